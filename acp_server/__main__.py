@@ -10,7 +10,7 @@ import sys
 from acp_server.startup.isolation import drop_workspace_entries
 
 SERVE_OPTIONS = ("--model", "--mode", "--sandbox", "--log-level", "--log-file", "--unstable")
-CHOICES = {
+OPTION_CHOICES = {
     "--mode": ("ask", "accept_edits", "plan", "bypass"),
     "--sandbox": ("off", "workspace", "strict"),
     "--log-level": ("debug", "info", "warning", "error"),
@@ -23,7 +23,7 @@ def main() -> None:
     """Run the command line and exit the process with its exit code."""
     drop_workspace_entries(sys.path)
     arguments = sys.argv[1:]
-    options = serve_options(arguments)
+    options = parse_serve_options(arguments)
     if options is not None:
         sys.exit(serve(options))
     from acp_server.cli.main import run_command
@@ -33,7 +33,7 @@ def main() -> None:
     sys.exit(run_command(arguments, serve))
 
 
-def serve_options(arguments: list[str]) -> dict[str, str] | None:
+def parse_serve_options(arguments: list[str]) -> dict[str, str] | None:
     """Return the options of a plain `serve` by flag; None if the full CLI must parse them."""
     rest = arguments[1:] if arguments[:1] == ["serve"] else arguments
     if len(rest) % 2 or (rest and arguments[0] != "serve"):
@@ -42,7 +42,7 @@ def serve_options(arguments: list[str]) -> dict[str, str] | None:
     if not set(names) <= set(SERVE_OPTIONS) or any(value.startswith("-") for value in values):
         return None
     options = dict(zip(names, values, strict=True))
-    fits = all(options[name] in CHOICES[name] for name in CHOICES if name in options)
+    fits = all(options[name] in OPTION_CHOICES[name] for name in OPTION_CHOICES if name in options)
     return options if fits else None
 
 
@@ -52,27 +52,27 @@ def serve(options: dict[str, str]) -> int:
     Returns only if the server could not start or the client left after the handshake; the value
     is then the exit code.
     """
-    from acp_server.startup.handshake import claim_wire, greet, leave
+    from acp_server.startup.handshake import answer_initialize, claim_stdio, exit_process
 
     if sys.stdin is not None and sys.stdin.isatty():
-        print(HINT, file=sys.stderr)  # noqa: T201  a person typed the command
+        print(TERMINAL_HINT, file=sys.stderr)  # noqa: T201  a person typed the command
     try:
-        wire = claim_wire(is_unstable=options.get("--unstable") == "true")
+        wire = claim_stdio(is_unstable=options.get("--unstable") == "true")
     except OSError as error:
         print(f"acp-server: stdin and stdout must be open: {error}", file=sys.stderr)  # noqa: T201
         return 1
-    greet(wire)
-    if wire.is_over:
+    answer_initialize(wire)
+    if wire.has_client_left:
         return 0
     gc.disable()  # imported modules are never garbage: scanning them only slows the start
     from acp_server.server.app import run_stdio
 
     gc.freeze()
     gc.enable()
-    return leave(run_stdio(wire, options))
+    return exit_process(run_stdio(wire, options))
 
 
-HINT = """\
+TERMINAL_HINT = """\
 acp-server is waiting for an Agent Client Protocol client, such as an editor, on stdin.
 To try it, press Ctrl-C and run `acp-server demo`. `acp-server --help` lists all commands."""
 

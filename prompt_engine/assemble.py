@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from prompt_engine.facts import Facts
-from prompt_engine.report import Report, report_on
-from prompt_engine.section import Section, Tier, joined
+from prompt_engine.facts import PromptFacts
+from prompt_engine.report import PromptReport, build_report
+from prompt_engine.section import PromptSection, Tier, join_parts
 from prompt_engine.sections import (
     day_and_model,
     enforcement,
@@ -26,9 +26,9 @@ from prompt_engine.sections import (
     workspace,
 )
 
-Write = Callable[[Facts], Iterable[Section]]
+SectionWriter = Callable[[PromptFacts], Iterable[PromptSection]]
 
-ORDER: Final[tuple[Write, ...]] = (
+SECTION_WRITERS: Final[tuple[SectionWriter, ...]] = (
     identity.write,
     guidance.write,
     enforcement.write,
@@ -38,7 +38,7 @@ ORDER: Final[tuple[Write, ...]] = (
     # context
     system_message.write,
     project_context.write,
-    identity.write_behind_project,
+    identity.write_soul_after_project,
     workspace.write,
     # volatile
     memory.write,
@@ -49,38 +49,41 @@ ORDER: Final[tuple[Write, ...]] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class AssembledPrompt:
     """System prompt in its tiers, with a report on its sections. Send `text`."""
 
     stable: str
     context: str
     volatile: str
-    report: Report = field(repr=False)
+    report: PromptReport = field(repr=False)
 
     @property
     def text(self) -> str:
         """Non-empty tiers in order, separated by a blank line."""
-        return joined(self.stable, self.context, self.volatile)
+        return join_parts(self.stable, self.context, self.volatile)
 
 
-def build(facts: Facts) -> Prompt:
+def build_prompt(facts: PromptFacts) -> AssembledPrompt:
     r"""Build the prompt. Deterministic: equal facts give identical bytes.
 
     >>> from datetime import date
-    >>> build(Facts(day=date(2026, 11, 21), model="claude-opus-5")).volatile
+    >>> build_prompt(PromptFacts(day=date(2026, 11, 21), model="claude-opus-5")).volatile
     'Today is Saturday, November 21, 2026.\n\nThe model is claude-opus-5.'
     """
-    return _prompt(section for write in ORDER for section in write(facts))
+    return _assemble_prompt(section for write in SECTION_WRITERS for section in write(facts))
 
 
-def _prompt(sections: Iterable[Section]) -> Prompt:
+def _assemble_prompt(sections: Iterable[PromptSection]) -> AssembledPrompt:
     """Join the sections that have text; also report those that lost theirs."""
     stripped = [replace(section, text=section.text.strip()) for section in sections]
     told = [section for section in stripped if section.text or section.fate != "kept"]
-    return Prompt(
-        _tier(told, "stable"), _tier(told, "context"), _tier(told, "volatile"), report_on(told)
+    return AssembledPrompt(
+        _join_tier(told, "stable"),
+        _join_tier(told, "context"),
+        _join_tier(told, "volatile"),
+        build_report(told),
     )
 
 
-def _tier(sections: Iterable[Section], tier: Tier) -> str:
-    return joined(*(section.text for section in sections if section.tier == tier))
+def _join_tier(sections: Iterable[PromptSection], tier: Tier) -> str:
+    return join_parts(*(section.text for section in sections if section.tier == tier))

@@ -28,17 +28,17 @@ Block = dict[str, JsonValue]
 TimeToLive = Literal["5m", "1h"]
 
 LOOK_BACK_BLOCKS = 20
-_UNMARKABLE = {"thinking", "redacted_thinking"}
+_UNMARKABLE_BLOCK_TYPES = {"thinking", "redacted_thinking"}
 
 
-def mark(
+def add_cache_breakpoints(
     system: Sequence[Block], messages: Sequence[Block], ttl: TimeToLive = "5m"
 ) -> tuple[list[Block], list[Block]]:
     """Return copies of system blocks and messages with at most four cache breakpoints.
 
     The caller's blocks are not modified; unmarked blocks are shared with the copies.
 
-    >>> system, messages = mark(
+    >>> system, messages = add_cache_breakpoints(
     ...     [{"type": "text", "text": "Be kind."}],
     ...     [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
     ... )
@@ -48,24 +48,24 @@ def mark(
     {'type': 'ephemeral'}
     """
     lifetime: Block = {"type": "ephemeral"} if ttl == "5m" else {"type": "ephemeral", "ttl": ttl}
-    marked_system = [*system[:-1], *(_with_mark(block, lifetime) for block in system[-1:])]
+    marked_system = [*system[:-1], *(_with_cache_control(block, lifetime) for block in system[-1:])]
     marked = list(messages)
-    for index in _places(messages):
-        marked[index] = _marked(marked[index], lifetime)
+    for index in _breakpoint_indexes(messages):
+        marked[index] = _with_last_block_marked(marked[index], lifetime)
     return marked_system, marked
 
 
-def _places(messages: Sequence[Block]) -> list[int]:
+def _breakpoint_indexes(messages: Sequence[Block]) -> list[int]:
     """Return the indexes of the messages to mark, newest first."""
-    positions = list(accumulate(len(_blocks(message)) for message in messages))
-    ends = _ends(messages)
+    positions = list(accumulate(len(_content_blocks(message)) for message in messages))
+    ends = _request_end_indexes(messages)
     places, others = list(islice(ends, 2)), list(ends)
     reach = positions[places[-1]] - LOOK_BACK_BLOCKS if places else 0
     out_of_reach = [end for end in others if positions[end] <= reach]
     return [*places, *(out_of_reach or others)[:1]]
 
 
-def _ends(messages: Sequence[Block]) -> Iterator[int]:
+def _request_end_indexes(messages: Sequence[Block]) -> Iterator[int]:
     """Yield the indexes of the messages at which a request ended, newest first.
 
     A request ended before every assistant reply. Its breakpoint is on its last message that can
@@ -73,35 +73,37 @@ def _ends(messages: Sequence[Block]) -> Iterator[int]:
     """
     is_end = True
     for index in range(len(messages) - 1, -1, -1):
-        if is_end and _can_carry(messages[index]):
+        if is_end and _can_be_marked(messages[index]):
             yield index
             is_end = False
         is_end = is_end or messages[index]["role"] == "assistant"
 
 
-def _blocks(message: Block) -> list[JsonValue]:
+def _content_blocks(message: Block) -> list[JsonValue]:
     """Return a message's content blocks; string content counts as one block."""
     content = message["content"]
     return content if isinstance(content, list) else [content]
 
 
-def _marked(message: Block, lifetime: Block) -> Block:
-    *others, last = _blocks(message)
-    marked = _with_mark(last, lifetime) if isinstance(last, dict) else last
+def _with_last_block_marked(message: Block, lifetime: Block) -> Block:
+    *others, last = _content_blocks(message)
+    marked = _with_cache_control(last, lifetime) if isinstance(last, dict) else last
     return {**message, "content": [*others, marked]}
 
 
-def _with_mark(block: Block, lifetime: Block) -> Block:
+def _with_cache_control(block: Block, lifetime: Block) -> Block:
     return {**block, "cache_control": lifetime}
 
 
-def _can_carry(message: Block) -> bool:
+def _can_be_marked(message: Block) -> bool:
     """Return whether the last block of a message accepts `cache_control`.
 
     The API rejects it on thinking blocks and on empty text.
     """
-    last = _blocks(message)[-1:]
+    last = _content_blocks(message)[-1:]
     return any(
-        isinstance(block, dict) and block["type"] not in _UNMARKABLE and block.get("text") != ""
+        isinstance(block, dict)
+        and block["type"] not in _UNMARKABLE_BLOCK_TYPES
+        and block.get("text") != ""
         for block in last
     )

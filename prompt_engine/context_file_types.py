@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from prompt_engine.findings import Finding
+from prompt_engine.findings import ThreatFinding
 
-FileOutcome = Literal[
+ContextFileOutcome = Literal[
     "loaded",
     "cut",
     "blocked",
@@ -37,16 +37,16 @@ class ContextFile:
 
 
 @dataclass(frozen=True, slots=True)
-class FileNote:
+class ContextFileNote:
     """Outcome of an instruction file, for the user and for the prompt's report."""
 
     path: str
     """As shown to the model."""
-    outcome: FileOutcome
+    outcome: ContextFileOutcome
     total_characters: int = 0
     """Length without frontmatter."""
     kept_characters: int = 0
     reason: str = ""
     """Reason or further detail, as a clause."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ThreatFinding, ...] = ()
     """Scan findings; in a loaded file, those the user accepted by trusting it."""

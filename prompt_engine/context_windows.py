@@ -8,14 +8,14 @@ lists of models, as quoted by third parties in 2026.
 from dataclasses import dataclass
 from typing import Literal
 
-ASSUMED_TOKENS = 200_000
+ASSUMED_WINDOW_TOKENS = 200_000
 """Used for a model that is not in the table."""
 
-Role = Literal["system", "developer"]
+SystemRole = Literal["system", "developer"]
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ContextWindow:
     """Context window: prompt and answer together."""
 
     tokens: int
@@ -45,22 +45,26 @@ _TOKENS: tuple[tuple[str, int], ...] = (  # first substring match wins, so longe
 _DEVELOPER = ("gpt-5", "codex")
 
 
-def window_of(model: str, known_tokens: int | None = None) -> Window:
+def context_window(model: str, known_tokens: int | None = None) -> ContextWindow:
     """Return a model's window: the caller's value, else the table's, else an assumed one.
 
-    >>> window_of("openai/gpt-5-mini")
-    Window(tokens=400000, is_assumed=False)
-    >>> window_of("house-model")
-    Window(tokens=200000, is_assumed=True)
+    >>> context_window("openai/gpt-5-mini")
+    ContextWindow(tokens=400000, is_assumed=False)
+    >>> context_window("house-model")
+    ContextWindow(tokens=200000, is_assumed=True)
     """
     if known_tokens is not None:
-        return Window(known_tokens)
+        return ContextWindow(known_tokens)
     name = model.lower()
     found = next((tokens for part, tokens in _TOKENS if part in name), None)
-    return Window(ASSUMED_TOKENS, is_assumed=True) if found is None else Window(found)
+    return (
+        ContextWindow(ASSUMED_WINDOW_TOKENS, is_assumed=True)
+        if found is None
+        else ContextWindow(found)
+    )
 
 
-def system_role(model: str) -> Role:
+def system_role(model: str) -> SystemRole:
     """Return the role of the system message, for APIs that distinguish `system` and `developer`."""
     name = model.lower()
     return "developer" if any(part in name for part in _DEVELOPER) else "system"

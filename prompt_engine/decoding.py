@@ -10,10 +10,10 @@ class UndecodableError(ValueError):
         self.reason = reason
 
 
-def decode(raw: bytes) -> str:
+def decode_text(raw: bytes) -> str:
     r"""Decode UTF-8, remove a byte order mark and convert all line endings to line feeds.
 
-    >>> decode(b"\xef\xbb\xbfUse tabs.\r\n")
+    >>> decode_text(b"\xef\xbb\xbfUse tabs.\r\n")
     'Use tabs.\n'
 
     Raises:

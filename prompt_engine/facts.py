@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
-from prompt_engine.context_file_types import ContextFile, FileNote
+from prompt_engine.context_file_types import ContextFile, ContextFileNote
 
 Fate = Literal["kept", "truncated", "blocked", "dropped", "absent"]
 """Outcome of a text on its way into the prompt. `absent`: no such text exists or applies."""
 
-Enforcement = bool | Literal["auto"] | tuple[str, ...]
+ToolUseEnforcement = bool | Literal["auto"] | tuple[str, ...]
 """Whether to instruct the model to act: always, never, by its family, or by substrings of its id.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class SourcedText:
     """Text from outside this package, with its source and outcome."""
 
     text: str = ""
@@ -31,16 +31,16 @@ class Passage:
     """Why it was truncated, blocked or dropped; names patterns and lines."""
 
 
-NOTHING = Passage()
+NO_TEXT = SourcedText()
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class AgentIdentity:
     """Inputs that decide the agent's identity."""
 
-    soul: Passage = NOTHING
+    soul: SourcedText = NO_TEXT
     """The user's `SOUL.md`; ignored without text."""
-    own: str = ""
+    custom_text: str = ""
     """Identity text from the caller; SOUL.md then follows the project's instructions."""
     skips_context_files: bool = False
     """Whether to omit SOUL.md and the project's instructions, as for sub-agents."""
@@ -49,7 +49,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Environment:
+class MachineFacts:
     """Machine that the tools run on."""
 
     system: str = ""
@@ -58,13 +58,13 @@ class Environment:
     shell: str = ""
     container: str = ""
     """Container runtime; empty outside a container."""
-    automation: str = ""
+    ci_service: str = ""
     """Name of the CI service; empty outside CI."""
     is_wsl: bool = False
     is_termux: bool = False
     python: str = ""
     """Sentence about the Python toolchain, only if it is unusual."""
-    hints: tuple[Passage, ...] = ()
+    hints: tuple[SourcedText, ...] = ()
     """The user's own hints about the environment, in the order of the settings."""
     profile: str = ""
     """Name of the active profile."""
@@ -101,7 +101,7 @@ class Repository:
 
 
 @dataclass(frozen=True, slots=True)
-class Workspace:
+class WorkspaceFacts:
     """Facts about the session's directory when the session began. All paths are absolute."""
 
     folder: str
@@ -118,7 +118,7 @@ class Workspace:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryStore:
+class MemorySnapshot:
     """Displayable entries of one memory file."""
 
     entries: tuple[str, ...]
@@ -131,7 +131,7 @@ class MemoryStore:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class PromptFacts:
     """All inputs of a prompt. Nothing here varies by the minute, so the prompt stays cacheable."""
 
     day: date
@@ -141,24 +141,24 @@ class Facts:
     tools: frozenset[str] = frozenset()
     """Names of the tools sent with the request."""
     platform: str = "acp"
-    identity: Identity = field(default_factory=Identity)
-    enforcement: Enforcement = "auto"
+    identity: AgentIdentity = field(default_factory=AgentIdentity)
+    enforcement: ToolUseEnforcement = "auto"
     steering: SteeringMarker | None = None
     """None if the user's mid-turn text is a content block of its own."""
-    board: Passage = NOTHING
+    board: SourcedText = NO_TEXT
     """Task-board instructions for a worker; replaces the built-in text for the leader."""
-    skills_index: Passage = NOTHING
-    environment: Environment = field(default_factory=Environment)
+    skills_index: SourcedText = NO_TEXT
+    environment: MachineFacts = field(default_factory=MachineFacts)
     hint_overrides: Mapping[str, HintOverride] = field(default_factory=dict[str, HintOverride])
     """By platform."""
-    system_message: Passage = NOTHING
+    system_message: SourcedText = NO_TEXT
     context_files: tuple[ContextFile, ...] = ()
     """Displayed project instructions, in this order."""
-    context_notes: tuple[FileNote, ...] = ()
+    context_notes: tuple[ContextFileNote, ...] = ()
     """Outcome of every instruction file, including those that are not shown."""
-    workspace: Workspace | None = None
-    memory: MemoryStore | None = None
-    user: MemoryStore | None = None
-    external_memory: Passage = NOTHING
+    workspace: WorkspaceFacts | None = None
+    memory: MemorySnapshot | None = None
+    user: MemorySnapshot | None = None
+    external_memory: SourcedText = NO_TEXT
     session_id: str = ""
     """Empty unless the model should know it."""

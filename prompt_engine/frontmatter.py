@@ -13,8 +13,8 @@ from typing import cast
 import yaml
 from pydantic import JsonValue
 
-MOST_CHARACTERS = 32_768
-MOST_DEPTH = 16
+MAX_CHARACTERS = 32_768
+MAX_DEPTH = 16
 
 _OPENING = re.compile(r"---[ \t]*\n")
 _CLOSING = re.compile(r"^---[ \t]*$\n?", re.MULTILINE)
@@ -39,29 +39,29 @@ class Frontmatter:
     """Why the block is not valid YAML; `values` then come from its `key: value` lines."""
 
 
-def split(text: str) -> Frontmatter:
+def split_frontmatter(text: str) -> Frontmatter:
     """Split the frontmatter from a text with line-feed endings, and parse it.
 
     A block that is not a mapping is not frontmatter: a text may start with a line of dashes.
     Some editors write `globs: *.ts`, which is invalid YAML; such a block is parsed line by line.
     """
     opening = _OPENING.match(text)
-    closing = _CLOSING.search(text, opening.end(), MOST_CHARACTERS) if opening else None
+    closing = _CLOSING.search(text, opening.end(), MAX_CHARACTERS) if opening else None
     if opening is None or closing is None:
         return Frontmatter(text)
     block, body = text[opening.end() : closing.start()], text[closing.end() :]
     problem = ""
     try:
-        values = _mapping(block)
+        values = _parse_mapping(block)
     except (yaml.YAMLError, ValueError) as error:
-        values = _plain_lines(block)
-        problem = f"its frontmatter is not plain YAML ({_short(error)})"
+        values = _parse_lines(block)
+        problem = f"its frontmatter is not plain YAML ({_short_message(error)})"
     if values is None or (problem and not values):
         return Frontmatter(text)
     return Frontmatter(body, values, is_present=True, problem=problem)
 
 
-def _mapping(block: str) -> dict[str, JsonValue] | None:
+def _parse_mapping(block: str) -> dict[str, JsonValue] | None:
     """Parse the block; return None if it is not a mapping.
 
     Raises:
@@ -69,10 +69,10 @@ def _mapping(block: str) -> dict[str, JsonValue] | None:
         ValueError: a rejected YAML feature, or an invalid number or date.
     """
     # Must run before the loader: the loader would already expand aliases.
-    _check(block)
+    _reject_unsafe_yaml(block)
     loader = _Loader(block)
     try:
-        value = _json(cast("object", loader.get_single_data()))
+        value = _to_json(cast("object", loader.get_single_data()))
     finally:
         loader.dispose()
     if value is None:
@@ -80,7 +80,7 @@ def _mapping(block: str) -> dict[str, JsonValue] | None:
     return value if isinstance(value, dict) else None
 
 
-def _check(block: str) -> None:
+def _reject_unsafe_yaml(block: str) -> None:
     """Reject YAML that could expand (aliases), construct objects (tags) or nest too deeply."""
     depth = 0
     for event in yaml.parse(block, Loader=_Loader):
@@ -90,11 +90,11 @@ def _check(block: str) -> None:
             raise ValueError("tags are not allowed")
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > MOST_DEPTH:
+        if depth > MAX_DEPTH:
             raise ValueError("it is nested too deeply")
 
 
-def _json(value: object) -> JsonValue:
+def _to_json(value: object) -> JsonValue:
     match value:
         case None | str() | bool() | int() | float():
             return value
@@ -102,33 +102,33 @@ def _json(value: object) -> JsonValue:
             return value.isoformat()
         case dict():
             pairs = cast("dict[object, object]", value)
-            return {str(key): _json(each) for key, each in pairs.items()}
+            return {str(key): _to_json(each) for key, each in pairs.items()}
         case list():
-            return [_json(each) for each in cast("list[object]", value)]
+            return [_to_json(each) for each in cast("list[object]", value)]
         case _:
             return str(value)
 
 
-def _plain_lines(block: str) -> dict[str, JsonValue]:
+def _parse_lines(block: str) -> dict[str, JsonValue]:
     """Parse `key: value` lines and the `- item` lists below them."""
     values: dict[str, JsonValue] = {}
     items: list[JsonValue] = []
     for line in block.splitlines():
         if (pair := _KEY.match(line)) is not None:
-            key, value = pair[1], _scalar(pair[2] or "")
+            key, value = pair[1], _parse_scalar(pair[2] or "")
             items = []
             values[key] = items if value == "" else value
         elif (item := _ITEM.match(line)) is not None:
-            items.append(_scalar(item[1]))
+            items.append(_parse_scalar(item[1]))
     return values
 
 
-def _scalar(text: str) -> str | bool:
+def _parse_scalar(text: str) -> str | bool:
     plain = _COMMENT.sub("", text).strip()
     if len(plain) > 1 and plain[0] == plain[-1] and plain[0] in "\"'":
         return plain[1:-1]
     return plain == "true" if plain in ("true", "false") else plain
 
 
-def _short(error: Exception) -> str:
+def _short_message(error: Exception) -> str:
     return " ".join(str(error).split())[:80]

@@ -19,19 +19,19 @@ from pathlib import Path
 DIGEST_CHARACTERS = 12
 
 _TAG = "project_instructions"
-_MARK = re.compile(
+_TAG_RE = re.compile(
     rf'<{_TAG} path="(?P<label>[^"\n]*)" id="(?P<digest>[0-9a-f]{{{DIGEST_CHARACTERS}}})'
     rf'-(?P<seal>[0-9a-f]{{{DIGEST_CHARACTERS}}})"(?: state="changed")?>\n|\n</{_TAG}>'
 )
-_OURS = re.compile(rf"<(?=/?{_TAG})")
-_MOST_NAMED = 20
+_OWN_TAG_RE = re.compile(rf"<(?=/?{_TAG})")
+_MAX_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
+class InstructionHint:
     """Instruction file that applies to a path in use."""
 
-    folder: Path
+    directory: Path
     """Resolved directory of the file."""
     path: Path
     label: str
@@ -41,7 +41,7 @@ class Hint:
     """Identifies the file's content, blocked or shown; `DIGEST_CHARACTERS` hex digits."""
     is_changed: bool
     """Whether the conversation holds earlier instructions of this file or its directory."""
-    touched: Path
+    touched_path: Path
     """Path that triggered the hint, as passed by the caller."""
 
 
@@ -57,7 +57,7 @@ class LoadedHints:
         """Digests of all contents in the conversation, from any source."""
         return frozenset(self.files.values())
 
-    def plus(self, later: "LoadedHints") -> "LoadedHints":
+    def merged_with(self, later: "LoadedHints") -> "LoadedHints":
         """Return the union; for a file in both, `later` wins."""
         return LoadedHints({**self.files, **later.files})
 
@@ -67,54 +67,54 @@ def short_digest(sha256: str) -> str:
     return sha256[:DIGEST_CHARACTERS]
 
 
-def wrap(hint: Hint, secret: bytes) -> str:
+def wrap_hint(hint: InstructionHint, secret: bytes) -> str:
     """Return a hint as it is appended to a result or message.
 
     Tags of this kind inside the text are escaped; otherwise the text could end its own block.
     """
-    body = _OURS.sub(r"<\\", hint.text)
+    body = _OWN_TAG_RE.sub(r"<\\", hint.text)
     state = ' state="changed"' if hint.is_changed else ""
-    seal = _seal(secret, hint.label, hint.digest, body)
+    seal = _sign(secret, hint.label, hint.digest, body)
     return f'<{_TAG} path="{hint.label}" id="{hint.digest}-{seal}"{state}>\n{body}\n</{_TAG}>'
 
 
-def wrap_all(hints: Sequence[Hint], named_only: Sequence[str], secret: bytes) -> str:
+def wrap_hints(hints: Sequence[InstructionHint], named_only: Sequence[str], secret: bytes) -> str:
     """Return the hints in order, then a line naming the files that did not fit; may be empty."""
-    parts = [wrap(hint, secret) for hint in hints]
+    parts = [wrap_hint(hint, secret) for hint in hints]
     if named_only:
-        more = len(named_only) - _MOST_NAMED
-        names = ", ".join(named_only[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        more = len(named_only) - _MAX_NAMED
+        names = ", ".join(named_only[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
         parts.append(f"[More instructions apply here; read them before you go on: {names}]")
     return "\n\n".join(parts)
 
 
-def loaded_in(texts: Iterable[str], secret: bytes) -> LoadedHints:
+def find_loaded_hints(texts: Iterable[str], secret: bytes) -> LoadedHints:
     """Return the hints that are completely contained in the given texts, oldest first."""
     marked = (text for text in texts if _TAG in text)  # cheap filter: most texts have no tag
     return LoadedHints(
-        {label: digest for text in marked for label, digest in _sealed(text, secret)}
+        {label: digest for text in marked for label, digest in _verified_hints(text, secret)}
     )
 
 
-def _sealed(text: str, secret: bytes) -> Iterator[tuple[str, str]]:
+def _verified_hints(text: str, secret: bytes) -> Iterator[tuple[str, str]]:
     """Yield label and digest of every correctly signed block.
 
     Only an opening tag directly followed by a closing tag counts. That keeps the scan linear, and a
     forged opening tag cannot swallow a real block.
     """
     opening: re.Match[str] | None = None
-    for mark in _MARK.finditer(text):
+    for mark in _TAG_RE.finditer(text):
         if mark["label"] is not None:
             opening = mark
         elif opening is not None:
             label, digest = opening["label"], opening["digest"]
-            seal = _seal(secret, label, digest, text[opening.end() : mark.start()])
+            seal = _sign(secret, label, digest, text[opening.end() : mark.start()])
             # Constant-time comparison: a tool must not learn a signature from timing.
             if hmac.compare_digest(seal, opening["seal"]):
                 yield label, digest
             opening = None
 
 
-def _seal(secret: bytes, *parts: str) -> str:
+def _sign(secret: bytes, *parts: str) -> str:
     said = "\0".join(parts).encode("utf-8", "surrogatepass")
     return hmac.new(secret, said, hashlib.sha256).hexdigest()[:DIGEST_CHARACTERS]

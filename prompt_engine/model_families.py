@@ -5,14 +5,14 @@ Owns the family names that guidance needs. Context windows, prices and requests 
 
 from typing import Literal
 
-from prompt_engine.facts import Enforcement
+from prompt_engine.facts import ToolUseEnforcement
 
-ENFORCED = ("gpt", "codex", "gemini", "gemma", "grok", "glm", "qwen", "deepseek")
+ENFORCED_FAMILIES = ("gpt", "codex", "gemini", "gemma", "grok", "glm", "qwen", "deepseek")
 """Families that tend to announce actions instead of taking them."""
 
-Manner = Literal["google", "openai"]
+GuidanceStyle = Literal["google", "openai"]
 
-_MANNERS: tuple[tuple[str, Manner], ...] = (
+_GUIDANCE_STYLES: tuple[tuple[str, GuidanceStyle], ...] = (
     ("gemini", "google"),
     ("gemma", "google"),
     ("gpt", "openai"),
@@ -21,7 +21,7 @@ _MANNERS: tuple[tuple[str, Manner], ...] = (
 )
 
 
-def needs_enforcement(model: str, setting: Enforcement) -> bool:
+def needs_enforcement(model: str, setting: ToolUseEnforcement) -> bool:
     """Return whether to instruct the model to act rather than announce.
 
     >>> needs_enforcement("openai/GPT-5", "auto"), needs_enforcement("claude-opus-5", "auto")
@@ -32,15 +32,15 @@ def needs_enforcement(model: str, setting: Enforcement) -> bool:
     if isinstance(setting, bool):
         return setting
     name = model.lower()
-    parts = ENFORCED if setting == "auto" else setting
+    parts = ENFORCED_FAMILIES if setting == "auto" else setting
     return any(part.lower() in name for part in parts if part)
 
 
-def manner_of(model: str) -> Manner | None:
+def guidance_style(model: str) -> GuidanceStyle | None:
     """Return the guidance style for a model, None if its family has no guidance of its own.
 
-    >>> manner_of("google/gemini-3-pro"), manner_of("glm-5")
+    >>> guidance_style("google/gemini-3-pro"), guidance_style("glm-5")
     ('google', None)
     """
     name = model.lower()
-    return next((manner for part, manner in _MANNERS if part in name), None)
+    return next((manner for part, manner in _GUIDANCE_STYLES if part in name), None)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, fields
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from prompt_engine.facts import Fate
-from prompt_engine.section import JOINT, Section, Tier
+from prompt_engine.section import SECTION_SEPARATOR, PromptSection, Tier
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SectionReport:
     """Report on one section: its name, its size in the prompt, and its outcome."""
 
     name: str
@@ -31,7 +31,8 @@ class Entry:
 
         An `absent` text has a notice too; the caller decides whether it is worth showing.
 
-        >>> Entry("soul", "stable", "SOUL.md", 0, 0, "blocked", "hides-from-user in line 3").notice
+        >>> reason = "hides-from-user in line 3"
+        >>> SectionReport("soul", "stable", "SOUL.md", 0, 0, "blocked", reason).notice
         'SOUL.md was blocked: hides-from-user in line 3'
         """
         if self.fate == "kept":
@@ -41,20 +42,20 @@ class Entry:
         return f"{said}: {self.reason}" if self.reason else said
 
 
-_FIELDS = tuple(field.name for field in fields(Entry))
+_REPORT_FIELDS = tuple(field.name for field in fields(SectionReport))
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PromptReport:
     """Sections of a prompt. Their characters plus the separators add up to the prompt's length."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[SectionReport, ...]
 
     @property
     def characters(self) -> int:
         """Length of the prompt."""
         lengths = [entry.characters for entry in self.entries if entry.characters]
-        return sum(lengths) + len(JOINT) * max(0, len(lengths) - 1)
+        return sum(lengths) + len(SECTION_SEPARATOR) * max(0, len(lengths) - 1)
 
     @property
     def estimated_tokens(self) -> int:
@@ -66,26 +67,28 @@ class Report:
         return {
             "characters": self.characters,
             "estimated_tokens": self.estimated_tokens,
-            "sections": [{name: getattr(each, name) for name in _FIELDS} for each in self.entries],
+            "sections": [
+                {name: getattr(each, name) for name in _REPORT_FIELDS} for each in self.entries
+            ],
         }
 
 
-def report_from(value: JsonValue) -> Report | None:
+def parse_report(value: JsonValue) -> PromptReport | None:
     """Parse the JSON that `as_json` wrote; return None if it is not a report.
 
-    >>> report_from(Report(()).as_json())
-    Report(entries=())
+    >>> parse_report(PromptReport(()).as_json())
+    PromptReport(entries=())
     """
     sections = value.get("sections") if isinstance(value, dict) else None
     try:
-        return Report(TypeAdapter(tuple[Entry, ...]).validate_python(sections))
+        return PromptReport(TypeAdapter(tuple[SectionReport, ...]).validate_python(sections))
     except ValidationError:
         return None
 
 
-def report_on(sections: Sequence[Section]) -> Report:
+def build_report(sections: Sequence[PromptSection]) -> PromptReport:
     """Return the report on sections whose texts are already stripped."""
-    return Report(tuple(_entry(section) for section in sections))
+    return PromptReport(tuple(_section_report(section) for section in sections))
 
 
 def estimate_tokens(text: str) -> int:
@@ -97,8 +100,8 @@ def estimate_tokens(text: str) -> int:
     return -(-len(text.encode("utf-8", "surrogatepass")) * 2 // 5)
 
 
-def _entry(section: Section) -> Entry:
-    return Entry(
+def _section_report(section: PromptSection) -> SectionReport:
+    return SectionReport(
         section.name,
         section.tier,
         section.source,

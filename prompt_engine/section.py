@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from prompt_engine.facts import Fate, Passage
+from prompt_engine.facts import Fate, SourcedText
 
 Tier = Literal["stable", "context", "volatile"]
 """How often a section changes: never, with the workspace, or with the day."""
 
-JOINT = "\n\n"
+SECTION_SEPARATOR = "\n\n"
 """Separator between sections: one blank line."""
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PromptSection:
     """One section of the prompt. Without text it is only reported."""
 
     name: str
@@ -25,16 +25,18 @@ class Section:
     reason: str = ""
 
 
-def section_of(name: str, tier: Tier, passage: Passage, text: str | None = None) -> Section:
+def section_from(
+    name: str, tier: Tier, passage: SourcedText, text: str | None = None
+) -> PromptSection:
     """Return the section for a sourced text, with other wording if `text` is given."""
     shown = passage.text if text is None else text
-    return Section(name, tier, shown, passage.source, passage.fate, passage.reason)
+    return PromptSection(name, tier, shown, passage.source, passage.fate, passage.reason)
 
 
-def joined(*parts: str) -> str:
+def join_parts(*parts: str) -> str:
     r"""Return the non-empty parts, stripped, separated by a blank line.
 
-    >>> joined(" one ", "", "two")
+    >>> join_parts(" one ", "", "two")
     'one\n\ntwo'
     """
-    return JOINT.join(stripped for part in parts if (stripped := part.strip()))
+    return SECTION_SEPARATOR.join(stripped for part in parts if (stripped := part.strip()))

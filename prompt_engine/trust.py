@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from prompt_engine.findings import Finding, Scan
+from prompt_engine.findings import ThreatFinding, ThreatScan
 
-Trusted = Callable[[Path, str], bool]
+TrustCheck = Callable[[Path, str], bool]
 """Returns whether the user trusts the file at a resolved path with this SHA-256 (hex)."""
 
-_MOST_NAMED = 8
+_MAX_NAMED = 8
 
 
 def trust_nothing(path: Path, sha256: str) -> bool:
@@ -29,10 +29,10 @@ def sha256_of(raw: bytes) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ScanVerdict:
     """Scan findings of a file, and whether the user trusts it despite them."""
 
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ThreatFinding, ...] = ()
     is_trusted: bool = False
 
     @property
@@ -41,24 +41,24 @@ class Verdict:
         return bool(self.findings) and not self.is_trusted
 
 
-def judge(text: str, scan: Scan, is_trusted: Callable[[], bool]) -> Verdict:
+def scan_file_text(text: str, scan: ThreatScan, is_trusted: Callable[[], bool]) -> ScanVerdict:
     """Scan a complete project text. Trust is looked up only if there are findings."""
     findings = tuple(scan(text, "context"))
-    return Verdict(findings, bool(findings) and is_trusted())
+    return ScanVerdict(findings, bool(findings) and is_trusted())
 
 
-def blocked_line(path: str, findings: Sequence[Finding]) -> str:
+def blocked_line(path: str, findings: Sequence[ThreatFinding]) -> str:
     """Return the line that replaces a blocked file: its name, the patterns, the lines.
 
     >>> blocked_line("AGENTS.md", [Finding("hide-from-user", "context", 3, 1)])
     '[AGENTS.md was blocked and is not shown: hide-from-user in line 3.]'
     """
-    return f"[{path} was blocked and is not shown: {told(findings)}.]"
+    return f"[{path} was blocked and is not shown: {describe_findings(findings)}.]"
 
 
-def told(findings: Sequence[Finding]) -> str:
+def describe_findings(findings: Sequence[ThreatFinding]) -> str:
     """Return patterns and line numbers as a clause."""
     unique = list(dict.fromkeys((finding.pattern, finding.line) for finding in findings))
-    named = "; ".join(f"{pattern} in line {line}" for pattern, line in unique[:_MOST_NAMED])
-    more = len(unique) - _MOST_NAMED
+    named = "; ".join(f"{pattern} in line {line}" for pattern, line in unique[:_MAX_NAMED])
+    more = len(unique) - _MAX_NAMED
     return f"{named}; and {more} more" if more > 0 else named

@@ -2,14 +2,14 @@ r"""Agent Skills library: finds, renders, edits and installs directories with a 
 
 >>> import tempfile
 >>> from pathlib import Path
->>> from skills_store import IndexRequest, Library, Root
+>>> from skills_store import IndexRequest, SkillLibrary, SkillRoot
 >>> home = tempfile.TemporaryDirectory()
->>> root = Root("home", Path(home.name), is_writable=True)
+>>> root = SkillRoot("home", Path(home.name), is_writable=True)
 >>> folder = root.path / "coding" / "release"
 >>> folder.mkdir(parents=True)
 >>> text = "---\nname: release\ndescription: Use when a version is released.\n---\n1. Tag it.\n"
 >>> _ = (folder / "SKILL.md").write_text(text)
->>> library = Library(lambda: [root])
+>>> library = SkillLibrary(lambda: [root])
 >>> print(library.index(IndexRequest()).partition("<available_skills>\n")[2])
 coding:
   - release: Use when a version is released.
@@ -29,7 +29,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from skills_store.document import SkillDocument, check_created, is_standard_name, parse
+    from skills_store.document import (
+        SkillDocument,
+        is_standard_name,
+        parse_document,
+        validate_new_document,
+    )
     from skills_store.errors import (
         AmbiguousSkillError,
         ArchivedSkillError,
@@ -40,68 +45,75 @@ if TYPE_CHECKING:
         SkillNotFoundError,
         UnreadableSkillError,
     )
-    from skills_store.index import UNRELATED_CATEGORIES, IndexRequest
+    from skills_store.index import NON_CODING_CATEGORIES, IndexRequest
     from skills_store.index_cache import IndexCache
     from skills_store.invocation import (
         SkillCommand,
         SkillInvocation,
-        invocation_text,
+        list_skill_commands,
         parse_invocation,
-        skill_commands,
+        render_invocation,
     )
-    from skills_store.library import Library, Listed, Listing
-    from skills_store.roots import Places, roots_of
-    from skills_store.skill import Archived, LoadProblem, Problem, Root, Shadowed, Skill
-    from skills_store.viewing import BinaryFileView, SkillView, TextFileView, Viewer
-    from skills_store.visibility import Circumstances, circumstances_of, reason_hidden
+    from skills_store.library import ListedSkill, SkillLibrary, SkillListing
+    from skills_store.roots import SkillLocations, resolve_roots
+    from skills_store.skill import (
+        ArchivedSkill,
+        DocumentProblem,
+        LoadProblem,
+        ShadowedSkill,
+        Skill,
+        SkillRoot,
+    )
+    from skills_store.viewing import BinaryFileView, SkillView, TextFileView, ViewContext
+    from skills_store.visibility import VisibilityFacts, reason_hidden, visibility_facts
 
 __all__ = [
-    "UNRELATED_CATEGORIES",
+    "NON_CODING_CATEGORIES",
     "AmbiguousSkillError",
-    "Archived",
+    "ArchivedSkill",
     "ArchivedSkillError",
     "BinaryFileView",
-    "Circumstances",
+    "DocumentProblem",
     "HiddenSkillError",
     "IndexCache",
     "IndexRequest",
     "InvalidSkillError",
-    "Library",
-    "Listed",
-    "Listing",
+    "ListedSkill",
     "LoadProblem",
-    "Places",
-    "Problem",
-    "Root",
-    "Shadowed",
+    "ShadowedSkill",
     "Skill",
     "SkillCommand",
     "SkillDocument",
     "SkillError",
     "SkillFileError",
     "SkillInvocation",
+    "SkillLibrary",
+    "SkillListing",
+    "SkillLocations",
     "SkillNotFoundError",
+    "SkillRoot",
     "SkillView",
     "TextFileView",
     "UnreadableSkillError",
-    "Viewer",
-    "check_created",
-    "circumstances_of",
-    "invocation_text",
+    "ViewContext",
+    "VisibilityFacts",
     "is_standard_name",
-    "parse",
+    "list_skill_commands",
+    "parse_document",
     "parse_invocation",
     "reason_hidden",
-    "roots_of",
-    "skill_commands",
+    "render_invocation",
+    "resolve_roots",
+    "validate_new_document",
+    "visibility_facts",
 ]
 
-_HOMES = {
+_EXPORTS = {
     "skills_store.document": (
         "SkillDocument",
-        "check_created",
+        "validate_new_document",
         "is_standard_name",
-        "parse",
+        "parse_document",
     ),
     "skills_store.errors": (
         "AmbiguousSkillError",
@@ -115,51 +127,51 @@ _HOMES = {
     ),
     "skills_store.index": (
         "IndexRequest",
-        "UNRELATED_CATEGORIES",
+        "NON_CODING_CATEGORIES",
     ),
     "skills_store.index_cache": ("IndexCache",),
     "skills_store.invocation": (
         "SkillCommand",
         "SkillInvocation",
-        "invocation_text",
+        "render_invocation",
         "parse_invocation",
-        "skill_commands",
+        "list_skill_commands",
     ),
     "skills_store.library": (
-        "Library",
-        "Listed",
-        "Listing",
+        "SkillLibrary",
+        "ListedSkill",
+        "SkillListing",
     ),
     "skills_store.roots": (
-        "Places",
-        "roots_of",
+        "SkillLocations",
+        "resolve_roots",
     ),
     "skills_store.skill": (
-        "Archived",
+        "ArchivedSkill",
         "LoadProblem",
-        "Problem",
-        "Root",
-        "Shadowed",
+        "DocumentProblem",
+        "SkillRoot",
+        "ShadowedSkill",
         "Skill",
     ),
     "skills_store.viewing": (
         "BinaryFileView",
         "SkillView",
         "TextFileView",
-        "Viewer",
+        "ViewContext",
     ),
     "skills_store.visibility": (
-        "Circumstances",
-        "circumstances_of",
+        "VisibilityFacts",
+        "visibility_facts",
         "reason_hidden",
     ),
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_MODULE_BY_NAME = {name: module for module, names in _EXPORTS.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
     """Import an exported name from its module on first access (PEP 562)."""
-    if name not in _HOME_OF:
+    if name not in _MODULE_BY_NAME:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    return getattr(import_module(_HOME_OF[name]), name)
+    return getattr(import_module(_MODULE_BY_NAME[name]), name)

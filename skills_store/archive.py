@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
-from skills_store.json_file import Document, DocumentFile, Json
+from skills_store.json_file import Json, JsonFile, JsonObject
 from skills_store.own_files import move_entries
-from skills_store.skill import Archived
-from skills_store.trees import Tree, capture
-from skills_store.usage import Clock, current_time, parsed_time, written_time
+from skills_store.skill import ArchivedSkill
+from skills_store.trees import Tree, capture_tree
+from skills_store.usage import Clock, current_time, format_time, parse_time
 from skills_store.write_errors import ArchiveConflictError, NotArchivedError
 
 FOLDER_NAME = ".archive"
-MAKING_NAME = ".making"
+STAGING_NAME = ".making"
 """Staging directory for building a skill before it is renamed into place. Scans ignore it."""
 
 _RECORDS_NAME = "records.json"
@@ -31,33 +31,33 @@ class ArchiveEntry:
 
     name: str
     folder: Path
-    home: PurePosixPath
+    original_path: PurePosixPath
     archived_at: datetime | None = None
     reason: str = ""
     absorbed_into: str = ""
     origin: str = ""
 
 
-class Archive:
+class SkillArchive:
     """Archive of one skills directory. All calls block; writers must hold the skills lock."""
 
     def __init__(self, skills_folder: Path, now: Clock | None = None) -> None:
         self._skills_folder = skills_folder
         self._folder = skills_folder / FOLDER_NAME
-        self._document = DocumentFile(self._folder / _RECORDS_NAME)
+        self._document = JsonFile(self._folder / _RECORDS_NAME)
         self._now = now or current_time
 
     def entries(self) -> tuple[ArchiveEntry, ...]:
         """Return all archived skills, latest first."""
         records = self._document.read()
-        found = [_parsed(folder, records.get(folder.name)) for folder in self._folders()]
-        return tuple(sorted(found, key=_age_key, reverse=True))
+        found = [_parse_entry(folder, records.get(folder.name)) for folder in self._folders()]
+        return tuple(sorted(found, key=_time_key, reverse=True))
 
     def find(self, name: str) -> ArchiveEntry | None:
         """Return the most recently archived skill of this name; None if there is none."""
         return next((entry for entry in self.entries() if entry.name == name), None)
 
-    def trail(self, name: str) -> tuple[ArchiveEntry, ...]:
+    def successors(self, name: str) -> tuple[ArchiveEntry, ...]:
         """Return an archived skill and its archived successors, in order.
 
         `absorbed_into` of the last one names the skill that has the content now.
@@ -70,27 +70,27 @@ class Archive:
             entry = self.find(entry.absorbed_into) if entry.absorbed_into else None
         return tuple(found.values())
 
-    def destination(self, name: str) -> Archived | None:
+    def find_destination(self, name: str) -> ArchivedSkill | None:
         """Return the final successor of an archived skill; None if no such skill was archived."""
-        trail = self.trail(name)
+        trail = self.successors(name)
         if not trail:
             return None
         last = trail[-1].absorbed_into
         time = trail[0].archived_at
-        return Archived(
+        return ArchivedSkill(
             name,
             "" if last in {entry.name for entry in trail} else last,
-            "" if time is None else written_time(time),
+            "" if time is None else format_time(time),
         )
 
-    def vacant_folder(self, name: str) -> Path:
+    def unused_folder(self, name: str) -> Path:
         """Return a directory that is neither in the archive nor in its records."""
         taken = {*self._document.read(), *(folder.name for folder in self._folders())}
         return self._folder / next(
-            vacant for vacant in self._candidates(name) if vacant not in taken
+            vacant for vacant in self._folder_names(name) if vacant not in taken
         )
 
-    def note(self, entry: ArchiveEntry) -> None:
+    def record(self, entry: ArchiveEntry) -> None:
         """Record why a skill is archived; call this before moving it.
 
         A record without a directory is harmless; a directory without a record has lost its reason.
@@ -98,7 +98,9 @@ class Archive:
         Raises:
             OSError: The file cannot be written.
         """
-        self._document.change(lambda records: records.update({entry.folder.name: _written(entry)}))
+        self._document.update(
+            lambda records: records.update({entry.folder.name: _serialize_entry(entry)})
+        )
 
     def restore(self, name: str) -> Path:
         """Move the most recently archived skill of this name back to its original place.
@@ -113,20 +115,20 @@ class Archive:
         entry = self.find(name)
         if entry is None:
             raise NotArchivedError(name)
-        home = self._skills_folder / entry.home
+        home = self._skills_folder / entry.original_path
         self._move_back(entry, home)
-        self._document.change(lambda records: _drop(records, entry.folder.name))
+        self._document.update(lambda records: _remove_record(records, entry.folder.name))
         return home
 
-    def withdraw(self, folder_name: str, tree: Tree) -> None:
+    def discard_copy(self, folder_name: str, tree: Tree) -> None:
         """Delete an archived copy of a skill that was restored from elsewhere, if unchanged.
 
         Raises:
             OSError: It cannot be removed.
         """
         folder = self._folder / folder_name
-        if folder in self._folders() and capture(folder) == tree:
-            self._document.change(lambda records: _drop(records, folder_name))
+        if folder in self._folders() and capture_tree(folder) == tree:
+            self._document.update(lambda records: _remove_record(records, folder_name))
             shutil.rmtree(folder)
 
     def _move_back(self, entry: ArchiveEntry, home: Path) -> None:
@@ -146,7 +148,7 @@ class Archive:
             paths = sorted(self._folder.iterdir())
             yield from (path for path in paths if path.is_dir() and path.name[0] != ".")
 
-    def _candidates(self, name: str) -> Iterator[str]:
+    def _folder_names(self, name: str) -> Iterator[str]:
         yield name
         stamped = f"{name}-{self._now():%Y%m%d%H%M%S}"
         yield stamped
@@ -156,18 +158,18 @@ class Archive:
             number += 1
 
 
-def _age_key(entry: ArchiveEntry) -> tuple[float, str]:
+def _time_key(entry: ArchiveEntry) -> tuple[float, str]:
     time = entry.archived_at
     return (0.0 if time is None else time.timestamp(), entry.folder.name)
 
 
-def _parsed(folder: Path, record: Json) -> ArchiveEntry:
+def _parse_entry(folder: Path, record: Json) -> ArchiveEntry:
     """Parse a record. A skill archived by Hermes has none; its directory name gives the name."""
     if not isinstance(record, dict):
         name = _STAMP.sub("", folder.name)
         return ArchiveEntry(name, folder, PurePosixPath(name))
-    name = _text(record, "name") or folder.name
-    home = PurePosixPath(_text(record, "home") or name)
+    name = _string_field(record, "name") or folder.name
+    home = PurePosixPath(_string_field(record, "home") or name)
     # The record is a plain file: a forged path must not move a skill out of the directory.
     if home.is_absolute() or ".." in home.parts:
         home = PurePosixPath(name)
@@ -175,28 +177,28 @@ def _parsed(folder: Path, record: Json) -> ArchiveEntry:
         name,
         folder,
         home,
-        parsed_time(record.get("archived_at")),
-        _text(record, "reason"),
-        _text(record, "absorbed_into"),
-        _text(record, "origin"),
+        parse_time(record.get("archived_at")),
+        _string_field(record, "reason"),
+        _string_field(record, "absorbed_into"),
+        _string_field(record, "origin"),
     )
 
 
-def _written(entry: ArchiveEntry) -> Document:
+def _serialize_entry(entry: ArchiveEntry) -> JsonObject:
     return {
         "name": entry.name,
-        "home": entry.home.as_posix(),
-        "archived_at": None if entry.archived_at is None else written_time(entry.archived_at),
+        "home": entry.original_path.as_posix(),
+        "archived_at": None if entry.archived_at is None else format_time(entry.archived_at),
         "reason": entry.reason,
         "absorbed_into": entry.absorbed_into,
         "origin": entry.origin,
     }
 
 
-def _text(record: Document, key: str) -> str:
+def _string_field(record: JsonObject, key: str) -> str:
     value = record.get(key)
     return value if isinstance(value, str) else ""
 
 
-def _drop(records: Document, key: str) -> None:
+def _remove_record(records: JsonObject, key: str) -> None:
     records.pop(key, None)

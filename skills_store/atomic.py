@@ -10,12 +10,12 @@ import sys
 from io import RawIOBase
 from pathlib import Path
 
-from skills_store.pinned_folder import HeldFolder
+from skills_store.pinned_folder import PinnedFolder
 
 NEW_FILE_MODE = 0o644
-_PRIVATE = 0o600
+_PRIVATE_MODE = 0o600
 _NAME_CHARACTERS = 40  # taken from the target's name; the temporary name must not exceed NAME_MAX
-_FLAGS: int = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+_CREATE_FLAGS: int = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
@@ -27,11 +27,13 @@ def write_atomically(path: Path, data: bytes, mode: int | None = None) -> None:
     Raises:
         OSError: The write failed; the file is unchanged.
     """
-    with HeldFolder.at(path.parent) as folder:
-        write_held(folder, path.name, data, mode)
+    with PinnedFolder.at(path.parent) as folder:
+        write_atomically_in(folder, path.name, data, mode)
 
 
-def write_held(folder: HeldFolder, name: str, data: bytes, mode: int | None = None) -> None:
+def write_atomically_in(
+    folder: PinnedFolder, name: str, data: bytes, mode: int | None = None
+) -> None:
     """Replace a file's content atomically in a pinned directory.
 
     Raises:
@@ -42,10 +44,12 @@ def write_held(folder: HeldFolder, name: str, data: bytes, mode: int | None = No
         mode = old.st_mode & 0o7777
     temporary = f".{name[:_NAME_CHARACTERS]}.{secrets.token_hex(8)}"
     # Let open() apply the umask: reading it means changing it for all threads.
-    descriptor = folder.open(temporary, _FLAGS, NEW_FILE_MODE if mode is None else _PRIVATE)
+    descriptor = folder.open(
+        temporary, _CREATE_FLAGS, NEW_FILE_MODE if mode is None else _PRIVATE_MODE
+    )
     try:
         with os.fdopen(descriptor, "wb") as file:
-            _keep_owner(descriptor, old)
+            _copy_owner(descriptor, old)
             if mode is not None and sys.platform != "win32":
                 os.fchmod(descriptor, mode)
             file.write(data)
@@ -62,7 +66,7 @@ def write_held(folder: HeldFolder, name: str, data: bytes, mode: int | None = No
     folder.sync()
 
 
-def write_in_place(folder: HeldFolder, name: str, data: bytes) -> None:
+def write_in_place(folder: PinnedFolder, name: str, data: bytes) -> None:
     """Overwrite an existing file in place, so that its other hard links get the new content.
 
     Not atomic: concurrent readers, and readers after a crash, may see a mix of old and new bytes.
@@ -73,14 +77,14 @@ def write_in_place(folder: HeldFolder, name: str, data: bytes) -> None:
     with os.fdopen(folder.open(name, os.O_RDWR), "r+b", buffering=0) as file:
         old = file.readall()
         try:
-            _fill(file, data)
+            _overwrite(file, data)
         except OSError:
             with contextlib.suppress(OSError):  # the old bytes still have their disk blocks
-                _fill(file, old)
+                _overwrite(file, old)
             raise
 
 
-def _fill(file: RawIOBase, data: bytes) -> None:
+def _overwrite(file: RawIOBase, data: bytes) -> None:
     file.seek(0)
     left = memoryview(data)
     while left:
@@ -89,14 +93,14 @@ def _fill(file: RawIOBase, data: bytes) -> None:
     os.fsync(file.fileno())
 
 
-def _status(folder: HeldFolder, name: str) -> os.stat_result | None:
+def _status(folder: PinnedFolder, name: str) -> os.stat_result | None:
     try:
-        return folder.status_behind(name)
+        return folder.target_status(name)
     except FileNotFoundError:
         return None
 
 
-def _keep_owner(descriptor: int, old: os.stat_result | None) -> None:
+def _copy_owner(descriptor: int, old: os.stat_result | None) -> None:
     """Give the new file the old one's group and owner. Before the mode: chown clears mode bits."""
     if sys.platform == "win32" or old is None:
         return

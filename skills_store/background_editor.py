@@ -8,30 +8,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from skills_store.calls import Done, ManageCall
-from skills_store.changes import Change
-from skills_store.editor import Keeper
-from skills_store.ownership import Origin
-from skills_store.skill import Root
+from skills_store.calls import ManageCall, ManageResult
+from skills_store.changes import SkillChange
+from skills_store.editor import SkillEditor
+from skills_store.ownership import ChangeOrigin
+from skills_store.skill import SkillRoot
 from skills_store.usage import Clock, current_time
 
 
-class UnaskedKeeper(Keeper):
+class BackgroundSkillEditor(SkillEditor):
     """Skill editor of one background run. All calls block."""
 
-    origin: Origin = "review"
+    origin: ChangeOrigin = "review"
 
     def __init__(
-        self, home: Path, roots: Callable[[], Sequence[Root]], now: Clock = current_time
+        self, home: Path, roots: Callable[[], Sequence[SkillRoot]], now: Clock = current_time
     ) -> None:
         """Start a run."""
         super().__init__(home, roots, now)
         self.undo_id = self.new_undo_id()
         """ID under which all changes of the run can be undone."""
-        self.made: list[Change] = []
+        self.changes: list[SkillChange] = []
         """Committed changes of the run, in order."""
 
-    def plan(self, call: ManageCall) -> Change:
+    def plan(self, call: ManageCall) -> SkillChange:
         """Return the change that a call would make, with the origin of this run.
 
         Raises:
@@ -40,7 +40,7 @@ class UnaskedKeeper(Keeper):
         """
         return super().plan(replace(call, origin=self.origin))
 
-    def commit(self, change: Change, undo_id: str | None = None) -> Done:
+    def commit(self, change: SkillChange, undo_id: str | None = None) -> ManageResult:
         """Commit a change as part of the run; `undo_id` is ignored.
 
         Raises:
@@ -51,5 +51,5 @@ class UnaskedKeeper(Keeper):
         del undo_id
         own = replace(change, origin=self.origin)
         done = super().commit(own, self.undo_id)
-        self.made.append(own)
+        self.changes.append(own)
         return done

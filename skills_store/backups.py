@@ -10,45 +10,52 @@ import shutil
 from dataclasses import dataclass
 from datetime import datetime
 
-from skills_store.archive import FOLDER_NAME, MAKING_NAME
-from skills_store.home import Home
-from skills_store.json_file import DocumentFile
+from skills_store.archive import FOLDER_NAME, STAGING_NAME
+from skills_store.home import AgentHome
+from skills_store.json_file import JsonFile
 from skills_store.locks import locked
-from skills_store.trees import Tree, capture, copy_tree, parsed_tree, put_back, written_tree
-from skills_store.usage import FILE_NAME, Clock, current_time, parsed_time, written_time
-from skills_store.write_errors import UndoError
+from skills_store.trees import (
+    Tree,
+    capture_tree,
+    copy_tree,
+    parse_tree,
+    restore_tree,
+    serialize_tree,
+)
+from skills_store.usage import FILE_NAME, Clock, current_time, format_time, parse_time
+from skills_store.write_errors import SkillUndoError
 
-MOST_KEPT = 5
+MAX_BACKUPS = 5
 _RECORD_NAME = "record.json"
 _COPIES_NAME = "skills"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-_LEFT_OUT = frozenset(
-    {f"{FILE_NAME}.lock", f"{FOLDER_NAME}/records.json.lock", f"{FOLDER_NAME}/{MAKING_NAME}"}
+_EXCLUDED = frozenset(
+    {f"{FILE_NAME}.lock", f"{FOLDER_NAME}/records.json.lock", f"{FOLDER_NAME}/{STAGING_NAME}"}
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class SkillBackup:
     """A backup of all skills."""
 
     id: str
     reason: str
-    taken_at: datetime | None
+    created_at: datetime | None
     tree: Tree
 
 
-class Backups:
+class BackupStore:
     """Backups of one agent home. All calls block and take the skills lock."""
 
-    def __init__(self, home: Home, now: Clock = current_time) -> None:
+    def __init__(self, home: AgentHome, now: Clock = current_time) -> None:
         self._home = home
         self._now = now
 
-    def snapshots(self) -> tuple[Snapshot, ...]:
+    def backups(self) -> tuple[SkillBackup, ...]:
         """Return the complete backups, latest first."""
         return tuple(filter(None, map(self._read, reversed(self._ids()))))
 
-    def take(self, reason: str) -> str:
+    def create(self, reason: str) -> str:
         """Copy all skills and return the id of the backup; only the newest `MAX_BACKUPS` are kept.
 
         Raises:
@@ -56,12 +63,12 @@ class Backups:
             OSError: A file cannot be copied.
         """
         with self._home.locked():
-            taken = self._take(reason)
-            for old in self._ids()[:-MOST_KEPT]:
-                shutil.rmtree(self._home.snapshots / old, ignore_errors=True)
+            taken = self._create(reason)
+            for old in self._ids()[:-MAX_BACKUPS]:
+                shutil.rmtree(self._home.backups / old, ignore_errors=True)
         return taken
 
-    def restore(self, snapshot_id: str) -> str:
+    def restore(self, backup_id: str) -> str:
         """Restore the directory byte for byte and return the id of a backup of the state before.
 
         Raises:
@@ -70,28 +77,28 @@ class Backups:
             OSError: A write failed; calling this again continues.
         """
         with self._home.locked():
-            found = self._read(snapshot_id) if _ID.fullmatch(snapshot_id) else None
+            found = self._read(backup_id) if _ID.fullmatch(backup_id) else None
             if found is None:
-                message = f"There is no snapshot {snapshot_id[:80]!r}; only the newest are kept."
-                raise UndoError(message)
-            safety_id = self._take(f"before {snapshot_id} was restored")
-            copies = self._home.snapshots / snapshot_id / _COPIES_NAME
+                message = f"There is no snapshot {backup_id[:80]!r}; only the newest are kept."
+                raise SkillUndoError(message)
+            safety_id = self._create(f"before {backup_id} was restored")
+            copies = self._home.backups / backup_id / _COPIES_NAME
             # Usage counters are written under this lock only, without the skills lock.
             with locked(self._home.skills / FILE_NAME):
-                put_back(self._home.skills, copies, found.tree, self._present())
+                restore_tree(self._home.skills, copies, found.tree, self._capture_skills())
         return safety_id
 
-    def _take(self, reason: str) -> str:
+    def _create(self, reason: str) -> str:
         """Copy the files, then write the record: a directory without a record is incomplete."""
         snapshot_id = f"{self._now():%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
-        folder = self._home.snapshots / snapshot_id
+        folder = self._home.backups / snapshot_id
         self._home.skills.mkdir(parents=True, exist_ok=True)
-        tree = self._present()
+        tree = self._capture_skills()
         try:
             copy_tree(self._home.skills, folder / _COPIES_NAME, tree)
-            DocumentFile(folder / _RECORD_NAME).change(
+            JsonFile(folder / _RECORD_NAME).update(
                 lambda record: record.update(
-                    reason=reason, taken_at=written_time(self._now()), tree=written_tree(tree)
+                    reason=reason, taken_at=format_time(self._now()), tree=serialize_tree(tree)
                 )
             )
         except OSError:  # an incomplete backup would push out a complete one
@@ -99,31 +106,31 @@ class Backups:
             raise
         return snapshot_id
 
-    def _present(self) -> Tree:
-        return capture(self._home.skills, _is_left_out)
+    def _capture_skills(self) -> Tree:
+        return capture_tree(self._home.skills, _is_excluded)
 
     def _ids(self) -> list[str]:
-        folder = self._home.snapshots
+        folder = self._home.backups
         if not folder.is_dir():
             return []
         return sorted(path.name for path in folder.iterdir() if _ID.fullmatch(path.name))
 
-    def _read(self, snapshot_id: str) -> Snapshot | None:
-        record = DocumentFile(self._home.snapshots / snapshot_id / _RECORD_NAME).read()
+    def _read(self, snapshot_id: str) -> SkillBackup | None:
+        record = JsonFile(self._home.backups / snapshot_id / _RECORD_NAME).read()
         if not record:
             return None
         try:
-            tree = parsed_tree(record.get("tree"))
+            tree = parse_tree(record.get("tree"))
         except ValueError:
             return None
         reason = record.get("reason")
-        return Snapshot(
+        return SkillBackup(
             snapshot_id,
             reason if isinstance(reason, str) else "",
-            parsed_time(record.get("taken_at")),
+            parse_time(record.get("taken_at")),
             tree,
         )
 
 
-def _is_left_out(path: str) -> bool:
-    return path in _LEFT_OUT or ".git" in path.split("/")
+def _is_excluded(path: str) -> bool:
+    return path in _EXCLUDED or ".git" in path.split("/")

@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 
-from skills_store.changes import Action
-from skills_store.ownership import Origin
-from skills_store.write_errors import CallRefusedError
+from skills_store.changes import ManageAction
+from skills_store.ownership import ChangeOrigin
+from skills_store.write_errors import InvalidCallError
 
 
 @dataclass(frozen=True, slots=True)
 class ManageCall:
     """Arguments of one call. `SkillChangePlanner` checks which ones an action needs."""
 
-    action: Action
+    action: ManageAction
     name: str
     content: str | None = None
     category: str | None = None
@@ -21,20 +21,20 @@ class ManageCall:
     file_path: str | None = None
     file_content: str | None = None
     absorbed_into: str | None = None
-    origin: Origin = "turn"
+    origin: ChangeOrigin = "turn"
     reason: str = ""
     """Why the skill is archived, for the record."""
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ManageResult:
     """A committed change. `undo_id` is set for background runs."""
 
     message: str
     undo_id: str | None = None
 
 
-def needed(action: Action, name: str, value: str | None) -> str:
+def require_argument(action: ManageAction, name: str, value: str | None) -> str:
     """Return an argument that an action requires.
 
     Raises:
@@ -42,5 +42,5 @@ def needed(action: Action, name: str, value: str | None) -> str:
     """
     if value is None:
         message = f"{action} needs the argument {name}."
-        raise CallRefusedError(message)
+        raise InvalidCallError(message)
     return value

@@ -6,25 +6,25 @@ Scans the disk on each call; files that did not change are not read again.
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 
-from skills_store.discovery import scan
+from skills_store.discovery import scan_root
 from skills_store.errors import AmbiguousSkillError, SkillNotFoundError
-from skills_store.root_scan import Scan
-from skills_store.skill import SKILL_FILE, LoadProblem, Root, Skill
+from skills_store.root_scan import RootScan
+from skills_store.skill import SKILL_FILE, LoadProblem, Skill, SkillRoot
 
-_MOST_SIMILAR = 5
+_MAX_SUGGESTIONS = 5
 _SHOWN_CHARACTERS = 100
 
 
-class Holdings:
+class SkillCatalog:
     """Skills of several roots, in the order in which roots win. All calls block."""
 
-    def __init__(self, roots: Callable[[], Sequence[Root]]) -> None:
+    def __init__(self, roots: Callable[[], Sequence[SkillRoot]]) -> None:
         self._roots = roots
-        self._scans: dict[Root, Scan] = {}
+        self._scans: dict[SkillRoot, RootScan] = {}
 
-    def look(self) -> tuple[Skill, ...]:
+    def list_skills(self) -> tuple[Skill, ...]:
         """Return all skills, those of the first root first."""
-        return tuple(skill for root in self._roots() for skill in self._look_in(root))
+        return tuple(skill for root in self._roots() for skill in self._skills_in(root))
 
     def find(self, name: str) -> Skill:
         """Return the skill with this `name` or `category/name`.
@@ -33,34 +33,36 @@ class Holdings:
             SkillNotFoundError: No skill has the name.
             AmbiguousSkillError: The winning root has several.
         """
-        skills = self.look()
-        named = [skill for skill in skills if name in {skill.full_name, skill.place_name}]
+        skills = self.list_skills()
+        named = [skill for skill in skills if name in {skill.full_name, skill.qualified_name}]
         if not named:
             shown = name[:_SHOWN_CHARACTERS]
             names = {skill.full_name for skill in skills}
-            raise SkillNotFoundError(shown, get_close_matches(shown, names, n=_MOST_SIMILAR))
+            raise SkillNotFoundError(shown, get_close_matches(shown, names, n=_MAX_SUGGESTIONS))
         hits = [skill for skill in named if skill.root == named[0].root]
-        exact = [skill for skill in hits if skill.place_name == name]
+        exact = [skill for skill in hits if skill.qualified_name == name]
         if len(hits) > 1 and "/" in name and len(exact) == 1:
             return exact[0]
         if len(hits) > 1:
-            raise AmbiguousSkillError(name, [skill.place_name for skill in hits])
+            raise AmbiguousSkillError(name, [skill.qualified_name for skill in hits])
         return hits[0]
 
-    def is_reached(self, skill: Skill) -> bool:
+    def is_reachable(self, skill: Skill) -> bool:
         """Return whether a skill exists and no earlier root shadows it."""
-        named = [each for each in self.look() if each.full_name == skill.full_name]
+        named = [each for each in self.list_skills() if each.full_name == skill.full_name]
         return any(each.folder == skill.folder and each.root == named[0].root for each in named)
 
-    def _look_in(self, root: Root) -> tuple[Skill, ...]:
-        found = scan(root, self._scans.get(root))
+    def _skills_in(self, root: SkillRoot) -> tuple[Skill, ...]:
+        found = scan_root(root, self._scans.get(root))
         self._scans[root] = found
         loaded = {skill.folder for skill in found.skills}
-        broken = [skill for skill in _broken(root, found.problems) if skill.folder not in loaded]
+        broken = [
+            skill for skill in _broken_skills(root, found.problems) if skill.folder not in loaded
+        ]
         return (*found.skills, *broken)
 
 
-def _broken(root: Root, problems: Sequence[LoadProblem]) -> Iterator[Skill]:
+def _broken_skills(root: SkillRoot, problems: Sequence[LoadProblem]) -> Iterator[Skill]:
     """Yield skills whose SKILL.md is invalid, so that they can be repaired."""
     files = {each.path for each in problems if each.is_skipped and each.path.name == SKILL_FILE}
     for file in sorted(files):

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Literal, assert_never
 
 from skills_store.archive import ArchiveEntry
-from skills_store.own_files import capture_own, own_names
-from skills_store.ownership import Origin
-from skills_store.reading import NO_LINK, read_regular
+from skills_store.own_files import capture_own, own_entries
+from skills_store.ownership import ChangeOrigin
+from skills_store.reading import NO_FOLLOW, read_regular
 from skills_store.skill import SKILL_FILE, Skill
 from skills_store.trees import Tree
-from skills_store.write_errors import OutdatedError
+from skills_store.write_errors import StaleChangeError
 
-Action = Literal["create", "patch", "edit", "delete", "write_file", "remove_file"]
+ManageAction = Literal["create", "patch", "edit", "delete", "write_file", "remove_file"]
 
-MOST_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class FileWrite:
     """A file to create or replace. `old` is None for a new file; `mode` None keeps the old mode."""
 
     path: Path
@@ -32,7 +32,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class FileRemoval:
     """A file to remove."""
 
     path: Path
@@ -40,7 +40,7 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class SkillCopy:
     """A skill to copy to the user's directory and change there; the copy shadows the original.
 
     `file_effect` is the file operation within the copy; its path is below `target`.
@@ -49,11 +49,11 @@ class Copied:
     source: Path
     target: Path
     tree: Tree
-    inside: Written | Removed
+    file_effect: FileWrite | FileRemoval
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class SkillMove:
     """A skill's own files, to be moved to the archive."""
 
     source: Path
@@ -63,11 +63,11 @@ class Moved:
     entry: ArchiveEntry
 
 
-Effect = Written | Removed | Copied | Moved
+SkillEffect = FileWrite | FileRemoval | SkillCopy | SkillMove
 
 
 @dataclass(frozen=True, slots=True)
-class FileDiff:
+class SkillFileDiff:
     """A text before and after; None if there is no file. Undecodable bytes are replaced."""
 
     path: Path
@@ -76,23 +76,23 @@ class FileDiff:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SkillChange:
     """The effect of one call. `folder` is where the skill is afterwards, or was."""
 
-    action: Action
+    action: ManageAction
     name: str
-    origin: Origin
+    origin: ChangeOrigin
     folder: Path
-    effect: Effect
+    effect: SkillEffect
     message: str
     """Result text after the change was made."""
     skill: Skill | None = None
     """The skill to change; None for a new one."""
-    places: tuple[Path, ...] = ()
+    resolved_paths: tuple[Path, ...] = ()
     """`paths` with symlinks resolved at planning time. The change is made there or not at all."""
 
     @property
-    def diffs(self) -> tuple[FileDiff, ...]:
+    def diffs(self) -> tuple[SkillFileDiff, ...]:
         """Diffs to show before the change; for archiving, that of SKILL.md."""
         return _diffs(self.effect)
 
@@ -100,17 +100,17 @@ class Change:
     def paths(self) -> tuple[Path, ...]:
         """Files and directories that the change touches, for the permission policy."""
         match self.effect:
-            case Written() | Removed():
+            case FileWrite() | FileRemoval():
                 return (self.effect.path,)
-            case Copied():
-                return (self.effect.target, self.effect.inside.path)
-            case Moved():
+            case SkillCopy():
+                return (self.effect.target, self.effect.file_effect.path)
+            case SkillMove():
                 return (self.effect.source, self.effect.target)
             case _:
                 assert_never(self.effect)
 
 
-def check_current(effect: Effect) -> None:
+def check_unchanged(effect: SkillEffect) -> None:
     """Reject a change if the files differ from those it was planned on.
 
     Raises:
@@ -118,20 +118,20 @@ def check_current(effect: Effect) -> None:
         OSError: A file cannot be read.
     """
     match effect:
-        case Written() | Removed():
+        case FileWrite() | FileRemoval():
             if read_bytes(effect.path) != effect.old:
-                raise OutdatedError(effect.path)
-        case Copied():
+                raise StaleChangeError(effect.path)
+        case SkillCopy():
             if capture_own(effect.source) != effect.tree:
-                raise OutdatedError(effect.source)
+                raise StaleChangeError(effect.source)
             if effect.target.exists():
-                raise OutdatedError(effect.target)
-        case Moved():
+                raise StaleChangeError(effect.target)
+        case SkillMove():
             if (
-                own_names(effect.source) != effect.names
+                own_entries(effect.source) != effect.names
                 or capture_own(effect.source) != effect.tree
             ):
-                raise OutdatedError(effect.source)
+                raise StaleChangeError(effect.source)
         case _:
             assert_never(effect)
 
@@ -143,29 +143,33 @@ def read_bytes(path: Path) -> bytes | None:
         OSError: It cannot be read, is not a regular file, or is longer than `MAX_BYTES`.
     """
     try:
-        content = read_regular(path, MOST_BYTES, NO_LINK)
+        content = read_regular(path, MAX_BYTES, NO_FOLLOW)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    if not content.is_whole:
-        message = f"{path} is longer than {MOST_BYTES} bytes"
+    if not content.is_complete:
+        message = f"{path} is longer than {MAX_BYTES} bytes"
         raise OSError(message)
     return content.data
 
 
-def _diffs(effect: Effect) -> tuple[FileDiff, ...]:
+def _diffs(effect: SkillEffect) -> tuple[SkillFileDiff, ...]:
     match effect:
-        case Written():
-            return (FileDiff(effect.path, _shown(effect.old), _shown(effect.new)),)
-        case Removed():
-            return (FileDiff(effect.path, _shown(effect.old), None),)
-        case Copied():
-            return _diffs(effect.inside)
-        case Moved():
+        case FileWrite():
+            return (
+                SkillFileDiff(
+                    effect.path, _decode_for_diff(effect.old), _decode_for_diff(effect.new)
+                ),
+            )
+        case FileRemoval():
+            return (SkillFileDiff(effect.path, _decode_for_diff(effect.old), None),)
+        case SkillCopy():
+            return _diffs(effect.file_effect)
+        case SkillMove():
             path = effect.source / SKILL_FILE
-            return (FileDiff(path, _shown(read_bytes(path)), None),)
+            return (SkillFileDiff(path, _decode_for_diff(read_bytes(path)), None),)
         case _:
             assert_never(effect)
 
 
-def _shown(data: bytes | None) -> str | None:
+def _decode_for_diff(data: bytes | None) -> str | None:
     return None if data is None else data.decode("utf-8", "replace")

@@ -3,24 +3,24 @@
 from difflib import SequenceMatcher
 from heapq import nlargest
 
-MOST_LINES = 3
-MOST_CHARACTERS = 200
-_MOST_COMPARED = 5_000
-_LEAST_LIKENESS = 0.3
+MAX_LINES = 3
+MAX_CHARACTERS = 200
+_MAX_COMPARED = 5_000
+_MIN_SIMILARITY = 0.3
 
 
-def closest_lines(text: str, wanted: str) -> tuple[tuple[int, str], ...]:
+def find_closest_lines(text: str, wanted: str) -> tuple[tuple[int, str], ...]:
     """Return the lines most similar to the first non-empty line of `wanted`.
 
     Pairs of line number (from 1) and line, in file order; empty if none is similar.
     """
     first = next((line.strip() for line in wanted.splitlines() if line.strip()), "")
     matcher = SequenceMatcher(autojunk=False)
-    matcher.set_seq2(first[:MOST_CHARACTERS])
+    matcher.set_seq2(first[:MAX_CHARACTERS])
     scored: list[tuple[float, int, str]] = []
-    for number, line in enumerate(text.splitlines()[:_MOST_COMPARED], 1):
-        matcher.set_seq1(line.strip()[:MOST_CHARACTERS])
-        if matcher.quick_ratio() >= _LEAST_LIKENESS and line.strip():
-            scored.append((matcher.ratio(), -number, line[:MOST_CHARACTERS]))
-    best = nlargest(MOST_LINES, [each for each in scored if each[0] >= _LEAST_LIKENESS])
+    for number, line in enumerate(text.splitlines()[:_MAX_COMPARED], 1):
+        matcher.set_seq1(line.strip()[:MAX_CHARACTERS])
+        if matcher.quick_ratio() >= _MIN_SIMILARITY and line.strip():
+            scored.append((matcher.ratio(), -number, line[:MAX_CHARACTERS]))
+    best = nlargest(MAX_LINES, [each for each in scored if each[0] >= _MIN_SIMILARITY])
     return tuple(sorted((-negative, line) for _, negative, line in best))

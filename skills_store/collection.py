@@ -3,34 +3,34 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from skills_store.root_scan import UNSETTLED, Scan
-from skills_store.skill import LoadProblem, Shadowed, Skill
+from skills_store.root_scan import UNSETTLED, RootScan
+from skills_store.skill import LoadProblem, ShadowedSkill, Skill
 
-GENERAL = "general"
+GENERAL_CATEGORY = "general"
 """Category shown for skills at the top level of their root."""
 
-Key = tuple[object, ...]
+CollectionKey = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
+class SkillCollection:
     """All skills of all roots, without regard to visibility."""
 
     skills: tuple[Skill, ...]
     """Ordered by category, name and root. One root may contain a name twice."""
     by_name: Mapping[str, tuple[Skill, ...]]
     """Skills by full name: one, or several of the same root."""
-    shadowed: tuple[Shadowed, ...]
+    shadowed: tuple[ShadowedSkill, ...]
     category_descriptions: Mapping[str, str]
     problems: tuple[LoadProblem, ...]
-    key: Key
+    key: CollectionKey
     """Cache key: equal keys mean that all files were the same."""
 
 
-def joined(scans: Sequence[Scan]) -> Collection:
+def merge_scans(scans: Sequence[RootScan]) -> SkillCollection:
     """Merge scans into one collection; for each name the skills of the first root count."""
     by_name: dict[str, list[Skill]] = {}
-    shadowed: list[Shadowed] = []
+    shadowed: list[ShadowedSkill] = []
     descriptions: dict[str, str] = {}
     for found in scans:
         for skill in found.skills:
@@ -38,29 +38,29 @@ def joined(scans: Sequence[Scan]) -> Collection:
             if not named or named[0].root == skill.root:
                 named.append(skill)
             elif not _is_same_folder(skill, named[0]):
-                shadowed.append(Shadowed(skill, named[0]))
+                shadowed.append(ShadowedSkill(skill, named[0]))
         if not found.root.plugin:
             descriptions = {**found.category_descriptions, **descriptions}
-    skills = sorted((skill for named in by_name.values() for skill in named), key=_order)
-    return Collection(
+    skills = sorted((skill for named in by_name.values() for skill in named), key=_sort_key)
+    return SkillCollection(
         tuple(skills),
         {name: tuple(named) for name, named in by_name.items()},
         tuple(shadowed),
         descriptions,
         tuple(problem for found in scans for problem in found.problems),
-        tuple(map(_key, scans)),
+        tuple(map(_scan_key, scans)),
     )
 
 
 def category_name(skill: Skill) -> str:
     """Return the category under which a skill is listed."""
-    return skill.category or GENERAL
+    return skill.category or GENERAL_CATEGORY
 
 
-def call_name(skill: Skill, collection: Collection) -> str:
+def call_name(skill: Skill, collection: SkillCollection) -> str:
     """Return the shortest name that identifies only this skill."""
     is_unique = len(collection.by_name[skill.full_name]) == 1
-    return skill.full_name if is_unique else skill.place_name
+    return skill.full_name if is_unique else skill.qualified_name
 
 
 def names_in(skills: Iterable[Skill]) -> tuple[str, ...]:
@@ -68,13 +68,13 @@ def names_in(skills: Iterable[Skill]) -> tuple[str, ...]:
     return tuple(sorted({skill.full_name for skill in skills}))
 
 
-def _key(found: Scan) -> Key:
+def _scan_key(found: RootScan) -> CollectionKey:
     """Return the cache key of a scan. An unsettled scan gets a key that equals no other."""
     is_settled = UNSETTLED not in found.manifest.values()
     return (found.root, frozenset(found.manifest.items()) if is_settled else object())
 
 
-def _order(skill: Skill) -> tuple[str, str, str]:
+def _sort_key(skill: Skill) -> tuple[str, str, str]:
     return (skill.category, skill.full_name, str(skill.folder))
 
 

@@ -12,23 +12,23 @@ from pathlib import Path
 
 from skills_store import document, frontmatter
 from skills_store.reading import Stamp, read_regular, reason_of, stamp_of
-from skills_store.root_scan import ABSENT, UNSETTLED, Scan, settled, status_of
+from skills_store.root_scan import ABSENT, UNSETTLED, RootScan, settled_stamp, status_of
 from skills_store.skill import (
     CATEGORY_FILE,
     LINKED_FOLDERS,
-    MOST_FILE_BYTES,
+    MAX_FILE_BYTES,
     SKILL_FILE,
+    DocumentProblem,
     LoadProblem,
-    Problem,
-    Root,
     Skill,
+    SkillRoot,
 )
 
-MOST_LEVELS = 6
-MOST_FOLDERS = 2_000
+MAX_DEPTH = 6
+MAX_DIRECTORIES = 2_000
 """Scan limit: the number of directories without a SKILL.md per root."""
 
-NEVER_ENTERED = frozenset(
+IGNORED_DIRECTORIES = frozenset(
     {
         *(".git", ".hg", ".svn", ".hub", ".archive", ".venv", "venv", "node_modules"),
         *("__pycache__", "__pypackages__", ".cache", ".tox", ".nox", ".eggs", ".npm", ".gradle"),
@@ -39,33 +39,33 @@ _ENVIRONMENT_FILE = "pyvenv.cfg"
 
 
 @dataclass(frozen=True, slots=True)
-class _Folder:
+class _PendingDirectory:
     """A directory waiting to be scanned."""
 
     path: str
     parts: tuple[str, ...]
     """Path components below the root."""
-    above: frozenset[tuple[int, int]]
+    ancestors: frozenset[tuple[int, int]]
     """Device and inode of its ancestors, to detect symlink loops."""
 
 
-def scan(root: Root, known: Scan | None = None) -> Scan:
+def scan_root(root: SkillRoot, known: RootScan | None = None) -> RootScan:
     """Scan a root for skills, reusing entries of `known` whose files did not change.
 
     Raises nothing: unreadable files are reported as problems.
     """
-    return _Walk(root, known or Scan(root)).run()
+    return _RootScanner(root, known or RootScan(root)).run()
 
 
-def is_never_entered(name: str) -> bool:
+def is_ignored_directory(name: str) -> bool:
     """Return whether directories of this name are always ignored."""
-    return name in NEVER_ENTERED or (name.startswith(".") and name.endswith(_CACHE_ENDING))
+    return name in IGNORED_DIRECTORIES or (name.startswith(".") and name.endswith(_CACHE_ENDING))
 
 
-class _Walk:
+class _RootScanner:
     """One breadth-first scan of a root; directories inside skills come last."""
 
-    def __init__(self, root: Root, known: Scan) -> None:
+    def __init__(self, root: SkillRoot, known: RootScan) -> None:
         self._root = root
         self._known = known
         self._known_skills = {str(skill.folder): skill for skill in known.skills}
@@ -76,20 +76,22 @@ class _Walk:
         self._categories: dict[str, str] = {}
         self._problems: list[LoadProblem] = []
         self._manifest: dict[str, Stamp] = {}
-        self._folders = deque([_Folder(str(root.path), (), frozenset())])
-        self._insides: deque[_Folder] = deque()
-        self._fruitless = 0
+        self._directories = deque([_PendingDirectory(str(root.path), (), frozenset())])
+        self._skill_directories: deque[_PendingDirectory] = deque()
+        self._empty_directories = 0
 
-    def run(self) -> Scan:
-        while self._folders or self._insides:
-            if self._fruitless >= MOST_FOLDERS:
-                text = f"more than {MOST_FOLDERS} folders without a skill; the rest is not searched"
+    def run(self) -> RootScan:
+        while self._directories or self._skill_directories:
+            if self._empty_directories >= MAX_DIRECTORIES:
+                text = (
+                    f"more than {MAX_DIRECTORIES} folders without a skill; the rest is not searched"
+                )
                 self._problems.append(LoadProblem(self._root.path, 0, text))
                 break
             # Insides of skills come last: a skill with thousands of directories must not use up the
             # limit before the other skills are found.
-            self._enter((self._folders or self._insides).popleft())
-        return Scan(
+            self._visit((self._directories or self._skill_directories).popleft())
+        return RootScan(
             self._root,
             tuple(sorted(self._skills, key=lambda skill: (skill.category, skill.name))),
             dict(sorted(self._categories.items())),
@@ -97,36 +99,36 @@ class _Walk:
             self._manifest,
         )
 
-    def _enter(self, folder: _Folder) -> None:
+    def _visit(self, folder: _PendingDirectory) -> None:
         try:
             status = status_of(
                 folder.path
             )  # stat before listing: a change in between must make the stamp stale
             identity = (status.st_dev, status.st_ino)
             # Symlinks are followed, so a link to an ancestor would recurse without end.
-            if identity in folder.above:
+            if identity in folder.ancestors:
                 return
-            self._manifest[folder.path] = settled(status)
+            self._manifest[folder.path] = settled_stamp(status)
             with os.scandir(folder.path) as listing:
                 entries = {entry.name: entry for entry in listing}
         except (FileNotFoundError, NotADirectoryError) as error:
-            self._miss(folder, error)
+            self._record_missing(folder, error)
         except OSError as error:
-            self._fail(folder.path, reason_of(error))
+            self._record_failure(folder.path, reason_of(error))
         else:
             if _ENVIRONMENT_FILE not in entries:
-                self._look(folder, entries)
-                self._queue(folder, entries, folder.above | {identity})
+                self._inspect(folder, entries)
+                self._enqueue_children(folder, entries, folder.ancestors | {identity})
 
-    def _miss(self, folder: _Folder, error: OSError) -> None:
+    def _record_missing(self, folder: _PendingDirectory, error: OSError) -> None:
         """Treat a missing root as empty; a missing subdirectory was removed during the scan."""
         self._manifest[folder.path] = UNSETTLED if folder.parts else ABSENT
         if not folder.parts and isinstance(error, NotADirectoryError):
-            self._fail(folder.path, "it is no folder")
+            self._record_failure(folder.path, "it is no folder")
 
-    def _look(self, folder: _Folder, entries: dict[str, os.DirEntry[str]]) -> None:
+    def _inspect(self, folder: _PendingDirectory, entries: dict[str, os.DirEntry[str]]) -> None:
         if SKILL_FILE not in entries:
-            self._fruitless += 1
+            self._empty_directories += 1
             for name in entries:
                 if name.lower() == SKILL_FILE.lower():
                     text = f"it must be named {SKILL_FILE}"
@@ -134,49 +136,49 @@ class _Walk:
                         LoadProblem(Path(folder.path, name), 0, text, is_skipped=True)
                     )
         elif folder.parts:
-            self._load(folder)
+            self._load_skill(folder)
         else:
             text = "a skill needs a folder of its own in the root"
             self._problems.append(
                 LoadProblem(Path(folder.path, SKILL_FILE), 0, text, is_skipped=True)
             )
         if CATEGORY_FILE in entries and folder.parts:
-            self._describe(folder)
+            self._load_category(folder)
 
-    def _queue(
+    def _enqueue_children(
         self,
-        folder: _Folder,
+        folder: _PendingDirectory,
         entries: dict[str, os.DirEntry[str]],
         above: frozenset[tuple[int, int]],
     ) -> None:
         """Enqueue the subdirectories, except the directories of a skill's support files."""
-        if len(folder.parts) >= MOST_LEVELS:
+        if len(folder.parts) >= MAX_DEPTH:
             return
         is_skill = SKILL_FILE in entries and bool(folder.parts)
-        queue = self._insides if is_skill else self._folders
+        queue = self._skill_directories if is_skill else self._directories
         for name in sorted(entries):
             is_linked = is_skill and name in LINKED_FOLDERS
-            if not is_linked and not is_never_entered(name) and _is_folder(entries[name]):
-                queue.append(_Folder(entries[name].path, (*folder.parts, name), above))
+            if not is_linked and not is_ignored_directory(name) and _is_folder(entries[name]):
+                queue.append(_PendingDirectory(entries[name].path, (*folder.parts, name), above))
 
-    def _load(self, folder: _Folder) -> None:
+    def _load_skill(self, folder: _PendingDirectory) -> None:
         """Load the skill of a directory, or report why it cannot be loaded."""
         # A colon separates plugin and skill name; control characters could forge lines of the
         # index.
         if not all(part.isprintable() and ":" not in part for part in folder.parts):
-            self._fail(folder.path, "its name holds characters that no name may hold")
+            self._record_failure(folder.path, "its name holds characters that no name may hold")
             return
         file = f"{folder.path}{os.sep}{SKILL_FILE}"
-        if self._take_over(folder.path, file) or (text := self._read(file)) is None:
+        if self._reuse_known_skill(folder.path, file) or (text := self._read(file)) is None:
             return
         *category, name = folder.parts
-        parsed = document.parse(text, name)
-        self._report(file, parsed.problems)
+        parsed = document.parse_document(text, name)
+        self._record_problems(file, parsed.problems)
         if parsed.is_usable:
             place = (parsed.description, "/".join(category), Path(folder.path), self._root)
             self._skills.append(Skill(name, *place, parsed.frontmatter))
 
-    def _take_over(self, folder: str, file: str) -> bool:
+    def _reuse_known_skill(self, folder: str, file: str) -> bool:
         """Reuse a known skill if its file did not change; return whether it was reused."""
         known = self._known_skills.get(folder)
         if known is None:
@@ -192,43 +194,45 @@ class _Walk:
         self._problems += self._known_problems.get(known.document, ())
         return True
 
-    def _describe(self, folder: _Folder) -> None:
+    def _load_category(self, folder: _PendingDirectory) -> None:
         """Read the description of a category."""
         file = f"{folder.path}{os.sep}{CATEGORY_FILE}"
         text = self._read(file)
         if text is None:
             return
         block = frontmatter.split(text)
-        fields = None if isinstance(block, Problem) else frontmatter.read_leniently(block)
-        description = frontmatter.text_of(fields.values.get("description")) if fields else ""
+        fields = None if isinstance(block, DocumentProblem) else frontmatter.read_leniently(block)
+        description = frontmatter.scalar_text(fields.values.get("description")) if fields else ""
         if description:
             self._categories["/".join(folder.parts)] = description
         else:
-            self._report(file, (Problem(1, "its frontmatter has no description"),))
+            self._record_problems(file, (DocumentProblem(1, "its frontmatter has no description"),))
 
     def _read(self, file: str) -> str | None:
         """Return a file's text and record its stamp in the manifest."""
         self._manifest[file] = UNSETTLED
         try:
-            content = read_regular(file, MOST_FILE_BYTES)
+            content = read_regular(file, MAX_FILE_BYTES)
         except OSError as error:
-            self._fail(file, reason_of(error))
+            self._record_failure(file, reason_of(error))
             return None
-        self._manifest[file] = settled(content.status)
-        if not content.is_whole:
-            self._fail(file, f"it is longer than {MOST_FILE_BYTES} bytes")
+        self._manifest[file] = settled_stamp(content.status)
+        if not content.is_complete:
+            self._record_failure(file, f"it is longer than {MAX_FILE_BYTES} bytes")
             return None
         try:
             return content.data.decode()
         except UnicodeDecodeError as error:
             line = content.data.count(b"\n", 0, error.start) + 1
-            self._report(file, (Problem(line, "it holds bytes that are no UTF-8"),))
+            self._record_problems(
+                file, (DocumentProblem(line, "it holds bytes that are no UTF-8"),)
+            )
             return content.data.decode(errors="replace")
 
-    def _fail(self, path: str, reason: str) -> None:
+    def _record_failure(self, path: str, reason: str) -> None:
         self._problems.append(LoadProblem(Path(path), 0, reason, is_skipped=True))
 
-    def _report(self, file: str, problems: Iterable[Problem]) -> None:
+    def _record_problems(self, file: str, problems: Iterable[DocumentProblem]) -> None:
         for each in problems:
             self._problems.append(LoadProblem(Path(file), each.line, each.text, each.is_fatal))
 

@@ -9,23 +9,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from skills_store import frontmatter
-from skills_store.frontmatter import Block, text_of
+from skills_store.frontmatter import FrontmatterParts, scalar_text
 from skills_store.skill import (
-    MOST_DESCRIPTION_CHARACTERS,
-    MOST_DOCUMENT_CHARACTERS,
-    MOST_NAME_CHARACTERS,
+    MAX_DESCRIPTION_CHARACTERS,
+    MAX_DOCUMENT_CHARACTERS,
+    MAX_NAME_CHARACTERS,
+    DocumentProblem,
     Frontmatter,
-    Problem,
 )
 
 STANDARD_FIELDS = frozenset(
     {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
 )
-MOST_COMPATIBILITY_CHARACTERS = 500
+MAX_COMPATIBILITY_CHARACTERS = 500
 
 _STANDARD_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_UNCLEAR = re.compile(r"---|: +(?:[|>][-+0-9]*)?#|\r(?!\n)|[\t\x0b\x0c\x85\u2028\u2029]")
-_READ_NAME = re.compile(r"[a-z0-9._-]+")
+_AMBIGUOUS_YAML = re.compile(r"---|: +(?:[|>][-+0-9]*)?#|\r(?!\n)|[\t\x0b\x0c\x85\u2028\u2029]")
+_READABLE_NAME = re.compile(r"[a-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +34,17 @@ class SkillDocument:
 
     frontmatter: Frontmatter
     body: str
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[DocumentProblem, ...] = ()
 
     @property
     def name(self) -> str:
         """The name in the frontmatter; empty if it has none."""
-        return text_of(self.frontmatter.get("name"))
+        return scalar_text(self.frontmatter.get("name"))
 
     @property
     def description(self) -> str:
         """The description; empty only in a document that is not usable."""
-        return text_of(self.frontmatter.get("description"))
+        return scalar_text(self.frontmatter.get("description"))
 
     @property
     def is_usable(self) -> bool:
@@ -54,116 +54,130 @@ class SkillDocument:
 
 def is_standard_name(name: str) -> bool:
     """Return whether a name follows the standard: 1-64 lowercase letters, digits and hyphens."""
-    return len(name) <= MOST_NAME_CHARACTERS and bool(_STANDARD_NAME.fullmatch(name))
+    return len(name) <= MAX_NAME_CHARACTERS and bool(_STANDARD_NAME.fullmatch(name))
 
 
-def parse(text: str, folder_name: str | None = None) -> SkillDocument:
+def parse_document(text: str, folder_name: str | None = None) -> SkillDocument:
     """Parse the text of a SKILL.md. With `folder_name`, also compare the two names.
 
     Raises nothing: problems are part of the result.
     """
     block = frontmatter.split(text)
-    if isinstance(block, Problem):
+    if isinstance(block, DocumentProblem):
         return SkillDocument({}, text, (block,))
     fields = frontmatter.read_leniently(block)
     document = SkillDocument(fields.values, block.body, fields.problems)
     if not document.is_usable:
         return document
-    repeated = (each for each in fields.oddities if "second time" in each.text)
-    problems = (*fields.problems, *repeated, *_doubts(document, text, folder_name))
+    repeated = (each for each in fields.dialect_problems if "second time" in each.text)
+    problems = (*fields.problems, *repeated, *_reading_problems(document, text, folder_name))
     return SkillDocument(fields.values, block.body, problems)
 
 
-def check_created(name: str, text: str) -> tuple[Problem, ...]:
+def validate_new_document(name: str, text: str) -> tuple[DocumentProblem, ...]:
     """Return the reasons why a text must not be written as the SKILL.md of `name`; empty if it may.
 
     A text without problems also passes the standard's validator (`agentskills validate`).
     """
-    return tuple(_faults(name, text))
+    return tuple(_new_document_problems(name, text))
 
 
-def _doubts(document: SkillDocument, text: str, folder_name: str | None) -> Iterator[Problem]:
+def _reading_problems(
+    document: SkillDocument, text: str, folder_name: str | None
+) -> Iterator[DocumentProblem]:
     """Yield the problems of a document whose frontmatter could be read."""
     description = document.description
     if not description:
-        yield Problem(1, "it has no description", is_fatal=True)
-    if len(description) > MOST_DESCRIPTION_CHARACTERS:
-        yield Problem(
+        yield DocumentProblem(1, "it has no description", is_fatal=True)
+    if len(description) > MAX_DESCRIPTION_CHARACTERS:
+        yield DocumentProblem(
             _line_of("description", text),
             f"its description has {len(description)} characters, "
-            f"more than {MOST_DESCRIPTION_CHARACTERS}",
+            f"more than {MAX_DESCRIPTION_CHARACTERS}",
         )
-    if len(text) > MOST_DOCUMENT_CHARACTERS:
-        yield Problem(1, f"it has {len(text)} characters, more than {MOST_DOCUMENT_CHARACTERS}")
+    if len(text) > MAX_DOCUMENT_CHARACTERS:
+        yield DocumentProblem(
+            1, f"it has {len(text)} characters, more than {MAX_DOCUMENT_CHARACTERS}"
+        )
     if folder_name is not None:
-        yield from _name_doubts(document.name, text, folder_name)
+        yield from _name_problems(document.name, text, folder_name)
 
 
-def _name_doubts(name: str, text: str, folder_name: str) -> Iterator[Problem]:
+def _name_problems(name: str, text: str, folder_name: str) -> Iterator[DocumentProblem]:
     line = _line_of("name", text)
     if not name:
-        yield Problem(line, f"it has no name; it is called {folder_name!r} like its folder")
+        yield DocumentProblem(line, f"it has no name; it is called {folder_name!r} like its folder")
     elif name != folder_name:
-        yield Problem(line, f"its name is {name!r}; it is called {folder_name!r} like its folder")
-    if len(folder_name) > MOST_NAME_CHARACTERS:
-        yield Problem(line, f"its name is longer than {MOST_NAME_CHARACTERS} characters")
-    if not _READ_NAME.fullmatch(folder_name):
-        yield Problem(line, "its name has other characters than a-z, 0-9, hyphen, _ and .")
+        yield DocumentProblem(
+            line, f"its name is {name!r}; it is called {folder_name!r} like its folder"
+        )
+    if len(folder_name) > MAX_NAME_CHARACTERS:
+        yield DocumentProblem(line, f"its name is longer than {MAX_NAME_CHARACTERS} characters")
+    if not _READABLE_NAME.fullmatch(folder_name):
+        yield DocumentProblem(line, "its name has other characters than a-z, 0-9, hyphen, _ and .")
 
 
-def _faults(name: str, text: str) -> Iterator[Problem]:
+def _new_document_problems(name: str, text: str) -> Iterator[DocumentProblem]:
     if not is_standard_name(name):
-        yield Problem(
+        yield DocumentProblem(
             _line_of("name", text),
-            f"{name!r} is no valid name: 1-{MOST_NAME_CHARACTERS} lowercase letters, digits and "
+            f"{name!r} is no valid name: 1-{MAX_NAME_CHARACTERS} lowercase letters, digits and "
             "single hyphens, none at an end",
         )
-    if len(text) > MOST_DOCUMENT_CHARACTERS:
-        yield Problem(1, f"it has {len(text)} characters, more than {MOST_DOCUMENT_CHARACTERS}")
+    if len(text) > MAX_DOCUMENT_CHARACTERS:
+        yield DocumentProblem(
+            1, f"it has {len(text)} characters, more than {MAX_DOCUMENT_CHARACTERS}"
+        )
     if not _is_plain_text(text):
-        yield Problem(1, "it holds characters that are no text")
-    elif isinstance(block := frontmatter.split(text), Problem):
+        yield DocumentProblem(1, "it holds characters that are no text")
+    elif isinstance(block := frontmatter.split(text), DocumentProblem):
         yield block
     else:
-        yield from _block_faults(name, text, block)
+        yield from _frontmatter_problems(name, text, block)
 
 
-def _block_faults(name: str, text: str, block: Block) -> Iterator[Problem]:
+def _frontmatter_problems(
+    name: str, text: str, block: FrontmatterParts
+) -> Iterator[DocumentProblem]:
     # YAML parsers disagree on these (strictyaml, PyYAML, YAML 1.2), so another agent could read a
     # different description than the one that was checked here.
-    if found := _UNCLEAR.search(block.yaml):
+    if found := _AMBIGUOUS_YAML.search(block.yaml):
         line = block.yaml.count("\n", 0, found.start()) + 2
-        yield Problem(line, f"its frontmatter holds {found[0]!r}, which others read differently")
+        yield DocumentProblem(
+            line, f"its frontmatter holds {found[0]!r}, which others read differently"
+        )
         return
     fields = frontmatter.read(block)
     yield from fields.problems
     if fields.problems:
         return
-    yield from (Problem(odd.line, f"it has {odd.text}") for odd in fields.oddities)
+    yield from (DocumentProblem(odd.line, f"it has {odd.text}") for odd in fields.dialect_problems)
     for field in sorted(fields.values.keys() - STANDARD_FIELDS):
-        yield Problem(
+        yield DocumentProblem(
             _line_of(field, text), f"the field {field!r} is not standard: put it under metadata"
         )
-    yield from _value_faults(name, text, fields.values)
+    yield from _value_problems(name, text, fields.values)
     if not block.body.strip():
-        yield Problem(block.body_line, "it has no text below its frontmatter")
+        yield DocumentProblem(block.body_line, "it has no text below its frontmatter")
 
 
-def _value_faults(name: str, text: str, values: Frontmatter) -> Iterator[Problem]:
-    given = text_of(values.get("name"))
+def _value_problems(name: str, text: str, values: Frontmatter) -> Iterator[DocumentProblem]:
+    given = scalar_text(values.get("name"))
     if given != name:
-        yield Problem(_line_of("name", text), f"its name must be {name!r}, not {given!r}")
+        yield DocumentProblem(_line_of("name", text), f"its name must be {name!r}, not {given!r}")
     limits = {
-        "description": MOST_DESCRIPTION_CHARACTERS,
-        "compatibility": MOST_COMPATIBILITY_CHARACTERS,
+        "description": MAX_DESCRIPTION_CHARACTERS,
+        "compatibility": MAX_COMPATIBILITY_CHARACTERS,
     }
     for field, most in limits.items():
         value = values.get(field, "" if field == "description" else "-")
         line = _line_of(field, text)
-        if not text_of(value):
-            yield Problem(line, f"its {field} is missing or no text")
+        if not scalar_text(value):
+            yield DocumentProblem(line, f"its {field} is missing or no text")
         elif len(str(value)) > most:
-            yield Problem(line, f"its {field} has {len(str(value))} characters, more than {most}")
+            yield DocumentProblem(
+                line, f"its {field} has {len(str(value))} characters, more than {most}"
+            )
 
 
 def _is_plain_text(text: str) -> bool:

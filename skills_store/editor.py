@@ -10,38 +10,38 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from skills_store.applying import apply
-from skills_store.archive import Archive
-from skills_store.calls import Done, ManageCall
-from skills_store.catalog import Holdings
-from skills_store.changes import Change, check_current
-from skills_store.home import Home
+from skills_store.applying import apply_change
+from skills_store.archive import SkillArchive
+from skills_store.calls import ManageCall, ManageResult
+from skills_store.catalog import SkillCatalog
+from skills_store.changes import SkillChange, check_unchanged
+from skills_store.home import AgentHome
 from skills_store.names import is_same_name, refuse_links
-from skills_store.ownership import UNASKED
-from skills_store.planning import Planner
-from skills_store.skill import Root
-from skills_store.undo import Pass, Undo
-from skills_store.usage import Clock, Creator, Usage, current_time
-from skills_store.write_errors import NameTakenError, OutdatedError
+from skills_store.ownership import BACKGROUND_ORIGINS
+from skills_store.planning import SkillChangePlanner
+from skills_store.skill import SkillRoot
+from skills_store.undo import SkillUndoStore, UndoRecord
+from skills_store.usage import Clock, Creator, SkillUsageStore, current_time
+from skills_store.write_errors import NameTakenError, StaleChangeError
 
 logger = logging.getLogger(__name__)
 
 
-class Keeper:
+class SkillEditor:
     """Editor for the skills of one agent home. All calls block."""
 
     def __init__(
-        self, home: Path, roots: Callable[[], Sequence[Root]], now: Clock = current_time
+        self, home: Path, roots: Callable[[], Sequence[SkillRoot]], now: Clock = current_time
     ) -> None:
         """Create the editor. `roots` is called each time; one root is `home / "skills"`."""
-        self.home = Home(home)
-        self.usage = Usage(self.home.skills, now)
-        self.archive = Archive(self.home.skills, now)
-        self.holdings = Holdings(roots)
-        self._undo = Undo(self.home, now)
-        self._planner = Planner(self.home, self.holdings, self.usage, self.archive, now)
+        self.home = AgentHome(home)
+        self.usage = SkillUsageStore(self.home.skills, now)
+        self.archive = SkillArchive(self.home.skills, now)
+        self.catalog = SkillCatalog(roots)
+        self._undo = SkillUndoStore(self.home, now)
+        self._planner = SkillChangePlanner(self.home, self.catalog, self.usage, self.archive, now)
 
-    def plan(self, call: ManageCall) -> Change:
+    def plan(self, call: ManageCall) -> SkillChange:
         """Return the change that a call would make. Writes nothing.
 
         Raises:
@@ -50,11 +50,11 @@ class Keeper:
         """
         try:
             change = self._planner.plan(call)
-            return replace(change, places=tuple(map(_real, change.paths)))
+            return replace(change, resolved_paths=tuple(map(_real_path, change.paths)))
         except FileNotFoundError as error:  # planning holds no lock: a file was removed meanwhile
-            raise OutdatedError(Path(error.filename or self.home.skills)) from error
+            raise StaleChangeError(Path(error.filename or self.home.skills)) from error
 
-    def commit(self, change: Change, undo_id: str | None = None) -> Done:
+    def commit(self, change: SkillChange, undo_id: str | None = None) -> ManageResult:
         """Apply a change if all files are as they were when it was planned.
 
         Changes of a background run are recorded for undo; those with one id are undone together.
@@ -69,26 +69,26 @@ class Keeper:
             # was open.
             self._planner.check_allowed(change)
             self._refuse_new_links(change)
-            check_current(change.effect)
+            check_unchanged(change.effect)
             kept_id = None
-            if change.origin in UNASKED:
+            if change.origin in BACKGROUND_ORIGINS:
                 kept_id = undo_id or self._undo.new_id()
                 # Record before applying: a crash in between leaves a harmless record, the other
                 # order would leave a change that cannot be undone.
-                self._undo.keep(change, kept_id)
-            apply(change, self.home.skills, self.archive)
-            self._count(change)
-        return Done(change.message, kept_id)
+                self._undo.save(change, kept_id)
+            apply_change(change, self.home.skills, self.archive)
+            self._record_usage(change)
+        return ManageResult(change.message, kept_id)
 
     def new_undo_id(self) -> str:
         """Return an undo id for all changes of one run."""
         return self._undo.new_id()
 
-    def passes(self) -> tuple[Pass, ...]:
+    def undo_records(self) -> tuple[UndoRecord, ...]:
         """Return the recorded background runs, latest first."""
-        return self._undo.passes()
+        return self._undo.records()
 
-    def undo(self, undo_id: str) -> Pass:
+    def undo(self, undo_id: str) -> UndoRecord:
         """Revert all changes recorded under an id, byte for byte.
 
         Raises:
@@ -102,7 +102,7 @@ class Keeper:
                 if step.action == "create" and not step.folder.exists():
                     self.usage.forget(step.name)
                 if step.archived is not None:
-                    self.archive.withdraw(step.archived, step.before)
+                    self.archive.discard_copy(step.archived, step.before)
                     self.usage.set_state(step.name, "active")
         return undone
 
@@ -117,14 +117,14 @@ class Keeper:
             OSError: It cannot be moved.
         """
         with self.home.locked():
-            for skill in self.holdings.look():
+            for skill in self.catalog.list_skills():
                 if skill.root.kind == "home" and is_same_name(skill.name, name):
                     raise NameTakenError(name, skill.folder)
             folder = self.archive.restore(name)
             self.usage.set_state(name, "active")
         return folder
 
-    def _refuse_new_links(self, change: Change) -> None:
+    def _refuse_new_links(self, change: SkillChange) -> None:
         """Check for symlinks again: one may have been created since the plan."""
         roots = [self.home.skills]
         if change.skill is not None:
@@ -134,12 +134,12 @@ class Keeper:
                 if path.is_relative_to(root):
                     refuse_links(root, path)
 
-    def _count(self, change: Change) -> None:
+    def _record_usage(self, change: SkillChange) -> None:
         """Record the change in the usage file. Errors are only logged: the change is made."""
         creator: Creator = "user" if change.origin == "user" else "agent"
         try:
             if change.action == "create":
-                self.usage.note_creation(change.name, creator)
+                self.usage.record_creation(change.name, creator)
             elif change.action == "delete":
                 self.usage.set_state(change.name, "archived")
             else:
@@ -157,5 +157,5 @@ class Keeper:
             )
 
 
-def _real(path: Path) -> Path:
+def _real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))

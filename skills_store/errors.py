@@ -16,9 +16,9 @@ SkillError                  the message suggests an alternative; the facts are a
 
 from collections.abc import Sequence
 
-from skills_store.skill import Archived, Problem
+from skills_store.skill import ArchivedSkill, DocumentProblem
 
-MOST_NAMES = 20
+MAX_LISTED_NAMES = 20
 _SHOWN_CHARACTERS = 100  # a rejected path can be of any length
 
 
@@ -42,8 +42,8 @@ class SkillNotFoundError(SkillError):
 class ArchivedSkillError(SkillNotFoundError):
     """The skill was archived. `archived` names its successor."""
 
-    def __init__(self, archived: Archived) -> None:
-        super().__init__(archived.name, reason=archived.told())
+    def __init__(self, archived: ArchivedSkill) -> None:
+        super().__init__(archived.name, reason=archived.describe())
         self.archived = archived
 
 
@@ -79,7 +79,7 @@ class UnreadableSkillError(SkillError):
 class InvalidSkillError(SkillError):
     """A SKILL.md to be written does not follow the standard."""
 
-    def __init__(self, name: str, problems: Sequence[Problem]) -> None:
+    def __init__(self, name: str, problems: Sequence[DocumentProblem]) -> None:
         listed = "\n".join(f"- line {each.line}: {each.text}" for each in problems)
         super().__init__(f"The SKILL.md of {name!r} is not valid:\n{listed}")
         self.name = name
@@ -94,7 +94,7 @@ class SkillFileError(SkillError):
         self.path = path
 
 
-class PathRefusedError(SkillFileError):
+class SkillPathRefusedError(SkillFileError):
     """The path is not one of a file in the directory. `reason` is half a sentence."""
 
     def __init__(self, path: str, reason: str) -> None:
@@ -107,7 +107,7 @@ class PathRefusedError(SkillFileError):
         self.reason = reason
 
 
-class MissingFileError(SkillFileError):
+class MissingSkillFileError(SkillFileError):
     """The skill has no such file. `available` are paths of existing ones."""
 
     def __init__(self, path: str, available: Sequence[str]) -> None:
@@ -116,20 +116,20 @@ class MissingFileError(SkillFileError):
         self.available = tuple(available)
 
 
-class FileTooLongError(SkillFileError):
+class SkillFileTooLongError(SkillFileError):
     """The file is too long to be shown."""
 
-    def __init__(self, path: str, size_bytes: int, most_bytes: int) -> None:
+    def __init__(self, path: str, size_bytes: int, max_bytes: int) -> None:
         super().__init__(
             path,
-            f"The file {path!r} has {size_bytes} bytes, and at most {most_bytes} are shown. "
+            f"The file {path!r} has {size_bytes} bytes, and at most {max_bytes} are shown. "
             "Read parts of it from the skill's folder.",
         )
         self.size_bytes = size_bytes
-        self.most_bytes = most_bytes
+        self.max_bytes = max_bytes
 
 
-class UnreadableFileError(SkillFileError):
+class UnreadableSkillFileError(SkillFileError):
     """The system denies reading the file."""
 
     def __init__(self, path: str, reason: str) -> None:
@@ -138,5 +138,9 @@ class UnreadableFileError(SkillFileError):
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:MOST_NAMES])
-    return shown if len(names) <= MOST_NAMES else f"{shown} and {len(names) - MOST_NAMES} more"
+    shown = ", ".join(repr(name) for name in names[:MAX_LISTED_NAMES])
+    return (
+        shown
+        if len(names) <= MAX_LISTED_NAMES
+        else f"{shown} and {len(names) - MAX_LISTED_NAMES} more"
+    )

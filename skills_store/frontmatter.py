@@ -9,20 +9,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from skills_store.json_file import Json
-from skills_store.skill import Frontmatter, Problem
+from skills_store.skill import DocumentProblem, Frontmatter
 
-MOST_BLOCK_CHARACTERS = 64 * 1024
+MAX_BLOCK_CHARACTERS = 64 * 1024
 
 _OPENING = re.compile(r"\ufeff?---[ \t]*\r?\n")
 _CLOSING = re.compile(r"^---[ \t]*\r?$\n?", re.MULTILINE)
 _FIELD = re.compile(r"(?P<indent>[ ]*)(?P<head>(?:- +)?[A-Za-z_][\w.-]*:[ \t]+)(?P<value>\S.*)")
 _ITEM_OR_FIELD = re.compile(r"\s*(?:-(?:\s|$)|[A-Za-z_][\w.-]*:(?:\s|$))")
 _BLOCK_SCALAR = re.compile(r"[|>][-+0-9]*\s*(?:#.*)?\Z")
-_CLOSED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|\[[^\[\]]*\]|\{[^{}]*\}""")
+_COMPLETE_VALUE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|\[[^\[\]]*\]|\{[^{}]*\}""")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FrontmatterParts:
     """A text split into frontmatter and body. Lines count from 1."""
 
     yaml: str
@@ -32,64 +32,68 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class FrontmatterFields:
     """The parsed frontmatter. Line numbers are those of the file."""
 
     values: Frontmatter
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[DocumentProblem, ...] = ()
     """Fatal if the block could not be read."""
-    oddities: tuple[Problem, ...] = ()
+    dialect_problems: tuple[DocumentProblem, ...] = ()
     """Constructs that the strict YAML dialect of the standard does not allow."""
 
 
-def split(text: str) -> Block | Problem:
+def split(text: str) -> FrontmatterParts | DocumentProblem:
     """Split a text into frontmatter and body, or return why it has no frontmatter."""
     opening = _OPENING.match(text)
     if opening is None:
-        return Problem(1, "it does not begin with frontmatter (a line ---)", is_fatal=True)
+        return DocumentProblem(1, "it does not begin with frontmatter (a line ---)", is_fatal=True)
     # The limit keeps a large Markdown file that starts with a rule (---) from being parsed as YAML.
-    closing = _CLOSING.search(text, opening.end(), opening.end() + MOST_BLOCK_CHARACTERS)
+    closing = _CLOSING.search(text, opening.end(), opening.end() + MAX_BLOCK_CHARACTERS)
     if closing is None:
-        return Problem(1, "its frontmatter has no end (a line ---)", is_fatal=True)
+        return DocumentProblem(1, "its frontmatter has no end (a line ---)", is_fatal=True)
     block = text[opening.end() : closing.start()]
-    return Block(block, text[closing.end() :], block.count("\n") + 3)
+    return FrontmatterParts(block, text[closing.end() :], block.count("\n") + 3)
 
 
-def read(block: Block) -> Fields:
+def read(block: FrontmatterParts) -> FrontmatterFields:
     """Parse a block as it is."""
-    return _read(block.yaml)
+    return _parse(block.yaml)
 
 
-def read_leniently(block: Block) -> Fields:
+def read_leniently(block: FrontmatterParts) -> FrontmatterFields:
     """Parse a block; if it is invalid YAML, parse it again with its values quoted."""
-    fields = _read(block.yaml)
+    fields = _parse(block.yaml)
     if not _is_broken(fields):
         return fields
-    again = _read("\n".join(_quoted_lines(block.yaml.splitlines())))
+    again = _parse("\n".join(_quote_values(block.yaml.splitlines())))
     if _is_broken(again):
         return fields
     (first, *_) = fields.problems
-    note = Problem(first.line, f"its frontmatter is no YAML ({first.text}); read as if quoted")
-    return Fields(again.values, (note, *again.problems), again.oddities)
+    note = DocumentProblem(
+        first.line, f"its frontmatter is no YAML ({first.text}); read as if quoted"
+    )
+    return FrontmatterFields(again.values, (note, *again.problems), again.dialect_problems)
 
 
-def _is_broken(fields: Fields) -> bool:
+def _is_broken(fields: FrontmatterFields) -> bool:
     return any(each.is_fatal for each in fields.problems)
 
 
-def _read(yaml: str) -> Fields:
+def _parse(yaml: str) -> FrontmatterFields:
     from skills_store import (
         plain_yaml,
     )  # the parser is slow to import and not needed with a valid scan cache
 
     try:
         plain = plain_yaml.parse(yaml)
-    except plain_yaml.NoPlainYamlError as error:
-        return Fields({}, (Problem(error.line + 1, str(error), is_fatal=True),))
-    return Fields(plain.values, (), tuple(Problem(o.line + 1, o.text) for o in plain.oddities))
+    except plain_yaml.PlainYamlError as error:
+        return FrontmatterFields({}, (DocumentProblem(error.line + 1, str(error), is_fatal=True),))
+    return FrontmatterFields(
+        plain.values, (), tuple(DocumentProblem(o.line + 1, o.text) for o in plain.dialect_problems)
+    )
 
 
-def _quoted_lines(lines: list[str]) -> Iterator[str]:
+def _quote_values(lines: list[str]) -> Iterator[str]:
     """Yield the lines, each value quoted unless it is quoted already or a block scalar.
 
     Yields as many lines as it gets, so line numbers stay right.
@@ -103,18 +107,20 @@ def _quoted_lines(lines: list[str]) -> Iterator[str]:
             continue
         is_block = bool(_BLOCK_SCALAR.match(found["value"]))
         end = position
-        while end < len(lines) and _continues(lines[end], len(found["indent"]), is_block=is_block):
+        while end < len(lines) and _is_continuation(
+            lines[end], len(found["indent"]), is_block=is_block
+        ):
             end += 1
         if is_block:
             yield from lines[position - 1 : end]
         else:
             value = " ".join([found["value"], *(line.strip() for line in lines[position:end])])
-            yield f"{found['indent']}{found['head']}{_quoted(value)}"
+            yield f"{found['indent']}{found['head']}{_quote(value)}"
             yield from [""] * (end - position)
         position = end
 
 
-def _continues(line: str, indent: int, *, is_block: bool) -> bool:
+def _is_continuation(line: str, indent: int, *, is_block: bool) -> bool:
     """Return whether a line continues the value of a field with this indentation."""
     is_deeper = len(line) - len(line.lstrip(" ")) > indent
     if is_block:
@@ -122,11 +128,11 @@ def _continues(line: str, indent: int, *, is_block: bool) -> bool:
     return is_deeper and bool(line.strip()) and not _ITEM_OR_FIELD.match(line)
 
 
-def _quoted(value: str) -> str:
-    return value if _CLOSED.fullmatch(value) else "'" + value.replace("'", "''") + "'"
+def _quote(value: str) -> str:
+    return value if _COMPLETE_VALUE.fullmatch(value) else "'" + value.replace("'", "''") + "'"
 
 
-def text_of(value: Json) -> str:
+def scalar_text(value: Json) -> str:
     """Return a scalar as stripped text; empty for anything else."""
     match value:
         case bool():

@@ -7,22 +7,24 @@ the standard requires strings there, as comma-separated words.
 import re
 from collections.abc import Iterator, Mapping
 
-from skills_store.frontmatter import text_of
+from skills_store.frontmatter import scalar_text
 from skills_store.json_file import Json
 from skills_store.skill import Frontmatter
 
 _WORD = re.compile(r"[^\s,\[\]'\"]+")
 
 
-def words(frontmatter: Frontmatter, name: str) -> tuple[str, ...]:
+def read_words(frontmatter: Frontmatter, name: str) -> tuple[str, ...]:
     """Return the words of a field from all places where it can be, without duplicates."""
-    found = [place[name] for place in _places(frontmatter) if name in place]
+    found = [place[name] for place in _field_mappings(frontmatter) if name in place]
     return _unique(each for value in found for each in _words(value)) if found else ()
 
 
 def required_commands(frontmatter: Frontmatter) -> tuple[str, ...]:
     """Return the programs that a skill says it runs."""
-    return _unique(each for needs in _needs(frontmatter) for each in _words(needs.get("commands")))
+    return _unique(
+        each for needs in _prerequisites(frontmatter) for each in _words(needs.get("commands"))
+    )
 
 
 def required_variables(frontmatter: Frontmatter) -> tuple[str, ...]:
@@ -31,9 +33,9 @@ def required_variables(frontmatter: Frontmatter) -> tuple[str, ...]:
 
 
 def _variables(frontmatter: Frontmatter) -> Iterator[str]:
-    for needs in _needs(frontmatter):
+    for needs in _prerequisites(frontmatter):
         yield from _words(needs.get("env_vars"))
-    for place in _places(frontmatter):
+    for place in _field_mappings(frontmatter):
         listed = place.get("required_environment_variables")
         for each in listed if isinstance(listed, list) else [listed]:
             if isinstance(each, dict):
@@ -42,7 +44,7 @@ def _variables(frontmatter: Frontmatter) -> Iterator[str]:
                 yield from _words(each)
 
 
-def _places(frontmatter: Frontmatter) -> tuple[Mapping[str, Json], ...]:
+def _field_mappings(frontmatter: Frontmatter) -> tuple[Mapping[str, Json], ...]:
     metadata = frontmatter.get("metadata")
     if not isinstance(metadata, dict):
         return (frontmatter,)
@@ -50,8 +52,8 @@ def _places(frontmatter: Frontmatter) -> tuple[Mapping[str, Json], ...]:
     return (frontmatter, metadata, hermes) if isinstance(hermes, dict) else (frontmatter, metadata)
 
 
-def _needs(frontmatter: Frontmatter) -> Iterator[Mapping[str, Json]]:
-    for place in _places(frontmatter):
+def _prerequisites(frontmatter: Frontmatter) -> Iterator[Mapping[str, Json]]:
+    for place in _field_mappings(frontmatter):
         needs = place.get("prerequisites")
         if isinstance(needs, dict):
             yield needs
@@ -59,9 +61,9 @@ def _needs(frontmatter: Frontmatter) -> Iterator[Mapping[str, Json]]:
 
 def _words(value: Json) -> Iterator[str]:
     if isinstance(value, list):
-        yield from (text for each in value if (text := text_of(each)))
+        yield from (text for each in value if (text := scalar_text(each)))
     else:
-        yield from _WORD.findall(text_of(value))
+        yield from _WORD.findall(scalar_text(value))
 
 
 def _unique(found: Iterator[str]) -> tuple[str, ...]:

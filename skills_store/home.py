@@ -9,7 +9,7 @@ from skills_store.locks import locked
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class AgentHome:
     """The agent's home directory (`~/.hermes` by default)."""
 
     folder: Path
@@ -40,7 +40,7 @@ class Home:
         return self.folder / "acp" / "skill_undo"
 
     @property
-    def snapshots(self) -> Path:
+    def backups(self) -> Path:
         """Backups of the whole skills directory."""
         return self.folder / "acp" / "curator" / "snapshots"
 

@@ -9,16 +9,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from skills_store.collection import Collection, call_name, category_name
-from skills_store.model_texts import prose
+from skills_store.collection import SkillCollection, call_name, category_name
+from skills_store.model_texts import load_model_text
 from skills_store.skill import Skill
-from skills_store.visibility import Circumstances, is_visible
+from skills_store.visibility import VisibilityFacts, is_visible
 
-MOST_CHARACTERS = 12_000
-MOST_DESCRIPTION_CHARACTERS = 60
-MOST_CATEGORY_CHARACTERS = 120
+MAX_CHARACTERS = 12_000
+MAX_DESCRIPTION_CHARACTERS = 60
+MAX_CATEGORY_CHARACTERS = 120
 
-UNRELATED_CATEGORIES = frozenset(
+NON_CODING_CATEGORIES = frozenset(
     {
         *("apple", "communication", "cooking", "creative", "email", "finance", "gaming", "gifs"),
         *("health", "media", "music", "note-taking", "productivity", "shopping", "smart-home"),
@@ -27,7 +27,7 @@ UNRELATED_CATEGORIES = frozenset(
 )
 """Categories that rarely concern code; in a code workspace only their skill names are listed."""
 
-_WRITER = "skill_manage"
+_WRITE_TOOL = "skill_manage"
 _ELLIPSIS = "..."
 
 
@@ -35,10 +35,10 @@ _ELLIPSIS = "..."
 class IndexRequest:
     """Inputs for rendering the skill index, besides the skills."""
 
-    circumstances: Circumstances = field(default_factory=Circumstances)
+    facts: VisibilityFacts = field(default_factory=VisibilityFacts)
     names_only: frozenset[str] = frozenset()
     """Categories (with subcategories) whose skills are listed without descriptions."""
-    most_characters: int = MOST_CHARACTERS
+    max_characters: int = MAX_CHARACTERS
     """Limit for the whole section. The line with the total is shown even beyond it."""
     recent: tuple[str, ...] = ()
     """Full names of skills, most recently used first. Only used if the list is too long."""
@@ -47,20 +47,20 @@ class IndexRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class RenderedIndex:
     """The rendered section. Recent use affected it only if `is_shortened`."""
 
     text: str
-    is_cut: bool = False
+    is_shortened: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _SkillLine:
     """A skill in the list."""
 
     name: str
     description: str
-    age: int
+    recency_rank: int
     """0 for the most recently used skill; equal for all that were never used."""
 
     def __str__(self) -> str:
@@ -68,94 +68,98 @@ class _Line:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class _CategoryGroup:
     """A category in the list."""
 
     name: str
     description: str
-    lines: tuple[_Line, ...]
-    is_counted: bool = False
+    lines: tuple[_SkillLine, ...]
+    is_collapsed: bool = False
 
     @property
-    def age(self) -> int:
-        return min(line.age for line in self.lines)
+    def recency_rank(self) -> int:
+        return min(line.recency_rank for line in self.lines)
 
     def __str__(self) -> str:
         title = f"{self.name}: {self.description}" if self.description else f"{self.name}:"
-        if self.is_counted:
+        if self.is_collapsed:
             return f'{title} ({len(self.lines)} skills: skills_list with category "{self.name}")'
         return "\n".join([title, *map(str, self.lines)])
 
 
-def render(collection: Collection, request: IndexRequest) -> Index:
+def render_index(collection: SkillCollection, request: IndexRequest) -> RenderedIndex:
     """Render the section; empty if no skill is visible."""
     groups = tuple(_groups(collection, request))
     if not groups:
-        return Index("")
+        return RenderedIndex("")
     names = {line.name for group in groups for line in group.lines}
-    head = "\n\n".join(_head(names, request))
-    whole = _listed(groups)
-    body = _fitted(groups, request.most_characters - len(_section(head, "")))
-    return Index(_section(head, body), is_cut=body != whole)
+    head = "\n\n".join(_introduction(names, request))
+    whole = _join_groups(groups)
+    body = _fit(groups, request.max_characters - len(_section(head, "")))
+    return RenderedIndex(_section(head, body), is_shortened=body != whole)
 
 
-def _head(names: set[str], request: IndexRequest) -> Iterator[str]:
-    yield prose("index")
+def _introduction(names: set[str], request: IndexRequest) -> Iterator[str]:
+    yield load_model_text("index")
     if request.setup_skill in names:
-        yield prose("index_setup").format(skill=request.setup_skill)
-    tools = request.circumstances.tools
-    if tools is None or _WRITER in tools:
-        yield prose("index_writing")
+        yield load_model_text("index_setup").format(skill=request.setup_skill)
+    tools = request.facts.tools
+    if tools is None or _WRITE_TOOL in tools:
+        yield load_model_text("index_writing")
 
 
 def _section(head: str, body: str) -> str:
     return f"{head}\n\n<available_skills>\n{body}\n</available_skills>"
 
 
-def _groups(collection: Collection, request: IndexRequest) -> Iterator[_Group]:
+def _groups(collection: SkillCollection, request: IndexRequest) -> Iterator[_CategoryGroup]:
     """Yield the categories with visible skills. Skills of plugins are not listed."""
     ages = {name: age for age, name in reversed(list(enumerate(request.recent)))}
     seen = (
         skill
         for skill in collection.skills
-        if not skill.root.plugin and is_visible(skill, request.circumstances)
+        if not skill.root.plugin and is_visible(skill, request.facts)
     )
-    for name, skills in groupby(sorted(seen, key=_place), key=category_name):
+    for name, skills in groupby(sorted(seen, key=_sort_key), key=category_name):
         is_bare = not {name, name.split("/")[0]}.isdisjoint(request.names_only)
         lines = tuple(
-            _Line(
-                _plain(call_name(skill, collection)),
-                "" if is_bare else _plain(skill.description, MOST_DESCRIPTION_CHARACTERS),
+            _SkillLine(
+                _sanitize_line(call_name(skill, collection)),
+                "" if is_bare else _sanitize_line(skill.description, MAX_DESCRIPTION_CHARACTERS),
                 ages.get(skill.full_name, len(request.recent)),
             )
             for skill in skills
         )
-        told = _plain(collection.category_descriptions.get(name, ""), MOST_CATEGORY_CHARACTERS)
-        yield _Group(_plain(name), told, lines)
+        told = _sanitize_line(
+            collection.category_descriptions.get(name, ""), MAX_CATEGORY_CHARACTERS
+        )
+        yield _CategoryGroup(_sanitize_line(name), told, lines)
 
 
-def _place(skill: Skill) -> tuple[str, str, str]:
-    return (category_name(skill), skill.full_name, skill.place_name)
+def _sort_key(skill: Skill) -> tuple[str, str, str]:
+    return (category_name(skill), skill.full_name, skill.qualified_name)
 
 
-def _fitted(groups: tuple[_Group, ...], room: int) -> str:
+def _fit(groups: tuple[_CategoryGroup, ...], max_characters: int) -> str:
     """Shorten the list step by step until it fits the limit."""
-    for shorten in (_without_old_descriptions, _counted, _untold):
-        if len(body := _listed(groups)) <= room:
+    for shorten in (_drop_old_descriptions, _collapse_categories, _drop_category_descriptions):
+        if len(body := _join_groups(groups)) <= max_characters:
             return body
-        groups = shorten(groups, room)
-    if len(body := _listed(groups)) <= room:
+        groups = shorten(groups, max_characters)
+    if len(body := _join_groups(groups)) <= max_characters:
         return body
     total = sum(len(group.lines) for group in groups)
     return f"{total} skills in {len(groups)} categories: skills_list names them"
 
 
-def _without_old_descriptions(groups: tuple[_Group, ...], room: int) -> tuple[_Group, ...]:
+def _drop_old_descriptions(
+    groups: tuple[_CategoryGroup, ...], max_characters: int
+) -> tuple[_CategoryGroup, ...]:
     """Drop as many descriptions as needed, least recently used skills first."""
-    excess = len(_listed(groups)) - room
+    excess = len(_join_groups(groups)) - max_characters
     bare: set[str] = set()
     lines = (line for group in groups for line in group.lines if line.description)
-    for line in sorted(lines, key=lambda line: (-line.age, line.name)):
+    for line in sorted(lines, key=lambda line: (-line.recency_rank, line.name)):
         if excess <= 0:
             break
         bare.add(line.name)
@@ -164,7 +168,7 @@ def _without_old_descriptions(groups: tuple[_Group, ...], room: int) -> tuple[_G
         replace(
             group,
             lines=tuple(
-                _Line(line.name, "", line.age) if line.name in bare else line
+                _SkillLine(line.name, "", line.recency_rank) if line.name in bare else line
                 for line in group.lines
             ),
         )
@@ -172,34 +176,38 @@ def _without_old_descriptions(groups: tuple[_Group, ...], room: int) -> tuple[_G
     )
 
 
-def _counted(groups: tuple[_Group, ...], room: int) -> tuple[_Group, ...]:
+def _collapse_categories(
+    groups: tuple[_CategoryGroup, ...], max_characters: int
+) -> tuple[_CategoryGroup, ...]:
     """Collapse as many categories to a count as needed, least recently used first."""
-    excess = len(_listed(groups)) - room
+    excess = len(_join_groups(groups)) - max_characters
     counted: set[str] = set()
-    for group in sorted(groups, key=lambda group: (-group.age, group.name)):
-        gain = len(str(group)) - len(str(replace(group, is_counted=True)))
+    for group in sorted(groups, key=lambda group: (-group.recency_rank, group.name)):
+        gain = len(str(group)) - len(str(replace(group, is_collapsed=True)))
         if excess > 0 and gain > 0:
             counted.add(group.name)
             excess -= gain
-    return tuple(replace(group, is_counted=group.name in counted) for group in groups)
+    return tuple(replace(group, is_collapsed=group.name in counted) for group in groups)
 
 
-def _untold(groups: tuple[_Group, ...], _room: int) -> tuple[_Group, ...]:
+def _drop_category_descriptions(
+    groups: tuple[_CategoryGroup, ...], _max_characters: int
+) -> tuple[_CategoryGroup, ...]:
     """Drop the descriptions of categories."""
     return tuple(replace(group, description="") for group in groups)
 
 
-def _listed(groups: Sequence[_Group]) -> str:
+def _join_groups(groups: Sequence[_CategoryGroup]) -> str:
     return "\n".join(map(str, groups))
 
 
-def _plain(text: str, most_characters: int | None = None) -> str:
+def _sanitize_line(text: str, max_characters: int | None = None) -> str:
     """Return a text as one safe line, cut to `max_characters`."""
     line = " ".join(text.split())
     if not line.isprintable():
         line = "".join(each for each in line if each.isprintable())
     # Descriptions are untrusted text: `</available_skills>` in one must not end the list.
     line = line.replace("<", "\u2039").replace(">", "\u203a")
-    if most_characters is None or len(line) <= most_characters:
+    if max_characters is None or len(line) <= max_characters:
         return line
-    return line[: most_characters - len(_ELLIPSIS)].rstrip() + _ELLIPSIS
+    return line[: max_characters - len(_ELLIPSIS)].rstrip() + _ELLIPSIS

@@ -5,21 +5,21 @@ from collections.abc import Hashable
 from dataclasses import replace
 from threading import Lock
 
-from skills_store.collection import Collection
-from skills_store.index import Index, IndexRequest, render
+from skills_store.collection import SkillCollection
+from skills_store.index import IndexRequest, RenderedIndex, render_index
 
-MOST_INDEXES = 8
+MAX_INDEXES = 8
 
 
 class IndexCache:
     """Rendered indexes by all their inputs. Thread-safe; can be shared by several libraries."""
 
-    def __init__(self, most_indexes: int = MOST_INDEXES) -> None:
-        self._most = most_indexes
-        self._indexes: OrderedDict[Hashable, Index] = OrderedDict()
+    def __init__(self, max_indexes: int = MAX_INDEXES) -> None:
+        self._max_indexes = max_indexes
+        self._indexes: OrderedDict[Hashable, RenderedIndex] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, collection: Collection, request: IndexRequest) -> Index:
+    def get(self, collection: SkillCollection, request: IndexRequest) -> RenderedIndex:
         """Return an index, rendered if it is not cached.
 
         Recent use is part of the key only if the index was shortened; otherwise it has no effect.
@@ -33,9 +33,9 @@ class IndexCache:
                     return self._indexes[key]
         # Rendered outside the lock: it takes long, and two threads that render the same get the
         # same bytes.
-        index = render(collection, request)
+        index = render_index(collection, request)
         with self._lock:
-            self._indexes[cut if index.is_cut else uncut] = index
-            while len(self._indexes) > self._most:
+            self._indexes[cut if index.is_shortened else uncut] = index
+            while len(self._indexes) > self._max_indexes:
                 self._indexes.popitem(last=False)
         return index

@@ -16,24 +16,24 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import assert_never
 
-from skills_store.archive import FOLDER_NAME, MAKING_NAME
+from skills_store.archive import FOLDER_NAME, STAGING_NAME
 from skills_store.atomic import write_atomically
-from skills_store.discovery import MOST_FOLDERS, MOST_LEVELS, is_never_entered
-from skills_store.document import parse
+from skills_store.discovery import MAX_DEPTH, MAX_DIRECTORIES, is_ignored_directory
+from skills_store.document import parse_document
 from skills_store.errors import SkillError
 from skills_store.guard import (
-    Contents,
-    Decision,
+    SkillContents,
+    SkillDecision,
+    SkillTrust,
+    SkillVerdict,
     TextScan,
-    Trust,
-    Verdict,
-    collect,
+    collect_skill_files,
     decide,
-    examine,
+    scan_skill,
 )
-from skills_store.home import Home
-from skills_store.json_file import Document, DocumentFile, Json
-from skills_store.names import check_new_name, checked_category, is_same_name, refuse_links
+from skills_store.home import AgentHome
+from skills_store.json_file import Json, JsonFile, JsonObject
+from skills_store.names import check_new_name, is_same_name, parse_category, refuse_links
 from skills_store.skill import SKILL_FILE
 from skills_store.sources.archives import unpack
 from skills_store.sources.errors import InstallError, SourceError
@@ -43,18 +43,18 @@ from skills_store.sources.locations import (
     RepositorySource,
     parse_source,
 )
-from skills_store.sources.repositories import Git
+from skills_store.sources.repositories import GitCloner
 
-MOST_SKILLS = 100
+MAX_SKILLS = 100
 _FILE_MODE = 0o644
-_PROGRAM_MODE = 0o755
-_LISTED_KEY = "installed"
+_EXECUTABLE_MODE = 0o755
+_INSTALLED_KEY = "installed"
 
-IsTaken = Callable[[str], bool]
+IsNameTaken = Callable[[str], bool]
 """Returns whether any skill has the name. It must not take the skills lock."""
 
 
-class RefusedError(InstallError):
+class InstallRefusedError(InstallError):
     """A skill was not installed. `reason` is half a sentence."""
 
     def __init__(self, name: str, reason: str) -> None:
@@ -75,24 +75,24 @@ class NotInstalledError(InstallError):
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class InstallOrigin:
     """Source of an installation. `ref` and `commit` are set only for a repository."""
 
     source: str
-    trust: Trust
+    trust: SkillTrust
     ref: str = ""
     commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class InstallCandidate:
     """A skill found in a source, with the guard's verdict."""
 
     name: str
     description: str
-    contents: Contents = field(repr=False)
-    verdict: Verdict
-    decision: Decision
+    contents: SkillContents = field(repr=False)
+    verdict: SkillVerdict
+    decision: SkillDecision
     problems: tuple[str, ...] = ()
     """Reasons, half a sentence each, that prevent installation whatever the verdict."""
 
@@ -103,11 +103,11 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class InstallPlan:
     """Skills found in a source, not installed yet."""
 
-    origin: Origin
-    candidates: tuple[Candidate, ...]
+    origin: InstallOrigin
+    candidates: tuple[InstallCandidate, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,33 +117,40 @@ class Installer:
     `text_scan` checks each text for injected instructions; `now` gives the times in records.
     """
 
-    home: Home
-    git: Git
-    is_taken: IsTaken
+    home: AgentHome
+    git: GitCloner
+    is_name_taken: IsNameTaken
     text_scan: TextScan | None = None
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
-    def plan(self, source: str, trust: Trust) -> Plan:
+    def plan(self, source: str, trust: SkillTrust) -> InstallPlan:
         """Examine a source in a temporary directory.
 
         Raises:
             SourceError: The source is unavailable, or contains no skill.
             OSError: It cannot be read or unpacked.
         """
-        with _staged(source, self.git) as staged:
-            found = list(_skill_folders(staged.folder))
+        with _stage(source, self.git) as staged:
+            found = list(_find_skill_folders(staged.folder))
             if not found:
                 raise SourceError(source, f"there is no {SKILL_FILE} in it")
-            if len(found) > MOST_SKILLS:
-                raise SourceError(source, f"it holds more than {MOST_SKILLS} skills")
+            if len(found) > MAX_SKILLS:
+                raise SourceError(source, f"it holds more than {MAX_SKILLS} skills")
             candidates = tuple(self._candidate(staged, folder, trust) for folder in found)
         for one, other in combinations(candidates, 2):
             if is_same_name(one.name, other.name):
                 raise SourceError(source, f"it holds two skills named {one.name!r}")
-        return Plan(Origin(staged.source, trust, staged.ref, staged.commit), candidates)
+        return InstallPlan(
+            InstallOrigin(staged.source, trust, staged.ref, staged.commit), candidates
+        )
 
     def commit(
-        self, plan: Plan, candidate: Candidate, category: str = "", *, is_approved: bool = False
+        self,
+        plan: InstallPlan,
+        candidate: InstallCandidate,
+        category: str = "",
+        *,
+        is_approved: bool = False,
     ) -> Path:
         """Install a skill of a plan and return its new directory.
 
@@ -155,12 +162,12 @@ class Installer:
             OSError: A write failed; nothing remains.
         """
         _check_decision(candidate, is_approved=is_approved)
-        folder = self.home.skills / checked_category(category) / candidate.name
+        folder = self.home.skills / parse_category(category) / candidate.name
         with self.home.locked():
             # Again under the lock: another process may have made a skill of this name since the
             # plan.
-            self._check_vacant(candidate.name, folder)
-            made = self.home.skills / FOLDER_NAME / MAKING_NAME / secrets.token_hex(8)
+            self._check_target_free(candidate.name, folder)
+            made = self.home.skills / FOLDER_NAME / STAGING_NAME / secrets.token_hex(8)
             try:
                 _write_contents(made, candidate.contents)
                 folder.parent.mkdir(parents=True, exist_ok=True)
@@ -171,7 +178,7 @@ class Installer:
             finally:  # no effect after the rename
                 shutil.rmtree(made, ignore_errors=True)
             try:
-                self._note(plan.origin, candidate, category)
+                self._record(plan.origin, candidate, category)
             except OSError:  # without its record the skill would count as the user's own
                 shutil.rmtree(folder, ignore_errors=True)
                 raise
@@ -192,38 +199,44 @@ class Installer:
         if name not in self.installed():
             raise NotInstalledError(name)
         archive(name)
-        DocumentFile(self.home.installed).change(lambda document: _forget(document, name))
+        JsonFile(self.home.installed).update(lambda document: _remove_record(document, name))
 
     def installed(self) -> Mapping[str, Json]:
         """Return the records of installed skills by name."""
-        listed = DocumentFile(self.home.installed).read().get(_LISTED_KEY)
+        listed = JsonFile(self.home.installed).read().get(_INSTALLED_KEY)
         return listed if isinstance(listed, dict) else {}
 
-    def _candidate(self, staged: "_Staged", folder: Path, trust: Trust) -> Candidate:
-        contents = collect(folder)
+    def _candidate(
+        self, staged: "_StagedSource", folder: Path, trust: SkillTrust
+    ) -> InstallCandidate:
+        contents = collect_skill_files(folder)
         text = contents.files.get(SKILL_FILE, b"").decode("utf-8-sig", errors="replace")
-        document = parse(text)
-        is_nameless = folder == staged.folder and not staged.has_name
+        document = parse_document(text)
+        is_nameless = folder == staged.folder and not staged.has_meaningful_name
         name = document.name if is_nameless else folder.name
-        verdict = examine(contents, self.text_scan)
+        verdict = scan_skill(contents, self.text_scan)
         problems = [f"line {each.line}: {each.text}" for each in document.problems if each.is_fatal]
         try:
             check_new_name(name)
         except SkillError as error:
             problems.append(str(error))
-        if self.is_taken(name):
+        if self.is_name_taken(name):
             problems.append("there is a skill of this name")
         decision = decide(trust, verdict.level)
-        return Candidate(name, document.description, contents, verdict, decision, tuple(problems))
+        return InstallCandidate(
+            name, document.description, contents, verdict, decision, tuple(problems)
+        )
 
-    def _check_vacant(self, name: str, folder: Path) -> None:
-        if self.is_taken(name) or folder.exists() or folder.is_symlink():
-            raise RefusedError(name, "there is a skill of this name")
-        if any((parent / SKILL_FILE).exists() for parent in _between(self.home.skills, folder)):
-            raise RefusedError(name, "its category is itself a skill")
+    def _check_target_free(self, name: str, folder: Path) -> None:
+        if self.is_name_taken(name) or folder.exists() or folder.is_symlink():
+            raise InstallRefusedError(name, "there is a skill of this name")
+        if any(
+            (parent / SKILL_FILE).exists() for parent in _folders_between(self.home.skills, folder)
+        ):
+            raise InstallRefusedError(name, "its category is itself a skill")
 
-    def _note(self, origin: Origin, candidate: Candidate, category: str) -> None:
-        record: Document = {
+    def _record(self, origin: InstallOrigin, candidate: InstallCandidate, category: str) -> None:
+        record: JsonObject = {
             "name": candidate.name,
             "category": category,
             "source": origin.source,
@@ -235,15 +248,15 @@ class Installer:
                 for path, data in sorted(candidate.contents.files.items())
             },
             "installed_at": self.now().isoformat(timespec="seconds"),
-            "verdict": _written_verdict(candidate.verdict),
+            "verdict": _serialize_verdict(candidate.verdict),
         }
-        DocumentFile(self.home.installed).change(
-            lambda document: _remember(document, candidate.name, record)
+        JsonFile(self.home.installed).update(
+            lambda document: _add_record(document, candidate.name, record)
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Staged:
+class _StagedSource:
     """A source as a directory."""
 
     folder: Path
@@ -251,33 +264,35 @@ class _Staged:
     """Path or URL for the record."""
     ref: str = ""
     commit: str = ""
-    has_name: bool = True
+    has_meaningful_name: bool = True
     """Whether the directory's name is the skill's name; if not, the frontmatter has it."""
 
 
 @contextmanager
-def _staged(source: str, git: Git) -> Generator[_Staged]:
+def _stage(source: str, git: GitCloner) -> Generator[_StagedSource]:
     """Provide a source as a directory; a temporary one is deleted at the end."""
     parsed = parse_source(source)
     with TemporaryDirectory(prefix="skills-", ignore_cleanup_errors=True) as temporary:
         staging = Path(temporary).resolve() / "source"
         match parsed:
             case FolderSource():
-                yield _Staged(parsed.path, str(parsed.path))
+                yield _StagedSource(parsed.path, str(parsed.path))
             case ArchiveSource():
                 staging.mkdir()
                 unpack(parsed.path, staging)
-                yield _Staged(staging, str(parsed.path), has_name=False)
+                yield _StagedSource(staging, str(parsed.path), has_meaningful_name=False)
             case RepositorySource():
                 commit = git.clone(parsed, staging)
                 address = f"{parsed.url}#{parsed.folder}" if parsed.folder else parsed.url
-                folder = _subfolder(staging, parsed)
-                yield _Staged(folder, address, parsed.ref, commit, has_name=folder != staging)
+                folder = _repository_folder(staging, parsed)
+                yield _StagedSource(
+                    folder, address, parsed.ref, commit, has_meaningful_name=folder != staging
+                )
             case _:
                 assert_never(parsed)
 
 
-def _subfolder(staging: Path, source: RepositorySource) -> Path:
+def _repository_folder(staging: Path, source: RepositorySource) -> Path:
     folder = (staging / source.folder).resolve()
     # `folder` is resolved: a symlink in the repository must not lead out of it.
     if not folder.is_dir() or not folder.is_relative_to(staging):
@@ -285,54 +300,54 @@ def _subfolder(staging: Path, source: RepositorySource) -> Path:
     return folder
 
 
-def _skill_folders(folder: Path) -> Iterator[Path]:
+def _find_skill_folders(folder: Path) -> Iterator[Path]:
     """Yield directories with a SKILL.md, not nested ones, without following symlinks."""
     waiting = [(folder, 0)]
     seen = 0
-    while waiting and seen < MOST_FOLDERS:
+    while waiting and seen < MAX_DIRECTORIES:
         current, level = waiting.pop()
         seen += 1
         if (current / SKILL_FILE).is_file():
             yield current
-        elif level < MOST_LEVELS:
+        elif level < MAX_DEPTH:
             inside = [path for path in current.iterdir() if path.is_dir() and not path.is_symlink()]
-            kept = (path for path in inside if not is_never_entered(path.name))
+            kept = (path for path in inside if not is_ignored_directory(path.name))
             waiting += [(path, level + 1) for path in sorted(kept, reverse=True)]
 
 
-def _check_decision(candidate: Candidate, *, is_approved: bool) -> None:
+def _check_decision(candidate: InstallCandidate, *, is_approved: bool) -> None:
     if candidate.problems:
-        raise RefusedError(candidate.name, "; ".join(candidate.problems))
+        raise InstallRefusedError(candidate.name, "; ".join(candidate.problems))
     if candidate.decision == "block":
-        raise RefusedError(candidate.name, f"the scan rated it {candidate.verdict.level}")
+        raise InstallRefusedError(candidate.name, f"the scan rated it {candidate.verdict.level}")
     if candidate.decision == "ask" and not is_approved:
-        raise RefusedError(candidate.name, "it needs your approval first")
+        raise InstallRefusedError(candidate.name, "it needs your approval first")
 
 
-def _between(root: Path, folder: Path) -> Sequence[Path]:
+def _folders_between(root: Path, folder: Path) -> Sequence[Path]:
     """Return the directories between a root and a directory, both excluded."""
     return [parent for parent in folder.parents if parent.is_relative_to(root) and parent != root]
 
 
-def _write_contents(folder: Path, contents: Contents) -> None:
+def _write_contents(folder: Path, contents: SkillContents) -> None:
     for name, data in contents.files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        mode = _PROGRAM_MODE if name in contents.executables else _FILE_MODE
+        mode = _EXECUTABLE_MODE if name in contents.executables else _FILE_MODE
         write_atomically(path, data, mode=mode)
 
 
-def _remember(document: Document, name: str, record: Document) -> None:
-    listed = document.get(_LISTED_KEY)
-    document[_LISTED_KEY] = {**(listed if isinstance(listed, dict) else {}), name: record}
+def _add_record(document: JsonObject, name: str, record: JsonObject) -> None:
+    listed = document.get(_INSTALLED_KEY)
+    document[_INSTALLED_KEY] = {**(listed if isinstance(listed, dict) else {}), name: record}
 
 
-def _forget(document: Document, name: str) -> None:
-    listed = document.get(_LISTED_KEY)
+def _remove_record(document: JsonObject, name: str) -> None:
+    listed = document.get(_INSTALLED_KEY)
     if isinstance(listed, dict):
         listed.pop(name, None)
 
 
-def _written_verdict(verdict: Verdict) -> Document:
+def _serialize_verdict(verdict: SkillVerdict) -> JsonObject:
     findings: list[Json] = [str(finding) for finding in verdict.findings]
     return {"level": verdict.level, "findings": findings}

@@ -8,12 +8,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from skills_store.collection import Collection, call_name
-from skills_store.model_texts import prose
+from skills_store.collection import SkillCollection, call_name
+from skills_store.model_texts import load_model_text
 from skills_store.skill import Skill
 from skills_store.viewing import SkillView
 
-MOST_STACKED = 5
+MAX_STACKED_SKILLS = 5
 PREFIX = "skill:"
 
 _COMMAND = re.compile(r"/([a-z][\w.:-]*)(?=\s|\Z)")
@@ -50,7 +50,7 @@ def parse_invocation(
     """
     names: list[str] = []
     rest = text.strip()
-    while len(names) < MOST_STACKED and (found := _COMMAND.match(rest)):
+    while len(names) < MAX_STACKED_SKILLS and (found := _COMMAND.match(rest)):
         name = found[1].removeprefix(PREFIX)
         is_prefixed = name != found[1]
         if not name or not (is_prefixed or (not is_built_in(name) and is_skill(name))):
@@ -60,15 +60,15 @@ def parse_invocation(
     return SkillInvocation(tuple(dict.fromkeys(names)), rest) if names else None
 
 
-def invocation_text(views: Sequence[SkillView], text: str) -> str:
+def render_invocation(views: Sequence[SkillView], text: str) -> str:
     """Return the prompt for invoked skills: the skills first, then the user's text."""
-    told = [part for view in views for part in _told(view)]
+    told = [part for view in views for part in _render_skill(view)]
     asked = f"[The user's message]\n\n{text}" if text else "[The user wrote nothing more.]"
     return "\n\n".join([*told, asked])
 
 
-def skill_commands(
-    skills: Iterable[Skill], collection: Collection, is_built_in: Callable[[str], bool]
+def list_skill_commands(
+    skills: Iterable[Skill], collection: SkillCollection, is_built_in: Callable[[str], bool]
 ) -> tuple[SkillCommand, ...]:
     """Return the slash commands of skills, sorted.
 
@@ -89,25 +89,29 @@ def _command_name(name: str, is_built_in: Callable[[str], bool]) -> str | None:
     return f"{PREFIX}{name}" if _PREFIXED_NAME.fullmatch(name) else None
 
 
-def _told(view: SkillView) -> Iterator[str]:
+def _render_skill(view: SkillView) -> Iterator[str]:
     files = view.linked_files.all()
-    listed = f" {_files_told(view, files)}" if files else ""
-    yield prose("invocation").format(
+    listed = f" {_render_files(view, files)}" if files else ""
+    yield load_model_text("invocation").format(
         name=view.name, content=view.content.strip(), folder=view.folder, files=listed
     )
     missing = (*view.missing_commands, *view.missing_variables)
     if missing:
-        yield prose("invocation_missing").format(name=view.name, missing=", ".join(missing))
+        yield load_model_text("invocation_missing").format(
+            name=view.name, missing=", ".join(missing)
+        )
 
 
-def _files_told(view: SkillView, files: Sequence[str]) -> str:
+def _render_files(view: SkillView, files: Sequence[str]) -> str:
     lines = [f"- {path}" for path in files]
     if view.linked_files.omitted:
         lines.append(f"- and {view.linked_files.omitted} more in the folder")
     scripts = view.linked_files.by_folder["scripts"]
     run = (
-        " " + prose("invocation_scripts").format(script=view.folder / scripts[0]) if scripts else ""
+        " " + load_model_text("invocation_scripts").format(script=view.folder / scripts[0])
+        if scripts
+        else ""
     )
-    return prose("invocation_files").format(
+    return load_model_text("invocation_files").format(
         listed="\n".join(lines), name=view.name, example=files[0], run=run
     )

@@ -15,22 +15,22 @@ from skills_store.locks import locked
 logger = logging.getLogger(__name__)
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
-Document: TypeAlias = dict[str, Json]
+JsonObject: TypeAlias = dict[str, Json]
 
-PRIVATE = 0o600
+PRIVATE_MODE = 0o600
 _Stamp = tuple[int, int, int, int]
 
 
-class BrokenFileError(ValueError):
+class InvalidJsonFileError(ValueError):
     """The file does not contain a JSON object."""
 
 
-class DocumentFile:
+class JsonFile:
     """One shared JSON file. All calls block."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._known: tuple[_Stamp, Document] | None = None
+        self._cached: tuple[_Stamp, JsonObject] | None = None
 
     def read(self) -> Mapping[str, Json]:
         """Return the file's content; empty if the file is missing or unreadable (logged)."""
@@ -39,14 +39,14 @@ class DocumentFile:
             # older than the content and the next call reads again. The other order would cache old
             # content.
             stamp = self._stamp()
-            if self._known is None or self._known[0] != stamp:
-                self._known = (stamp, self._parsed())
+            if self._cached is None or self._cached[0] != stamp:
+                self._cached = (stamp, self._load())
         except FileNotFoundError:
             return {}
-        except (OSError, BrokenFileError) as error:
+        except (OSError, InvalidJsonFileError) as error:
             logger.warning("cannot read %s, continuing as if it were empty: %s", self._file, error)
             return {}
-        return self._known[1]
+        return self._cached[1]
 
     def read_strictly(self) -> Mapping[str, Json]:
         """Return the file's content for a decision that must not rely on a failed read.
@@ -55,11 +55,11 @@ class DocumentFile:
             OSError: The file exists but cannot be read; treating it as empty would be wrong.
         """
         try:
-            return self._parsed()
-        except (FileNotFoundError, BrokenFileError):
+            return self._load()
+        except (FileNotFoundError, InvalidJsonFileError):
             return {}
 
-    def change(self, change: Callable[[Document], None]) -> None:
+    def update(self, change: Callable[[JsonObject], None]) -> None:
         """Apply `change` to the current content under the file's lock.
 
         `change` gets the content as it is on disk now, so writes of other processes are kept.
@@ -71,14 +71,14 @@ class DocumentFile:
         with locked(self._file):
             # Read from disk, not from the cache: another process may have written before we got the
             # lock.
-            document = self._document_to_change()
+            document = self._load_for_update()
             change(document)
             text = json.dumps(
                 document, indent=2
             )  # ASCII escapes: a path may contain surrogates, which UTF-8 rejects
-            write_atomically(self._file, f"{text}\n".encode(), mode=PRIVATE)
+            write_atomically(self._file, f"{text}\n".encode(), mode=PRIVATE_MODE)
 
-    def drop(self, key: str) -> bool:
+    def remove_key(self, key: str) -> bool:
         """Remove a key and return whether it was there. Writes nothing if it was not.
 
         Raises:
@@ -86,15 +86,15 @@ class DocumentFile:
         """
         is_there = key in self.read_strictly()
         if is_there:
-            self.change(lambda found: _drop(found, key))
+            self.update(lambda found: _remove_key(found, key))
         return is_there
 
-    def _document_to_change(self) -> Document:
+    def _load_for_update(self) -> JsonObject:
         try:
-            return self._parsed()
+            return self._load()
         except FileNotFoundError:
             return {}
-        except BrokenFileError as error:
+        except InvalidJsonFileError as error:
             aside = self._file.with_name(f"{self._file.name}.broken")
             logger.warning("%s is not valid and was renamed to %s: %s", self._file, aside, error)
             self._file.replace(aside)
@@ -104,16 +104,16 @@ class DocumentFile:
         status = self._file.stat()
         return (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
 
-    def _parsed(self) -> Document:
+    def _load(self) -> JsonObject:
         try:
             document: object = json.loads(self._file.read_bytes())
         except (ValueError, RecursionError) as error:
-            raise BrokenFileError(str(error)) from None
+            raise InvalidJsonFileError(str(error)) from None
         if not isinstance(document, dict):
             message = "it is no JSON object"
-            raise BrokenFileError(message)
-        return cast("Document", document)
+            raise InvalidJsonFileError(message)
+        return cast("JsonObject", document)
 
 
-def _drop(document: Document, key: str) -> None:
+def _remove_key(document: JsonObject, key: str) -> None:
     document.pop(key, None)

@@ -10,8 +10,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from threading import Lock
 
-from skills_store.collection import Collection, call_name, category_name, joined, names_in
-from skills_store.discovery import scan
+from skills_store.collection import SkillCollection, call_name, category_name, merge_scans, names_in
+from skills_store.discovery import scan_root
 from skills_store.errors import (
     AmbiguousSkillError,
     ArchivedSkillError,
@@ -22,28 +22,35 @@ from skills_store.errors import (
 )
 from skills_store.index import IndexRequest
 from skills_store.index_cache import IndexCache
-from skills_store.root_scan import Scan
-from skills_store.scan_cache import Snapshot
-from skills_store.skill import SKILL_FILE, Archived, LoadProblem, Root, Shadowed, Skill
+from skills_store.root_scan import RootScan
+from skills_store.scan_cache import ScanCache
+from skills_store.skill import (
+    SKILL_FILE,
+    ArchivedSkill,
+    LoadProblem,
+    ShadowedSkill,
+    Skill,
+    SkillRoot,
+)
 from skills_store.viewing import (
-    DestinationOf,
     FileView,
+    FindArchived,
     SkillView,
-    Viewer,
+    ViewContext,
     view_file,
     view_skill,
 )
-from skills_store.visibility import Circumstances, is_visible, reason_hidden
+from skills_store.visibility import VisibilityFacts, is_visible, reason_hidden
 
-RootsOf = Callable[[], Sequence[Root]]
+GetRoots = Callable[[], Sequence[SkillRoot]]
 
-_EVERYTHING = Circumstances()
-_NOBODY = Viewer()
-_MOST_SIMILAR = 3
+_NO_FACTS = VisibilityFacts()
+_EMPTY_CONTEXT = ViewContext()
+_MAX_SUGGESTIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedSkill:
     """A skill in a list."""
 
     name: str
@@ -53,41 +60,41 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class SkillListing:
     """The skills visible to a session, and all categories that contain one."""
 
-    skills: tuple[Listed, ...]
+    skills: tuple[ListedSkill, ...]
     categories: tuple[tuple[str, str], ...]
     """Name and description, including categories that were filtered out."""
 
 
-def _never_archived(_name: str) -> Archived | None:
+def _never_archived(_name: str) -> ArchivedSkill | None:
     return None
 
 
-class Library:
+class SkillLibrary:
     """Skills of several roots; the first root wins. All calls block and are thread-safe."""
 
     def __init__(
         self,
-        roots: RootsOf,
+        roots: GetRoots,
         snapshot_file: Path | None = None,
-        destination_of: DestinationOf = _never_archived,
+        find_archived: FindArchived = _never_archived,
         indexes: IndexCache | None = None,
     ) -> None:
         """Create the library; reads nothing yet. `snapshot_file` is the scan cache, if any."""
         self._roots = roots
-        self._snapshot = Snapshot(snapshot_file) if snapshot_file else None
-        self._destination_of = destination_of
+        self._snapshot = ScanCache(snapshot_file) if snapshot_file else None
+        self._find_archived = find_archived
         self._indexes = indexes or IndexCache()
-        self._scans: dict[Root, Scan] | None = None
-        self._collection: Collection | None = None
+        self._scans: dict[SkillRoot, RootScan] | None = None
+        self._collection: SkillCollection | None = None
         self._lock = Lock()
         self._is_watched = False
-        self._mark = object()  # replaced by a new object on each reported change
-        self._mark_seen: object = None
+        self._version = object()  # replaced by a new object on each reported change
+        self._scanned_version: object = None
 
-    def skills(self, circumstances: Circumstances = _EVERYTHING) -> tuple[Skill, ...]:
+    def skills(self, circumstances: VisibilityFacts = _NO_FACTS) -> tuple[Skill, ...]:
         """Return the skills visible to a session, ordered by category and name."""
         found = self.collection().skills
         return tuple(skill for skill in found if is_visible(skill, circumstances))
@@ -103,24 +110,24 @@ class Library:
         collection = self.collection()
         named = collection.by_name.get(name, ())
         if not named:
-            named = tuple(skill for skill in collection.skills if name == skill.place_name)
+            named = tuple(skill for skill in collection.skills if name == skill.qualified_name)
         if len(named) == 1:
             return named[0]
         if named:
-            raise AmbiguousSkillError(name, [skill.place_name for skill in named])
-        raise self._absence(name, collection)
+            raise AmbiguousSkillError(name, [skill.qualified_name for skill in named])
+        raise self._not_found_error(name, collection)
 
-    def list_result(
-        self, circumstances: Circumstances = _EVERYTHING, category: str | None = None
-    ) -> Listing:
+    def list_skills(
+        self, circumstances: VisibilityFacts = _NO_FACTS, category: str | None = None
+    ) -> SkillListing:
         """Return the skills visible to a session; `category` includes its subcategories."""
         collection = self.collection()
         skills = [each for each in collection.skills if is_visible(each, circumstances)]
         names = sorted({category_name(skill) for skill in skills})
         told = collection.category_descriptions
-        return Listing(
+        return SkillListing(
             tuple(
-                Listed(call_name(skill, collection), skill.description, category_name(skill))
+                ListedSkill(call_name(skill, collection), skill.description, category_name(skill))
                 for skill in skills
                 if category is None or f"{category_name(skill)}/".startswith(f"{category}/")
             ),
@@ -128,125 +135,134 @@ class Library:
         )
 
     def view(
-        self, name: str, viewer: Viewer = _NOBODY, circumstances: Circumstances = _EVERYTHING
+        self,
+        name: str,
+        viewer: ViewContext = _EMPTY_CONTEXT,
+        circumstances: VisibilityFacts = _NO_FACTS,
     ) -> SkillView:
         """Return a skill rendered for the model.
 
         Raises:
             SkillError: As for `find`, and if it is hidden from this session or unreadable.
         """
-        return view_skill(self._seen(name, circumstances), viewer, self._moved)
+        return view_skill(
+            self._find_visible(name, circumstances), viewer, self._archived_destination
+        )
 
     def view_file(
         self,
         name: str,
         path: str,
-        viewer: Viewer = _NOBODY,
-        circumstances: Circumstances = _EVERYTHING,
+        viewer: ViewContext = _EMPTY_CONTEXT,
+        circumstances: VisibilityFacts = _NO_FACTS,
     ) -> FileView:
         """Return a file of a skill's directory.
 
         Raises:
             SkillError: As for `view`, and if the path is rejected or the file cannot be shown.
         """
-        return view_file(self._seen(name, circumstances), path, viewer)
+        return view_file(self._find_visible(name, circumstances), path, viewer)
 
     def index(self, request: IndexRequest) -> str:
         """Return the system prompt section that lists the skills; empty if there are none."""
         return self._indexes.get(self.collection(), request).text
 
-    def knows(self, name: str) -> bool:
+    def is_known(self, name: str) -> bool:
         """Return whether there is, or was, a skill of the name."""
-        return name in self.collection().by_name or self._destination_of(name) is not None
+        return name in self.collection().by_name or self._find_archived(name) is not None
 
     def problems(self) -> tuple[LoadProblem, ...]:
         """Return the problems with files of the roots."""
         return self.collection().problems
 
-    def shadowed(self) -> tuple[Shadowed, ...]:
+    def shadowed(self) -> tuple[ShadowedSkill, ...]:
         """Return the skills that are unreachable because an earlier root has their name."""
         return self.collection().shadowed
 
-    def places(self) -> tuple[Path, ...]:
+    def watch_roots(self) -> tuple[Path, ...]:
         """Return the directories for a recursive watcher: roots and the targets of symlinks."""
         self.collection()
         scans = self._scans or {}
-        return tuple(dict.fromkeys(place for found in scans.values() for place in found.places()))
+        return tuple(
+            dict.fromkeys(place for found in scans.values() for place in found.watch_roots())
+        )
 
-    def folders(self) -> tuple[Path, ...]:
+    def watch_directories(self) -> tuple[Path, ...]:
         """Return the directories for a non-recursive watcher: each one that was scanned.
 
         Includes roots that do not exist, and the directories of symlink targets.
         """
         self.collection()
         scans = self._scans or {}
-        return tuple(dict.fromkeys(each for found in scans.values() for each in found.folders()))
+        return tuple(
+            dict.fromkeys(each for found in scans.values() for each in found.watch_directories())
+        )
 
-    def watched(self, *, is_watched: bool) -> None:
+    def set_watched(self, *, is_watched: bool) -> None:
         """Declare whether a watcher reports each change in `watch_roots` to `mark_changed`."""
-        self._mark = object()
+        self._version = object()
         self._is_watched = is_watched
 
-    def touched(self) -> None:
+    def mark_changed(self) -> None:
         """Report a change. Thread-safe and cheap; the next call scans again."""
-        self._mark = object()
+        self._version = object()
 
-    def collection(self) -> Collection:
+    def collection(self) -> SkillCollection:
         """Return the current skills, scanning if something may have changed."""
         with self._lock:
-            mark = self._mark  # read before the scan: a change during it must trigger another
-            is_vouched = self._is_watched and mark is self._mark_seen
+            mark = self._version  # read before the scan: a change during it must trigger another
+            is_vouched = self._is_watched and mark is self._scanned_version
             if self._collection is None or not is_vouched:
-                self._collection = self._look(self._collection)
-                self._mark_seen = mark
+                self._collection = self._rescan(self._collection)
+                self._scanned_version = mark
             return self._collection
 
-    def _look(self, before: Collection | None) -> Collection:
+    def _rescan(self, before: SkillCollection | None) -> SkillCollection:
         roots = self._roots()
         if self._scans is None:
             self._scans = self._snapshot.load(roots) if self._snapshot else {}
-        found = {root: self._current(root, self._scans) for root in roots}
+        found = {root: self._current_scan(root, self._scans) for root in roots}
         # Compare in order: when only the order of the roots changed, other skills win.
         if before is not None and list(found.items()) == list(self._scans.items()):
             return before
         if self._snapshot and found != self._scans:
             self._snapshot.save(found.values())
         self._scans = found
-        return joined(tuple(found.values()))
+        return merge_scans(tuple(found.values()))
 
-    def _current(self, root: Root, known: dict[Root, Scan]) -> Scan:
+    def _current_scan(self, root: SkillRoot, known: dict[SkillRoot, RootScan]) -> RootScan:
         old = known.get(root)
-        if old is not None and old.holds():
+        if old is not None and old.is_current():
             return old
-        new = scan(root, old)
+        new = scan_root(root, old)
         # Return the same object if nothing changed: the comparison with the scan cache stays cheap.
         return old if new == old and old is not None else new
 
-    def _moved(self, name: str) -> Archived | None:
+    def _archived_destination(self, name: str) -> ArchivedSkill | None:
         """Return the successor of an archived skill, unless a new skill has its name."""
         is_there = self._collection is not None and name in self._collection.by_name
-        return None if is_there else self._destination_of(name)
+        return None if is_there else self._find_archived(name)
 
-    def _seen(self, name: str, circumstances: Circumstances) -> Skill:
+    def _find_visible(self, name: str, circumstances: VisibilityFacts) -> Skill:
         skill = self.find(name)
         reason = reason_hidden(skill, circumstances)
         if reason is not None:
             raise HiddenSkillError(name, reason)
         return skill
 
-    def _absence(self, name: str, collection: Collection) -> SkillError:
+    def _not_found_error(self, name: str, collection: SkillCollection) -> SkillError:
         """Return the error that explains why a name finds nothing."""
-        archived = self._destination_of(name)
+        archived = self._find_archived(name)
         if archived is not None:
             return ArchivedSkillError(archived)
-        fault = next((each for each in collection.problems if _is_of(each, name)), None)
+        fault = next((each for each in collection.problems if _prevented_loading(each, name)), None)
         if fault is not None:
             return UnreadableSkillError(name, str(fault))
-        similar = get_close_matches(name, names_in(collection.skills), _MOST_SIMILAR)
+        similar = get_close_matches(name, names_in(collection.skills), _MAX_SUGGESTIONS)
         return SkillNotFoundError(name, similar)
 
 
-def _is_of(problem: LoadProblem, name: str) -> bool:
+def _prevented_loading(problem: LoadProblem, name: str) -> bool:
     """Return whether this problem kept a skill of the name from loading."""
     is_document = problem.path.name == SKILL_FILE
     return problem.is_skipped and is_document and problem.path.parent.name == name

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from skills_store.calls import ManageCall
-from skills_store.editor import Keeper
+from skills_store.editor import SkillEditor
 from skills_store.errors import SkillError
-from skills_store.usage import State, UsageRecord
+from skills_store.usage import SkillState, UsageRecord
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ ARCHIVED_AFTER_DAYS = 90
 
 
 @dataclass(frozen=True, slots=True)
-class Ages:
+class AgingPolicy:
     """Idle days after which a skill changes its state."""
 
     stale_days: int = STALE_AFTER_DAYS
@@ -28,31 +28,31 @@ class Ages:
 
 
 @dataclass(frozen=True, slots=True)
-class Transition:
+class StateTransition:
     """A change of a skill's state after `idle_days` whole days."""
 
     name: str
-    old: State
-    new: State
+    old: SkillState
+    new: SkillState
     idle_days: int
 
 
-def due_transitions(
-    records: Mapping[str, UsageRecord], now: datetime, ages: Ages | None = None
-) -> tuple[Transition, ...]:
+def find_due_transitions(
+    records: Mapping[str, UsageRecord], now: datetime, policy: AgingPolicy | None = None
+) -> tuple[StateTransition, ...]:
     """Return the state changes that are due, by skill name.
 
     A skill that was never used counts from its creation or restoration. Pinned and archived skills,
     and skills not made by an agent, are left alone.
     """
-    ages = ages or Ages()
-    found = (_transition(name, records[name], now, ages) for name in sorted(records))
+    policy = policy or AgingPolicy()
+    found = (_transition(name, records[name], now, policy) for name in sorted(records))
     return tuple(each for each in found if each is not None)
 
 
 def apply_transitions(
-    keeper: Keeper, transitions: tuple[Transition, ...], undo_id: str
-) -> tuple[Transition, ...]:
+    editor: SkillEditor, transitions: tuple[StateTransition, ...], undo_id: str
+) -> tuple[StateTransition, ...]:
     """Apply transitions as the curator and return those that succeeded.
 
     A refused one is logged: the record may be of a deleted skill, or of one not made by an agent.
@@ -61,10 +61,10 @@ def apply_transitions(
         LockedError: Another process holds the skills lock past the timeout.
         OSError: A write failed; earlier transitions stay.
     """
-    made: list[Transition] = []
+    made: list[StateTransition] = []
     for each in transitions:
         try:
-            _apply(keeper, each, undo_id)
+            _apply(editor, each, undo_id)
         except SkillError as error:
             logger.info(
                 "the skill %s was not archived and stays %s: %s", each.name, each.old, error
@@ -74,7 +74,9 @@ def apply_transitions(
     return tuple(made)
 
 
-def _transition(name: str, record: UsageRecord, now: datetime, ages: Ages) -> Transition | None:
+def _transition(
+    name: str, record: UsageRecord, now: datetime, ages: AgingPolicy
+) -> StateTransition | None:
     if record.created_by != "agent" or record.pinned or record.state == "archived":
         return None
     times = (record.last_activity_at, record.created_at, record.restored_at)
@@ -82,20 +84,20 @@ def _transition(name: str, record: UsageRecord, now: datetime, ages: Ages) -> Tr
     if last is None:
         return None
     idle = now - last
-    new = _state_after(idle, ages)
-    return None if new == record.state else Transition(name, record.state, new, idle.days)
+    new = _state_for(idle, ages)
+    return None if new == record.state else StateTransition(name, record.state, new, idle.days)
 
 
-def _state_after(idle: timedelta, ages: Ages) -> State:
+def _state_for(idle: timedelta, ages: AgingPolicy) -> SkillState:
     if idle >= timedelta(days=ages.archived_days):
         return "archived"
     return "stale" if idle >= timedelta(days=ages.stale_days) else "active"
 
 
-def _apply(keeper: Keeper, transition: Transition, undo_id: str) -> None:
+def _apply(editor: SkillEditor, transition: StateTransition, undo_id: str) -> None:
     if transition.new != "archived":
-        keeper.usage.set_state(transition.name, transition.new)
+        editor.usage.set_state(transition.name, transition.new)
         return
     reason = f"idle for {transition.idle_days} days"
     call = ManageCall("delete", transition.name, origin="curator", reason=reason)
-    keeper.commit(keeper.plan(call), undo_id)
+    editor.commit(editor.plan(call), undo_id)

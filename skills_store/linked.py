@@ -5,15 +5,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from skills_store.discovery import is_never_entered
+from skills_store.discovery import is_ignored_directory
 from skills_store.skill import CATEGORY_FILE, LINKED_FOLDERS, SKILL_FILE
 
-MOST_LISTED = 200
+MAX_LISTED = 200
 """Limit of listed files per directory."""
-MOST_LOOKED_AT = 5_000
-MOST_LEVELS = 6
+MAX_EXAMINED = 5_000
+MAX_DEPTH = 6
 
-_LITTER = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
+_SYSTEM_FILES = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,12 @@ def linked_files(folder: Path) -> LinkedFiles:
     """List the files of a skill's directory, without those of nested skills."""
     found: dict[str, list[str]] = {name: [] for name in (*LINKED_FOLDERS, "")}
     for number, path in enumerate(_files(folder, "", 0)):
-        if number >= MOST_LOOKED_AT:
+        if number >= MAX_EXAMINED:
             break
         top, separator, _ = path.partition("/")
         found[top if separator and top in LINKED_FOLDERS else ""].append(path)
-    omitted = sum(max(0, len(paths) - MOST_LISTED) for paths in found.values())
-    listed = {name: tuple(sorted(paths)[:MOST_LISTED]) for name, paths in found.items()}
+    omitted = sum(max(0, len(paths) - MAX_LISTED) for paths in found.values())
+    listed = {name: tuple(sorted(paths)[:MAX_LISTED]) for name, paths in found.items()}
     return LinkedFiles({name: listed[name] for name in LINKED_FOLDERS}, listed[""], omitted)
 
 
@@ -56,16 +56,16 @@ def _files(folder: Path, prefix: str, level: int) -> Iterator[str]:
     for entry in entries:
         path = f"{prefix}{entry.name}"
         if entry.is_dir(follow_symlinks=False):
-            if level < MOST_LEVELS and _is_own(folder, path):
+            if level < MAX_DEPTH and _belongs_to_skill(folder, path):
                 yield from _files(folder, f"{path}/", level + 1)
         elif _is_listed(folder, path, entry):
             yield path
 
 
-def _is_own(folder: Path, path: str) -> bool:
+def _belongs_to_skill(folder: Path, path: str) -> bool:
     """Return whether a directory belongs to the skill and is no category or skill itself."""
     top, name = path.split("/", maxsplit=1)[0], path.rpartition("/")[2]
-    if is_never_entered(name):
+    if is_ignored_directory(name):
         return False
     if top in LINKED_FOLDERS:
         return True
@@ -79,7 +79,7 @@ def _is_listed(folder: Path, path: str, entry: os.DirEntry[str]) -> bool:
     """Return whether a file belongs to the skill; the target of a link must be inside it."""
     top, separator, _ = path.partition("/")
     is_hidden = entry.name.startswith(".") and not (separator and top in LINKED_FOLDERS)
-    if is_hidden or entry.name in _LITTER or path in {SKILL_FILE, CATEGORY_FILE}:
+    if is_hidden or entry.name in _SYSTEM_FILES or path in {SKILL_FILE, CATEGORY_FILE}:
         return False
     try:
         if entry.is_symlink() and not Path(entry).resolve().is_relative_to(folder.resolve()):

@@ -11,8 +11,8 @@ try:
 except ImportError:  # Windows: no lock; writes are still atomic, and the last one wins
     fcntl = None
 
-PATIENCE_SECONDS = 5.0
-_PAUSE_SECONDS = 0.01
+TIMEOUT_SECONDS = 5.0
+_POLL_SECONDS = 0.01
 
 
 class LockedError(OSError):
@@ -20,7 +20,7 @@ class LockedError(OSError):
 
 
 @contextmanager
-def locked(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> Generator[None]:
+def locked(path: Path, timeout_seconds: float = TIMEOUT_SECONDS) -> Generator[None]:
     """Hold the lock of a file: `flock` on the same name plus `.lock`. Blocks.
 
     The directory must exist.
@@ -30,7 +30,7 @@ def locked(path: Path, patience_seconds: float = PATIENCE_SECONDS) -> Generator[
         OSError: The lock file cannot be created.
     """
     with path.with_name(f"{path.name}.lock").open("ab") as file:
-        _acquire(file, path, time.monotonic() + patience_seconds)
+        _acquire(file, path, time.monotonic() + timeout_seconds)
         yield  # closing the file releases the lock
 
 
@@ -42,6 +42,6 @@ def _acquire(file: IO[bytes], path: Path, deadline_seconds: float) -> None:
             if time.monotonic() >= deadline_seconds:
                 message = f"{path} is locked by another process"
                 raise LockedError(message) from None
-            time.sleep(_PAUSE_SECONDS)
+            time.sleep(_POLL_SECONDS)
         else:
             return

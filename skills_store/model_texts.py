@@ -5,7 +5,7 @@ from importlib.resources import files
 
 
 @cache
-def prose(name: str) -> str:
+def load_model_text(name: str) -> str:
     """Return the text of `text/NAME.md`, stripped and cached.
 
     Raises:

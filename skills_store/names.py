@@ -9,11 +9,11 @@ import re
 import unicodedata
 from pathlib import Path, PurePosixPath
 
-from skills_store.discovery import is_never_entered
+from skills_store.discovery import is_ignored_directory
 from skills_store.document import is_standard_name
-from skills_store.errors import PathRefusedError
-from skills_store.skill import LINKED_FOLDERS, MOST_NAME_CHARACTERS
-from skills_store.write_errors import LinkRefusedError, NameRefusedError
+from skills_store.errors import SkillPathRefusedError
+from skills_store.skill import LINKED_FOLDERS, MAX_NAME_CHARACTERS
+from skills_store.write_errors import InvalidSkillNameError, SymlinkRefusedError
 
 MAX_CATEGORY_LEVELS = 4
 
@@ -29,14 +29,14 @@ def check_new_name(name: str) -> None:
     """
     if not is_standard_name(name):
         reason = (
-            f"use 1-{MOST_NAME_CHARACTERS} of a-z, 0-9 and single hyphens between them "
+            f"use 1-{MAX_NAME_CHARACTERS} of a-z, 0-9 and single hyphens between them "
             f"(it has {len(name)} characters)"
         )
-        raise NameRefusedError(name, reason)
-    _refuse_special(name, name)
+        raise InvalidSkillNameError(name, reason)
+    _refuse_reserved(name, name)
 
 
-def checked_category(category: str) -> PurePosixPath:
+def parse_category(category: str) -> PurePosixPath:
     """Return a category as a relative path; the empty category is the skills directory itself.
 
     Raises:
@@ -46,12 +46,12 @@ def checked_category(category: str) -> PurePosixPath:
         return PurePosixPath()
     levels = category.split("/")
     if len(levels) > MAX_CATEGORY_LEVELS:
-        raise NameRefusedError(category, f"at most {MAX_CATEGORY_LEVELS} levels may be")
+        raise InvalidSkillNameError(category, f"at most {MAX_CATEGORY_LEVELS} levels may be")
     for level in levels:
-        if len(level) > MOST_NAME_CHARACTERS or not _CATEGORY.fullmatch(level):
-            reason = f"use a-z, 0-9 and hyphens, {MOST_NAME_CHARACTERS} characters at most"
-            raise NameRefusedError(category, reason)
-        _refuse_special(level, category)
+        if len(level) > MAX_NAME_CHARACTERS or not _CATEGORY.fullmatch(level):
+            reason = f"use a-z, 0-9 and hyphens, {MAX_NAME_CHARACTERS} characters at most"
+            raise InvalidSkillNameError(category, reason)
+        _refuse_reserved(level, category)
     return PurePosixPath(*levels)
 
 
@@ -67,33 +67,33 @@ def refuse_links(root: Path, path: Path) -> None:
         _refuse_other_spelling(folder, level)
         folder /= level
         if folder.is_symlink():
-            raise LinkRefusedError(folder)
+            raise SymlinkRefusedError(folder)
         if folder != path and folder.exists() and not folder.is_dir():
-            raise PathRefusedError(str(folder), "a file stands where a folder should be")
+            raise SkillPathRefusedError(str(folder), "a file stands where a folder should be")
 
 
-def _refuse_special(level: str, name: str) -> None:
+def _refuse_reserved(level: str, name: str) -> None:
     if _DEVICE.fullmatch(level):
-        raise NameRefusedError(name, f"{level} is a reserved name on Windows")
-    if level in LINKED_FOLDERS or is_never_entered(level):
-        raise NameRefusedError(name, f"no skill is looked for in a folder named {level}")
+        raise InvalidSkillNameError(name, f"{level} is a reserved name on Windows")
+    if level in LINKED_FOLDERS or is_ignored_directory(level):
+        raise InvalidSkillNameError(name, f"no skill is looked for in a folder named {level}")
 
 
 def _refuse_other_spelling(folder: Path, level: str) -> None:
     names = _names_in(folder)
     for other in () if level in names else names:
         if is_same_name(other, level):
-            raise PathRefusedError(
+            raise SkillPathRefusedError(
                 str(folder / level), f"it is there as {other}; use that spelling"
             )
 
 
 def is_same_name(first: str, second: str) -> bool:
     """Return whether some file system treats two names as equal."""
-    return _folded(first) == _folded(second)
+    return _fold_name(first) == _fold_name(second)
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 

@@ -9,27 +9,29 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from skills_store.skill import CATEGORY_FILE, LINKED_FOLDERS, SKILL_FILE
-from skills_store.trees import Tree, capture
+from skills_store.trees import Tree, capture_tree
 
-_MOST_LEVELS = 6
+_MAX_DEPTH = 6
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}")  # named as in `atomic.write_atomically_in`
 
 
-def own_names(folder: Path) -> tuple[str, ...]:
+def own_entries(folder: Path) -> tuple[str, ...]:
     """Return the entries that belong to the skill itself; all of them if no skill is nested."""
     try:
         names = sorted(path.name for path in folder.iterdir())
     except FileNotFoundError:
         return ()
-    others = {name for name in names if name not in LINKED_FOLDERS and _holds_skill(folder / name)}
+    others = {
+        name for name in names if name not in LINKED_FOLDERS and _contains_skill(folder / name)
+    }
     if not others and CATEGORY_FILE not in names:
         return tuple(names)
-    return tuple(name for name in names if name not in others and _is_own(folder / name))
+    return tuple(name for name in names if name not in others and _is_own_entry(folder / name))
 
 
-def is_only_skill(folder: Path) -> bool:
+def has_only_own_entries(folder: Path) -> bool:
     """Return whether a directory contains nothing but the skill's own entries."""
-    return len(own_names(folder)) == sum(1 for _ in folder.iterdir())
+    return len(own_entries(folder)) == sum(1 for _ in folder.iterdir())
 
 
 def capture_own(folder: Path) -> Tree:
@@ -38,8 +40,10 @@ def capture_own(folder: Path) -> Tree:
     Raises:
         OSError: An entry cannot be read.
     """
-    names = frozenset(own_names(folder))
-    return capture(folder, lambda path: path.split("/", 1)[0] not in names or _is_litter(path))
+    names = frozenset(own_entries(folder))
+    return capture_tree(
+        folder, lambda path: path.split("/", 1)[0] not in names or _is_temporary(path)
+    )
 
 
 def move_entries(source: Path, target: Path, names: Sequence[str], *, is_leaving: bool) -> None:
@@ -56,22 +60,22 @@ def move_entries(source: Path, target: Path, names: Sequence[str], *, is_leaving
         (source / name).rename(target / name)
 
 
-def _is_own(path: Path) -> bool:
+def _is_own_entry(path: Path) -> bool:
     """Return whether an entry belongs to the skill rather than to the category."""
     return path.name != CATEGORY_FILE and not (path.name.startswith(".") and path.is_dir())
 
 
-def _is_litter(path: str) -> bool:
+def _is_temporary(path: str) -> bool:
     """Return whether a file is named like the temporary files of `atomic`."""
     return _TEMPORARY.fullmatch(path.rsplit("/", 1)[-1]) is not None
 
 
-def _holds_skill(path: Path, level: int = 0) -> bool:
+def _contains_skill(path: Path, level: int = 0) -> bool:
     """Return whether a skill or category is below a directory, at any depth that a scan reaches."""
     if not path.is_dir():
         return False
     if (path / SKILL_FILE).exists() or (path / CATEGORY_FILE).exists():
         return True
-    if path.is_symlink() or level >= _MOST_LEVELS:
+    if path.is_symlink() or level >= _MAX_DEPTH:
         return False
-    return any(_holds_skill(child, level + 1) for child in path.iterdir())
+    return any(_contains_skill(child, level + 1) for child in path.iterdir())

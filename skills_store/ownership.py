@@ -8,26 +8,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, assert_never
 
-from skills_store.home import Home
-from skills_store.json_file import DocumentFile
+from skills_store.home import AgentHome
+from skills_store.json_file import JsonFile
 from skills_store.skill import Skill
-from skills_store.usage import Usage
-from skills_store.write_errors import PinnedError, ReadOnlyError, UnaskedChangeError
+from skills_store.usage import SkillUsageStore
+from skills_store.write_errors import BackgroundChangeError, PinnedSkillError, ReadOnlySkillError
 
 logger = logging.getLogger(__name__)
 
 Owner = Literal["user", "agent", "bundled", "hub", "installed", "workspace", "external", "plugin"]
-Origin = Literal["turn", "review", "curator", "user"]
+ChangeOrigin = Literal["turn", "review", "curator", "user"]
 """Source of a change: the model in a turn, a background run (review, curator), or the user."""
 
-UNASKED: frozenset[Origin] = frozenset({"review", "curator"})
-_OF_OTHERS: frozenset[Owner] = frozenset(
+BACKGROUND_ORIGINS: frozenset[ChangeOrigin] = frozenset({"review", "curator"})
+_FOREIGN_OWNERS: frozenset[Owner] = frozenset(
     {"bundled", "hub", "installed", "workspace", "external", "plugin"}
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class InstalledNames:
     """Names of skills in the user's directory that came from elsewhere."""
 
     bundled: frozenset[str] = frozenset()
@@ -35,16 +35,20 @@ class Claims:
     installed: frozenset[str] = frozenset()
 
 
-def read_claims(home: Home) -> Claims:
+def read_installed_names(home: AgentHome) -> InstalledNames:
     """Read the lists; a missing or unreadable list counts as empty."""
-    return Claims(_bundled_names(home), _named_in(home.hub_lock), _named_in(home.installed))
+    return InstalledNames(
+        _read_bundled_names(home),
+        _read_installed_names_from(home.hub_lock),
+        _read_installed_names_from(home.installed),
+    )
 
 
-def owner_of(skill: Skill, claims: Claims, usage: Usage) -> Owner:
+def owner_of(skill: Skill, installed_names: InstalledNames, usage: SkillUsageStore) -> Owner:
     """Return the owner of a skill. Skills shared with other agents count as external."""
     match skill.root.kind:
         case "home":
-            return _owner_at_home(skill.name, claims, usage)
+            return _home_owner(skill.name, installed_names, usage)
         case "agents" | "external":
             return "external"
         case "workspace" | "bundled" | "plugin":
@@ -53,7 +57,7 @@ def owner_of(skill: Skill, claims: Claims, usage: Usage) -> Owner:
             assert_never(skill.root.kind)
 
 
-def is_changed_in_place(skill: Skill, owner: Owner) -> bool:
+def should_change_in_place(skill: Skill, owner: Owner) -> bool:
     """Return whether a skill is changed in place; if not, a copy of the user's is changed.
 
     Raises:
@@ -64,10 +68,10 @@ def is_changed_in_place(skill: Skill, owner: Owner) -> bool:
             return True
         case "workspace" if not skill.root.is_writable:
             reason = "the workspace is read only, and a copy elsewhere would not be found before it"
-            raise ReadOnlyError(skill.full_name, owner, reason)
+            raise ReadOnlySkillError(skill.full_name, owner, reason)
         case "plugin":
             reason = "a plugin's skills are read only; create one of your own instead"
-            raise ReadOnlyError(skill.full_name, owner, reason)
+            raise ReadOnlySkillError(skill.full_name, owner, reason)
         case _:
             return skill.root.is_writable and skill.root.kind in {"workspace", "agents"}
 
@@ -83,25 +87,27 @@ def check_deletable(skill: Skill, owner: Owner) -> None:
             "only skills in the user's own folder are archived; "
             "the setting skills.disabled hides this one"
         )
-        raise ReadOnlyError(skill.full_name, owner, reason)
+        raise ReadOnlySkillError(skill.full_name, owner, reason)
 
 
-def check_origin(skill: Skill, owner: Owner, origin: Origin, usage: Usage) -> None:
+def check_origin(skill: Skill, owner: Owner, origin: ChangeOrigin, usage: SkillUsageStore) -> None:
     """Reject a background run's change of a skill that is pinned, or not the user's or an agent's.
 
     Raises:
         PinnedSkillError: The skill is pinned.
         BackgroundChangeError: The skill belongs to others.
     """
-    if origin not in UNASKED:
+    if origin not in BACKGROUND_ORIGINS:
         return
     if usage.is_pinned(skill.name):
-        raise PinnedError(skill.name, is_unasked=True)
-    if owner in _OF_OTHERS:
-        raise UnaskedChangeError(skill.full_name, owner, origin)
+        raise PinnedSkillError(skill.name, is_background=True)
+    if owner in _FOREIGN_OWNERS:
+        raise BackgroundChangeError(skill.full_name, owner, origin)
 
 
-def check_deletion(skill: Skill, owner: Owner, origin: Origin, usage: Usage) -> None:
+def check_deletion(
+    skill: Skill, owner: Owner, origin: ChangeOrigin, usage: SkillUsageStore
+) -> None:
     """Reject archiving a pinned skill, and in a background run one that no agent made.
 
     Raises:
@@ -112,12 +118,12 @@ def check_deletion(skill: Skill, owner: Owner, origin: Origin, usage: Usage) -> 
     check_origin(skill, owner, origin, usage)
     check_deletable(skill, owner)
     if usage.is_pinned(skill.name):
-        raise PinnedError(skill.name, is_unasked=False)
-    if origin in UNASKED and owner != "agent":
-        raise UnaskedChangeError(skill.full_name, owner, origin)
+        raise PinnedSkillError(skill.name, is_background=False)
+    if origin in BACKGROUND_ORIGINS and owner != "agent":
+        raise BackgroundChangeError(skill.full_name, owner, origin)
 
 
-def _owner_at_home(name: str, claims: Claims, usage: Usage) -> Owner:
+def _home_owner(name: str, claims: InstalledNames, usage: SkillUsageStore) -> Owner:
     if name in claims.installed:
         return "installed"
     if name in claims.hub:
@@ -128,7 +134,7 @@ def _owner_at_home(name: str, claims: Claims, usage: Usage) -> Owner:
     return "agent" if record is not None and record.created_by == "agent" else "user"
 
 
-def _bundled_names(home: Home) -> frozenset[str]:
+def _read_bundled_names(home: AgentHome) -> frozenset[str]:
     try:
         lines = home.bundled_manifest.read_text("utf-8", errors="replace").splitlines()
     except FileNotFoundError:
@@ -141,7 +147,7 @@ def _bundled_names(home: Home) -> frozenset[str]:
     return frozenset(name for line in lines if (name := line.partition(":")[0].strip()))
 
 
-def _named_in(file: Path) -> frozenset[str]:
+def _read_installed_names_from(file: Path) -> frozenset[str]:
     """Return the names in a list of installed skills: the keys of its object `installed`."""
-    installed = DocumentFile(file).read().get("installed")
+    installed = JsonFile(file).read().get("installed")
     return frozenset(installed) if isinstance(installed, dict) else frozenset()

@@ -9,20 +9,24 @@ import re
 import unicodedata
 from pathlib import Path
 
-from skills_store.discovery import is_never_entered
-from skills_store.errors import MissingFileError, PathRefusedError, UnreadableFileError
+from skills_store.discovery import is_ignored_directory
+from skills_store.errors import (
+    MissingSkillFileError,
+    SkillPathRefusedError,
+    UnreadableSkillFileError,
+)
 from skills_store.linked import linked_files
 from skills_store.names import is_same_name
 from skills_store.reading import reason_of
 
-MOST_PATH_CHARACTERS = 1_024
-MOST_NAME_BYTES = 255
+MAX_PATH_CHARACTERS = 1_024
+MAX_NAME_BYTES = 255
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _DEVICE = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])[ ]*(\..*)?", re.IGNORECASE)
 
 
-def located(folder: Path, path: str) -> Path:
+def resolve_file(folder: Path, path: str) -> Path:
     """Return the real path of a file in a skill's directory.
 
     Raises:
@@ -31,40 +35,40 @@ def located(folder: Path, path: str) -> Path:
         UnreadableSkillFileError: The system denies access, or a link leads nowhere.
     """
     place = folder
-    for name in checked_names(path):
-        place /= _listed_name(folder, place, name, path)
+    for name in split_path(path):
+        place /= _match_listed_name(folder, place, name, path)
     try:
         real, home = place.resolve(strict=True), folder.resolve(strict=True)
     except (
         OSError,
         RuntimeError,
     ) as error:  # a link loop raises either, depending on the Python version
-        raise UnreadableFileError(path, "it is a link that leads nowhere") from error
+        raise UnreadableSkillFileError(path, "it is a link that leads nowhere") from error
     # Compare resolved paths: a link inside the skill could otherwise expose any file of the user.
     if not real.is_relative_to(home):
-        raise PathRefusedError(path, "it is a link that leads out of the skill's folder")
+        raise SkillPathRefusedError(path, "it is a link that leads out of the skill's folder")
     if real.is_dir():
-        raise PathRefusedError(path, "it is a folder; name one of its files")
+        raise SkillPathRefusedError(path, "it is a folder; name one of its files")
     return real
 
 
-def checked_names(path: str) -> tuple[str, ...]:
+def split_path(path: str) -> tuple[str, ...]:
     """Split a path into its names.
 
     Raises:
         SkillPathRefusedError: It is not a plain relative path.
     """
-    reason = _fault(path) or next(filter(None, map(_name_fault, path.split("/"))), None)
+    reason = _path_fault(path) or next(filter(None, map(_name_fault, path.split("/"))), None)
     if reason:
-        raise PathRefusedError(path, reason)
+        raise SkillPathRefusedError(path, reason)
     return tuple(path.split("/"))
 
 
-def _fault(path: str) -> str | None:
+def _path_fault(path: str) -> str | None:
     """Return the problem with a path as a whole; None if there is none."""
     faults = {
         "it is empty": not path,
-        f"it is longer than {MOST_PATH_CHARACTERS} characters": len(path) > MOST_PATH_CHARACTERS,
+        f"it is longer than {MAX_PATH_CHARACTERS} characters": len(path) > MAX_PATH_CHARACTERS,
         "it holds a NUL": "\0" in path,
         "it holds characters that cannot be seen": not path.isprintable(),
         "it is absolute": path.startswith(("/", "\\")),
@@ -81,28 +85,27 @@ def _name_fault(name: str) -> str | None:
     faults = {
         "it goes up with ..": name == "..",
         "it has an empty name or a single dot in it": name in {"", "."},
-        f"a name in it is longer than {MOST_NAME_BYTES} bytes": len(name.encode())
-        > MOST_NAME_BYTES,
+        f"a name in it is longer than {MAX_NAME_BYTES} bytes": len(name.encode()) > MAX_NAME_BYTES,
         "a name in it ends with a dot or a blank": name.endswith((".", " ")),
         f"{name} is reserved for a device": bool(_DEVICE.fullmatch(name)),
-        f"{name} holds nothing of a skill": is_never_entered(name.lower()),
+        f"{name} holds nothing of a skill": is_ignored_directory(name.lower()),
     }
     return next((reason for reason, is_fault in faults.items() if is_fault), None)
 
 
-def _listed_name(folder: Path, place: Path, name: str, path: str) -> str:
+def _match_listed_name(folder: Path, place: Path, name: str, path: str) -> str:
     """Return a name as its directory lists it, so that letter case matters on every system."""
     try:
         there = os.listdir(place)  # noqa: PTH208 - names are all we need
     except (FileNotFoundError, NotADirectoryError):
         there = []
     except OSError as error:
-        raise UnreadableFileError(path, reason_of(error)) from error
+        raise UnreadableSkillFileError(path, reason_of(error)) from error
     composed = unicodedata.normalize("NFC", name)
     alike = sorted(each for each in there if is_same_name(each, name))
     for each in alike:
         if unicodedata.normalize("NFC", each) == composed:
             return each
     if alike:
-        raise PathRefusedError(path, f"it is there as {alike[0]!r}; write it so")
-    raise MissingFileError(path, linked_files(folder).all())
+        raise SkillPathRefusedError(path, f"it is there as {alike[0]!r}; write it so")
+    raise MissingSkillFileError(path, linked_files(folder).all())

@@ -14,13 +14,13 @@ from types import TracebackType
 from typing import Self
 
 _HAS_DESCRIPTORS = os.open in os.supports_dir_fd
-_LOOKING: int = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
-_NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
+_OPEN_FLAGS: int = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
+_NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 # O_PATH needs search permission only: a parent directory may be unreadable.
-_FOLDER: int = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", os.O_RDONLY)
+_DIRECTORY_FLAGS: int = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", os.O_RDONLY)
 
 
-class LinkInTheWayError(OSError):
+class SymlinkInPathError(OSError):
     """A directory in the path is a symlink; `folder` is its path."""
 
     def __init__(self, folder: Path) -> None:
@@ -28,7 +28,7 @@ class LinkInTheWayError(OSError):
         self.folder = folder
 
 
-class HeldFolder:
+class PinnedFolder:
     """A directory held open by descriptor. Names are its entries; symlinks are not followed."""
 
     __slots__ = ("_descriptor", "path")
@@ -44,10 +44,10 @@ class HeldFolder:
         Raises:
             OSError: There is none.
         """
-        return cls(path, os.open(path, _FOLDER) if _HAS_DESCRIPTORS else None)
+        return cls(path, os.open(path, _DIRECTORY_FLAGS) if _HAS_DESCRIPTORS else None)
 
     @classmethod
-    def plain(cls, path: Path) -> Self:
+    def at_without_links(cls, path: Path) -> Self:
         """Open the directory at an absolute path that must not contain symlinks.
 
         Raises:
@@ -55,10 +55,10 @@ class HeldFolder:
             OSError: There is none.
         """
         with cls.at(Path(path.anchor)) as top:
-            return top.below(path.relative_to(path.anchor))
+            return top.descend(path.relative_to(path.anchor))
 
     @classmethod
-    def made(cls, path: Path) -> Self:
+    def create(cls, path: Path) -> Self:
         """Open the directory at an absolute path without symlinks, creating missing parts.
 
         Raises:
@@ -66,9 +66,9 @@ class HeldFolder:
             OSError: It cannot be created.
         """
         with cls.at(Path(path.anchor)) as top:
-            return top.below(path.relative_to(path.anchor), makes=True)
+            return top.descend(path.relative_to(path.anchor), should_create=True)
 
-    def below(self, path: PurePath, *, makes: bool = False) -> Self:
+    def descend(self, path: PurePath, *, should_create: bool = False) -> Self:
         """Open a directory below this one by a path without symlinks.
 
         With `should_create`, missing parts are created.
@@ -81,10 +81,10 @@ class HeldFolder:
         folder = type(self)(self.path, copy)
         for name in path.parts:
             with folder:
-                folder = folder.entered(name, makes=makes)
+                folder = folder.enter(name, should_create=should_create)
         return folder
 
-    def entered(self, name: str, *, makes: bool) -> Self:
+    def enter(self, name: str, *, should_create: bool) -> Self:
         """Open a subdirectory; with `should_create`, create it.
 
         Raises:
@@ -92,13 +92,13 @@ class HeldFolder:
             OSError: There is none.
         """
         try:
-            return self._entry(name)
+            return self._open_child(name)
         except FileNotFoundError:
-            if not makes:
+            if not should_create:
                 raise
         with suppress(FileExistsError):
-            os.mkdir(self._at(name), dir_fd=self._descriptor)
-        return self._entry(name)
+            os.mkdir(self._system_path(name), dir_fd=self._descriptor)
+        return self._open_child(name)
 
     def __enter__(self) -> Self:
         return self
@@ -118,15 +118,15 @@ class HeldFolder:
         Raises:
             OSError: There is none.
         """
-        return os.lstat(self._at(name), dir_fd=self._descriptor)
+        return os.lstat(self._system_path(name), dir_fd=self._descriptor)
 
-    def status_behind(self, name: str) -> os.stat_result:
+    def target_status(self, name: str) -> os.stat_result:
         """Return the status of an entry's target, following symlinks.
 
         Raises:
             OSError: There is no target.
         """
-        return os.stat(self._at(name), dir_fd=self._descriptor)
+        return os.stat(self._system_path(name), dir_fd=self._descriptor)
 
     def link_target(self, name: str) -> str:
         """Return the target of a symlink.
@@ -134,11 +134,11 @@ class HeldFolder:
         Raises:
             OSError: It is not a symlink.
         """
-        return os.readlink(self._at(name), dir_fd=self._descriptor)
+        return os.readlink(self._system_path(name), dir_fd=self._descriptor)
 
-    def may_write(self, name: str) -> bool:
+    def can_write(self, name: str) -> bool:
         """Return whether the process has write permission for a file."""
-        return os.access(self._at(name), os.W_OK, dir_fd=self._descriptor)
+        return os.access(self._system_path(name), os.W_OK, dir_fd=self._descriptor)
 
     def entries(self) -> list[tuple[str, bool]]:
         """Return the names of the entries, sorted, and whether each is a directory.
@@ -147,10 +147,10 @@ class HeldFolder:
             OSError: It cannot be listed.
         """
         if self._descriptor is None:
-            return _listed(self.path)
+            return _list_entries(self.path)
         descriptor = os.open(".", os.O_RDONLY, dir_fd=self._descriptor)
         try:
-            return _listed(descriptor)
+            return _list_entries(descriptor)
         finally:
             os.close(descriptor)
 
@@ -160,8 +160,8 @@ class HeldFolder:
         Raises:
             OSError: There is none, or it is a symlink.
         """
-        flags |= _LOOKING | _NO_LINK
-        return os.open(self._at(name), flags, mode, dir_fd=self._descriptor)
+        flags |= _OPEN_FLAGS | _NO_FOLLOW
+        return os.open(self._system_path(name), flags, mode, dir_fd=self._descriptor)
 
     def chmod(self, name: str, mode: int) -> None:
         """Set the mode of a readable file.
@@ -184,7 +184,7 @@ class HeldFolder:
         Raises:
             OSError: There is none, or the system refuses.
         """
-        os.unlink(self._at(name), dir_fd=self._descriptor)
+        os.unlink(self._system_path(name), dir_fd=self._descriptor)
 
     def rmdir(self, name: str) -> None:
         """Delete an empty directory.
@@ -192,17 +192,17 @@ class HeldFolder:
         Raises:
             OSError: It is not an empty directory.
         """
-        os.rmdir(self._at(name), dir_fd=self._descriptor)
+        os.rmdir(self._system_path(name), dir_fd=self._descriptor)
 
-    def rename(self, name: str, to: "HeldFolder", new_name: str) -> None:
+    def rename(self, name: str, to: "PinnedFolder", new_name: str) -> None:
         """Move an entry, replacing a file that has the new name.
 
         Raises:
             OSError: The system refuses, for example because the target is on another file system.
         """
         os.replace(
-            self._at(name),
-            to._at(new_name),  # noqa: SLF001  the same class
+            self._system_path(name),
+            to._system_path(new_name),  # noqa: SLF001  the same class
             src_dir_fd=self._descriptor,
             dst_dir_fd=to._descriptor,  # noqa: SLF001  the same class
         )
@@ -213,7 +213,7 @@ class HeldFolder:
         Raises:
             OSError: The name is taken, or the system refuses.
         """
-        os.symlink(target, self._at(name), dir_fd=self._descriptor)
+        os.symlink(target, self._system_path(name), dir_fd=self._descriptor)
 
     def sync(self) -> None:
         """Make renames durable (fsync), if the system can open the directory for that."""
@@ -226,21 +226,21 @@ class HeldFolder:
             finally:
                 os.close(descriptor)
 
-    def _at(self, name: str) -> str:
+    def _system_path(self, name: str) -> str:
         """Return the name as system calls need it: relative to the descriptor, or a full path."""
         return name if self._descriptor is not None else os.path.join(self.path, name)  # noqa: PTH118
 
-    def _entry(self, name: str) -> Self:
+    def _open_child(self, name: str) -> Self:
         path = self.path / name
         if self._descriptor is None:
             if stat.S_ISLNK(path.lstat().st_mode):
-                raise LinkInTheWayError(path)
+                raise SymlinkInPathError(path)
             return type(self)(path, None)
         try:
-            descriptor = os.open(name, _FOLDER | _NO_LINK, dir_fd=self._descriptor)
+            descriptor = os.open(name, _DIRECTORY_FLAGS | _NO_FOLLOW, dir_fd=self._descriptor)
         except OSError as error:
             if error.errno in {errno.ELOOP, errno.ENOTDIR} and self._is_link(name):
-                raise LinkInTheWayError(path) from None
+                raise SymlinkInPathError(path) from None
             raise
         return type(self)(path, descriptor)
 
@@ -251,7 +251,7 @@ class HeldFolder:
             return False
 
 
-def _listed(folder: int | Path) -> list[tuple[str, bool]]:
+def _list_entries(folder: int | Path) -> list[tuple[str, bool]]:
     with os.scandir(folder) as entries:
         return sorted((entry.name, _is_folder(entry)) for entry in entries)
 

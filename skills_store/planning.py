@@ -8,45 +8,53 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from skills_store import file_contents, patching
-from skills_store.archive import Archive, ArchiveEntry
-from skills_store.calls import ManageCall, needed
-from skills_store.catalog import Holdings
-from skills_store.changes import Action, Change, Copied, Moved, Removed, Written, read_bytes
-from skills_store.closest_lines import closest_lines
-from skills_store.errors import MissingFileError, SkillNotFoundError
-from skills_store.home import Home
+from skills_store.archive import ArchiveEntry, SkillArchive
+from skills_store.calls import ManageCall, require_argument
+from skills_store.catalog import SkillCatalog
+from skills_store.changes import (
+    FileRemoval,
+    FileWrite,
+    ManageAction,
+    SkillChange,
+    SkillCopy,
+    SkillMove,
+    read_bytes,
+)
+from skills_store.closest_lines import find_closest_lines
+from skills_store.errors import MissingSkillFileError, SkillNotFoundError
+from skills_store.home import AgentHome
 from skills_store.names import (
     check_new_name,
-    checked_category,
     is_same_name,
+    parse_category,
     refuse_links,
 )
-from skills_store.own_files import capture_own, own_names
+from skills_store.own_files import capture_own, own_entries
 from skills_store.ownership import (
     check_deletion,
     check_origin,
-    is_changed_in_place,
     owner_of,
-    read_claims,
+    read_installed_names,
+    should_change_in_place,
 )
 from skills_store.patching import NotFoundError, PatchError
 from skills_store.skill import LINKED_FOLDERS, SKILL_FILE, Skill
-from skills_store.support_paths import checked_support_path, is_main_file
-from skills_store.usage import Clock, Usage
+from skills_store.support_paths import is_skill_file_path, parse_support_path
+from skills_store.usage import Clock, SkillUsageStore
 from skills_store.write_errors import (
-    CallRefusedError,
-    LinkRefusedError,
+    InvalidCallError,
+    InvalidSuccessorError,
     NameTakenError,
-    OutdatedError,
     PatchRefusedError,
-    SuccessorError,
+    StaleChangeError,
+    SymlinkRefusedError,
 )
 
 _SCRIPT_MODE = 0o755
 
 
 @dataclass(frozen=True, slots=True)
-class _Edit:
+class _FileEdit:
     """A file of a skill before and after; `new` is None for a removal."""
 
     path: str
@@ -55,27 +63,32 @@ class _Edit:
     message: str
 
 
-class Planner:
+class SkillChangePlanner:
     """Turns calls into planned changes. All calls block."""
 
     def __init__(
-        self, home: Home, holdings: Holdings, usage: Usage, archive: Archive, now: Clock
+        self,
+        home: AgentHome,
+        catalog: SkillCatalog,
+        usage: SkillUsageStore,
+        archive: SkillArchive,
+        now: Clock,
     ) -> None:
         self._home = home
-        self._holdings = holdings
+        self._catalog = catalog
         self._usage = usage
         self._archive = archive
         self._now = now
-        self._actions: Mapping[Action, Callable[[ManageCall], Change]] = {
+        self._actions: Mapping[ManageAction, Callable[[ManageCall], SkillChange]] = {
             "create": self._create,
             "delete": self._delete,
-            "edit": lambda call: self._change_file(call, _rewritten),
-            "patch": lambda call: self._change_file(call, _patched),
-            "write_file": lambda call: self._change_file(call, _with_file),
-            "remove_file": lambda call: self._change_file(call, _without_file),
+            "edit": lambda call: self._change_file(call, _rewrite_document),
+            "patch": lambda call: self._change_file(call, _patch_file),
+            "write_file": lambda call: self._change_file(call, _write_file),
+            "remove_file": lambda call: self._change_file(call, _remove_file),
         }
 
-    def plan(self, call: ManageCall) -> Change:
+    def plan(self, call: ManageCall) -> SkillChange:
         """Return the change that a call would make.
 
         Raises:
@@ -84,7 +97,7 @@ class Planner:
         """
         return self._actions[call.action](call)
 
-    def check_allowed(self, change: Change) -> None:
+    def check_allowed(self, change: SkillChange) -> None:
         """Check at commit time that a change is still allowed: pins and skills may have changed.
 
         Raises:
@@ -93,53 +106,57 @@ class Planner:
         if change.skill is None:
             self._refuse_taken(change.name)
             return
-        if not self._holdings.is_reached(change.skill):
-            raise OutdatedError(change.skill.folder)
-        if isinstance(change.effect, Moved):
-            self._successor(change.skill, change.effect.entry.absorbed_into)
-        owner = owner_of(change.skill, read_claims(self._home), self._usage)
+        if not self._catalog.is_reachable(change.skill):
+            raise StaleChangeError(change.skill.folder)
+        if isinstance(change.effect, SkillMove):
+            self._resolve_successor(change.skill, change.effect.entry.absorbed_into)
+        owner = owner_of(change.skill, read_installed_names(self._home), self._usage)
         check = check_deletion if change.action == "delete" else check_origin
         check(change.skill, owner, change.origin, self._usage)
 
-    def _create(self, call: ManageCall) -> Change:
+    def _create(self, call: ManageCall) -> SkillChange:
         check_new_name(call.name)
-        category = checked_category(call.category or "")
+        category = parse_category(call.category or "")
         self._refuse_taken(call.name)
-        data = file_contents.new_document(call.name, needed("create", "content", call.content))
+        data = file_contents.encode_new_document(
+            call.name, require_argument("create", "content", call.content)
+        )
         folder = self._home.skills / category / call.name
         path = folder / SKILL_FILE
         refuse_links(self._home.skills, path)
         if path.exists():
             raise NameTakenError(call.name, folder)
         message = f"Created the skill {call.name!r} in {folder}."
-        return Change("create", call.name, call.origin, folder, Written(path, None, data), message)
+        return SkillChange(
+            "create", call.name, call.origin, folder, FileWrite(path, None, data), message
+        )
 
-    def _delete(self, call: ManageCall) -> Change:
-        skill = self._holdings.find(call.name)
+    def _delete(self, call: ManageCall) -> SkillChange:
+        skill = self._catalog.find(call.name)
         self._refuse_linked(skill)
-        owner = owner_of(skill, read_claims(self._home), self._usage)
+        owner = owner_of(skill, read_installed_names(self._home), self._usage)
         check_deletion(skill, owner, call.origin, self._usage)
-        successor = self._successor(skill, call.absorbed_into or "")
-        entry = self._entry(skill, call, successor)
-        moved = Moved(
-            skill.folder, entry.folder, own_names(skill.folder), capture_own(skill.folder), entry
+        successor = self._resolve_successor(skill, call.absorbed_into or "")
+        entry = self._archive_entry(skill, call, successor)
+        moved = SkillMove(
+            skill.folder, entry.folder, own_entries(skill.folder), capture_own(skill.folder), entry
         )
         message = f"Archived the skill {skill.name!r} in {entry.folder}."
         message += f" Its content is now in {successor!r}." if successor else ""
         message += f" `acp-server skills restore {skill.name}` brings it back."
-        shadowed = [each for each in self._holdings.look() if each.full_name == skill.name]
+        shadowed = [each for each in self._catalog.list_skills() if each.full_name == skill.name]
         others = [str(each.folder) for each in shadowed if each.folder != skill.folder]
         message += f" From now on the one in {others[0]} is used." if others else ""
-        return Change("delete", skill.name, call.origin, skill.folder, moved, message, skill)
+        return SkillChange("delete", skill.name, call.origin, skill.folder, moved, message, skill)
 
     def _change_file(
-        self, call: ManageCall, edit_of: Callable[[ManageCall, Skill], _Edit]
-    ) -> Change:
-        skill = self._holdings.find(call.name)
-        owner = owner_of(skill, read_claims(self._home), self._usage)
+        self, call: ManageCall, edit_of: Callable[[ManageCall, Skill], _FileEdit]
+    ) -> SkillChange:
+        skill = self._catalog.find(call.name)
+        owner = owner_of(skill, read_installed_names(self._home), self._usage)
         check_origin(skill, owner, call.origin, self._usage)
-        is_in_place = is_changed_in_place(skill, owner)
-        path = SKILL_FILE if _is_of_document(call) else str(_support_path(call))
+        is_in_place = should_change_in_place(skill, owner)
+        path = SKILL_FILE if _targets_skill_file(call) else str(_support_path(call))
         if is_in_place:
             refuse_links(skill.root.path, skill.folder / path)
         else:
@@ -147,18 +164,18 @@ class Planner:
         edit = edit_of(call, skill)
         if edit.old == edit.new:
             message = f"{edit.path} of {skill.name!r} already reads so. Nothing was changed."
-            raise CallRefusedError(message)
+            raise InvalidCallError(message)
         if is_in_place:
-            effect = _effect(skill.folder, edit)
+            effect = _file_effect(skill.folder, edit)
             message = edit.message
             if owner in {"bundled", "hub", "installed"}:
                 message += f" It was {owner} and differs from what it came as now."
-            return Change(
+            return SkillChange(
                 call.action, skill.name, call.origin, skill.folder, effect, message, skill
             )
-        return self._in_copy(call, skill, edit)
+        return self._plan_copy(call, skill, edit)
 
-    def _in_copy(self, call: ManageCall, skill: Skill, edit: _Edit) -> Change:
+    def _plan_copy(self, call: ManageCall, skill: Skill, edit: _FileEdit) -> SkillChange:
         target = self._home.skills / skill.category / skill.name
         if (
             target.exists()
@@ -167,15 +184,17 @@ class Planner:
         refuse_links(self._home.skills, target)
         if target.exists():
             raise NameTakenError(skill.name, target)
-        copied = Copied(skill.folder, target, capture_own(skill.folder), _effect(target, edit))
+        copied = SkillCopy(
+            skill.folder, target, capture_own(skill.folder), _file_effect(target, edit)
+        )
         message = (
             f"{edit.message} The skill is not the user's own, so it was copied to {target}, "
             "which is used from now on instead of the original."
         )
-        return Change(call.action, skill.name, call.origin, target, copied, message, skill)
+        return SkillChange(call.action, skill.name, call.origin, target, copied, message, skill)
 
     def _refuse_taken(self, name: str) -> None:
-        for skill in self._holdings.look():
+        for skill in self._catalog.list_skills():
             if not skill.root.plugin and is_same_name(skill.name, name):
                 raise NameTakenError(name, skill.folder)
 
@@ -184,24 +203,24 @@ class Planner:
             if folder == skill.root.path:
                 return
             if folder.is_symlink():
-                raise LinkRefusedError(folder)
+                raise SymlinkRefusedError(folder)
 
-    def _successor(self, skill: Skill, name: str) -> str:
+    def _resolve_successor(self, skill: Skill, name: str) -> str:
         if not name:
             return ""
         try:
-            successor = self._holdings.find(name)
+            successor = self._catalog.find(name)
         except SkillNotFoundError:
-            raise SuccessorError(skill.name, name) from None
+            raise InvalidSuccessorError(skill.name, name) from None
         if is_same_name(successor.name, skill.name):
-            raise SuccessorError(skill.name, skill.name)
+            raise InvalidSuccessorError(skill.name, skill.name)
         return successor.full_name
 
-    def _entry(self, skill: Skill, call: ManageCall, successor: str) -> ArchiveEntry:
+    def _archive_entry(self, skill: Skill, call: ManageCall, successor: str) -> ArchiveEntry:
         reason = call.reason or (f"absorbed into {successor}" if successor else "pruned")
         return ArchiveEntry(
             skill.name,
-            self._archive.vacant_folder(skill.name),
+            self._archive.unused_folder(skill.name),
             PurePosixPath(skill.folder.relative_to(skill.root.path).as_posix()),
             self._now(),
             reason,
@@ -210,88 +229,90 @@ class Planner:
         )
 
 
-def _is_of_document(call: ManageCall) -> bool:
-    return call.action == "edit" or (call.action == "patch" and is_main_file(call.file_path))
+def _targets_skill_file(call: ManageCall) -> bool:
+    return call.action == "edit" or (call.action == "patch" and is_skill_file_path(call.file_path))
 
 
 def _support_path(call: ManageCall) -> PurePosixPath:
-    return checked_support_path(needed(call.action, "file_path", call.file_path))
+    return parse_support_path(require_argument(call.action, "file_path", call.file_path))
 
 
-def _rewritten(call: ManageCall, skill: Skill) -> _Edit:
-    text = needed("edit", "content", call.content)
+def _rewrite_document(call: ManageCall, skill: Skill) -> _FileEdit:
+    text = require_argument("edit", "content", call.content)
     old = read_bytes(skill.document) or b""
-    data = file_contents.changed_document(skill.name, text, old.decode("utf-8", "replace"))
-    return _Edit(SKILL_FILE, old, data, f"Rewrote {SKILL_FILE} of {skill.name!r}.")
+    data = file_contents.encode_changed_document(skill.name, text, old.decode("utf-8", "replace"))
+    return _FileEdit(SKILL_FILE, old, data, f"Rewrote {SKILL_FILE} of {skill.name!r}.")
 
 
-def _patched(call: ManageCall, skill: Skill) -> _Edit:
-    path = SKILL_FILE if is_main_file(call.file_path) else str(_support_path(call))
-    old_string = needed("patch", "old_string", call.old_string)
-    new_string = needed("patch", "new_string", call.new_string)
+def _patch_file(call: ManageCall, skill: Skill) -> _FileEdit:
+    path = SKILL_FILE if is_skill_file_path(call.file_path) else str(_support_path(call))
+    old_string = require_argument("patch", "old_string", call.old_string)
+    new_string = require_argument("patch", "new_string", call.new_string)
     old = read_bytes(skill.folder / path)
     if old is None:
-        raise MissingFileError(path, _available(skill.folder))
-    text = file_contents.decoded(path, old)
+        raise MissingSkillFileError(path, _support_files(skill.folder))
+    text = file_contents.decode(path, old)
     try:
         made = patching.replace(text, old_string, new_string, replace_all=call.replace_all)
     except PatchError as error:
-        raise PatchRefusedError(path, _refusal(error, text, old_string)) from error
+        raise PatchRefusedError(path, _patch_failure_reason(error, text, old_string)) from error
     if path == SKILL_FILE:
-        data = file_contents.changed_document(skill.name, made.text, text)
+        data = file_contents.encode_changed_document(skill.name, made.text, text)
     else:
-        data = file_contents.new_file(path, made.text)
+        data = file_contents.encode_file(path, made.text)
     where = f"in {made.count} places" if made.count > 1 else f"at line {made.line}"
     message = f"Patched {path} of {skill.name!r} {where}; old_string matched: {made.strategy}."
-    return _Edit(path, old, data, message)
+    return _FileEdit(path, old, data, message)
 
 
-def _refusal(error: PatchError, text: str, old_string: str) -> str:
+def _patch_failure_reason(error: PatchError, text: str, old_string: str) -> str:
     """Return why a patch failed, with the closest lines if the patcher found no similar place."""
     if not isinstance(error, NotFoundError) or error.nearest or error.applied_line:
         return str(error)
-    lines = closest_lines(text, old_string)
+    lines = find_closest_lines(text, old_string)
     if not lines:
         return str(error)
     shown = "\n".join(f"{number}|{line}" for number, line in lines)
     return f"The old text is not there. Copy it from the file exactly; the closest lines:\n{shown}"
 
 
-def _with_file(call: ManageCall, skill: Skill) -> _Edit:
+def _write_file(call: ManageCall, skill: Skill) -> _FileEdit:
     path = str(_support_path(call))
-    data = file_contents.new_file(path, needed("write_file", "file_content", call.file_content))
+    data = file_contents.encode_file(
+        path, require_argument("write_file", "file_content", call.file_content)
+    )
     old = read_bytes(skill.folder / path)
     message = f"{'Wrote' if old is None else 'Replaced'} {path} of {skill.name!r}."
     if not _is_mentioned(path, skill):
         message += f" {SKILL_FILE} does not mention it yet: add a one-line pointer with patch."
-    return _Edit(path, old, data, message)
+    return _FileEdit(path, old, data, message)
 
 
-def _without_file(call: ManageCall, skill: Skill) -> _Edit:
+def _remove_file(call: ManageCall, skill: Skill) -> _FileEdit:
     path = str(_support_path(call))
     old = read_bytes(skill.folder / path)
     if old is None:
-        raise MissingFileError(path, _available(skill.folder))
+        raise MissingSkillFileError(path, _support_files(skill.folder))
     message = f"Removed {path} of {skill.name!r}."
     if _is_mentioned(path, skill):
         message += f" {SKILL_FILE} still mentions it: take that out with patch."
-    return _Edit(path, old, None, message)
+    return _FileEdit(path, old, None, message)
 
 
 def _is_mentioned(path: str, skill: Skill) -> bool:
     return path.encode() in (read_bytes(skill.document) or b"")
 
 
-def _available(folder: Path) -> tuple[str, ...]:
+def _support_files(folder: Path) -> tuple[str, ...]:
     tree = capture_own(folder)
     files = (path for path, leaf in tree.items() if leaf.kind == "file")
     return tuple(path for path in files if path.split("/", 1)[0] in LINKED_FOLDERS)
 
 
-def _effect(folder: Path, edit: _Edit) -> Written | Removed:
+def _file_effect(folder: Path, edit: _FileEdit) -> FileWrite | FileRemoval:
     path = folder / edit.path
     if edit.new is None:
-        return Removed(path, edit.old or b"")
+        return FileRemoval(path, edit.old or b"")
     is_script = edit.path.startswith("scripts/") and edit.new.startswith(b"#!")
     mode = _SCRIPT_MODE if is_script and edit.old is None else None
-    return Written(path, edit.old, edit.new, mode)
+    return FileWrite(path, edit.old, edit.new, mode)

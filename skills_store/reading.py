@@ -8,29 +8,29 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-_FLAGS: int = (
+_READ_FLAGS: int = (
     os.O_RDONLY
     | getattr(os, "O_NONBLOCK", 0)  # a FIFO is opened without waiting for a writer
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
 )
-NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
+NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 
 Stamp = tuple[int, int]
 """Modification time (ns) and size (bytes) of a file or directory."""
 
 
-class NoRegularFileError(OSError):
+class NotRegularFileError(OSError):
     """The path is not a regular file."""
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class RegularFileContent:
     """Content of a file, and its status from just before the read."""
 
     data: bytes
     status: os.stat_result
-    is_whole: bool
+    is_complete: bool
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
@@ -38,26 +38,26 @@ def stamp_of(status: os.stat_result) -> Stamp:
     return (status.st_mtime_ns, status.st_size)
 
 
-def read_regular(path: Path | str, most_bytes: int, flags: int = 0) -> Content:
+def read_regular(path: Path | str, max_bytes: int, flags: int = 0) -> RegularFileContent:
     """Read a regular file, up to `max_bytes`.
 
     Raises:
         NotRegularFileError: It is a directory, a FIFO or a device.
         OSError: It does not exist, or cannot be read.
     """
-    descriptor = os.open(path, _FLAGS | flags)
+    descriptor = os.open(path, _READ_FLAGS | flags)
     with os.fdopen(descriptor, "rb", closefd=True, buffering=0) as file:
         # Check the open descriptor, not the path, which could be replaced between check and open.
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             message = "it is no regular file"
-            raise NoRegularFileError(message)
+            raise NotRegularFileError(message)
         data = bytearray()
         # Read one byte too many: that tells a file of exactly the limit from a longer one. The size
         # of the status is not enough, as the file may grow.
-        while len(data) <= most_bytes and (piece := file.read(most_bytes + 1 - len(data))):
+        while len(data) <= max_bytes and (piece := file.read(max_bytes + 1 - len(data))):
             data += piece
-    return Content(bytes(data[:most_bytes]), status, len(data) <= most_bytes)
+    return RegularFileContent(bytes(data[:max_bytes]), status, len(data) <= max_bytes)
 
 
 def reason_of(error: OSError) -> str:

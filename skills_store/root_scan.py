@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from skills_store.reading import Stamp, stamp_of
-from skills_store.skill import CATEGORY_FILE, SKILL_FILE, LoadProblem, Root, Skill
+from skills_store.skill import CATEGORY_FILE, SKILL_FILE, LoadProblem, Skill, SkillRoot
 
 ABSENT: Stamp = (0, 0)
 UNSETTLED: Stamp = (-1, -1)
@@ -25,26 +25,26 @@ status_of: Callable[[str], os.stat_result] = os.stat
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class RootScan:
     """Skills and problems found in one root."""
 
-    root: Root
+    root: SkillRoot
     skills: tuple[Skill, ...] = ()
     """Ordered by category and name; names may repeat."""
     category_descriptions: Mapping[str, str] = field(default_factory=dict[str, str])
     problems: tuple[LoadProblem, ...] = ()
     manifest: Mapping[str, Stamp] = field(default_factory=dict[str, Stamp])
 
-    def holds(self) -> bool:
+    def is_current(self) -> bool:
         """Return whether nothing changed since the scan: one `stat` per manifest entry."""
-        return all(_is_still(stamp, path) for path, stamp in self.manifest.items())
+        return all(_is_unchanged(stamp, path) for path, stamp in self.manifest.items())
 
-    def places(self) -> Iterator[Path]:
+    def watch_roots(self) -> Iterator[Path]:
         """Yield the directories for a recursive watcher: the root and the targets of symlinks."""
         yield self.root.path
         yield from (Path(path).resolve() for path in self.manifest if Path(path).is_symlink())
 
-    def folders(self) -> Iterator[Path]:
+    def watch_directories(self) -> Iterator[Path]:
         """Yield each scanned directory, and the directories of symlinked files."""
         for path in map(Path, self.manifest):
             if path.name not in _FILES:
@@ -53,7 +53,7 @@ class Scan:
                 yield path.resolve().parent
 
 
-def settled(status: os.stat_result) -> Stamp:
+def settled_stamp(status: os.stat_result) -> Stamp:
     """Return a stamp for later comparison, or UNSETTLED for a very recent change.
 
     A file that changed within one tick of the file system's clock could change again with the same
@@ -63,7 +63,7 @@ def settled(status: os.stat_result) -> Stamp:
     return UNSETTLED if is_fresh else stamp_of(status)
 
 
-def _is_still(stamp: Stamp, path: str) -> bool:
+def _is_unchanged(stamp: Stamp, path: str) -> bool:
     try:
         return stamp == stamp_of(status_of(path))
     except (FileNotFoundError, NotADirectoryError):

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from skills_store.skill import Root
+from skills_store.skill import SkillRoot
 
 WORKSPACE_FOLDERS = (".agents/skills", ".hermes/skills", ".claude/skills")
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class SkillLocations:
     """Directories that may contain skills. All paths are absolute."""
 
     hermes_home: Path
@@ -27,33 +27,33 @@ class Places:
     """Read-only directories from the user's settings."""
 
 
-def roots_of(places: Places) -> tuple[Root, ...]:
+def resolve_roots(locations: SkillLocations) -> tuple[SkillRoot, ...]:
     """Return the roots, highest priority first; a directory listed twice counts once."""
-    unique: dict[str, Root] = {}
-    for root in (*_roots(places), *plugin_roots(places.hermes_home / "plugins")):
+    unique: dict[str, SkillRoot] = {}
+    for root in (*_ordered_roots(locations), *plugin_roots(locations.hermes_home / "plugins")):
         unique.setdefault(os.path.realpath(root.path), root)
     return tuple(unique.values())
 
 
-def plugin_roots(folder: Path) -> tuple[Root, ...]:
+def plugin_roots(folder: Path) -> tuple[SkillRoot, ...]:
     """Return the roots of the plugins in a directory, by name."""
     try:
         names: Sequence[str] = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
     except OSError:
         return ()
     return tuple(
-        Root("plugin", folder / name / "skills", plugin=name)
+        SkillRoot("plugin", folder / name / "skills", plugin=name)
         for name in names
         if name.isprintable() and ":" not in name
     )
 
 
-def _roots(places: Places) -> Iterator[Root]:
+def _ordered_roots(places: SkillLocations) -> Iterator[SkillRoot]:
     if places.workspace is not None:
         for name in WORKSPACE_FOLDERS:
-            yield Root("workspace", places.workspace / name, is_writable=True)
-    yield Root("home", places.hermes_home / "skills", is_writable=True)
-    yield Root("agents", places.user_home / ".agents" / "skills", is_writable=True)
+            yield SkillRoot("workspace", places.workspace / name, is_writable=True)
+    yield SkillRoot("home", places.hermes_home / "skills", is_writable=True)
+    yield SkillRoot("agents", places.user_home / ".agents" / "skills", is_writable=True)
     for path in places.external:
-        yield Root("external", path)
-    yield Root("bundled", places.bundled)
+        yield SkillRoot("external", path)
+    yield SkillRoot("bundled", places.bundled)

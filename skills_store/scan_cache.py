@@ -12,57 +12,57 @@ from pathlib import Path
 from typing import cast
 
 from skills_store.atomic import write_atomically
-from skills_store.json_file import Document, Json
+from skills_store.json_file import Json, JsonObject
 from skills_store.locks import locked
 from skills_store.reading import Stamp, read_regular
-from skills_store.root_scan import Scan
-from skills_store.skill import LoadProblem, Root, Skill
+from skills_store.root_scan import RootScan
+from skills_store.skill import LoadProblem, Skill, SkillRoot
 
 logger = logging.getLogger(__name__)
 
 VERSION = 1
 """Increase this whenever the same skill files would be read differently."""
-MOST_ROOTS = 32
+MAX_ROOTS = 32
 """Limit of cached roots over all workspaces; the most recently written are kept."""
-MOST_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
 
-_PRIVATE = 0o600
-_PATIENCE_SECONDS = 0.5
+_PRIVATE_MODE = 0o600
+_LOCK_TIMEOUT_SECONDS = 0.5
 _ROOTS = b', "roots": '
 _END = b"}\n"
 
 
-class BrokenSnapshotError(ValueError):
+class InvalidScanCacheError(ValueError):
     """The file is damaged or was written by another version."""
 
 
-class Snapshot:
+class ScanCache:
     """The scan cache file. All calls block; none raises."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
-    def load(self, roots: Sequence[Root]) -> dict[Root, Scan]:
+    def load(self, roots: Sequence[SkillRoot]) -> dict[SkillRoot, RootScan]:
         """Return the cached scans of some roots, without checking that they are current."""
         try:
             entries = self._entries()
             kept = {root: entries[_key(root)] for root in roots if _key(root) in entries}
-            return {root: _scan(root, entry) for root, entry in kept.items()}
+            return {root: _parse_scan(root, entry) for root, entry in kept.items()}
         except FileNotFoundError:
             return {}
-        except (OSError, BrokenSnapshotError) as error:
+        except (OSError, InvalidScanCacheError) as error:
             logger.info("the scan cache %s is rebuilt: %s", self._file, error)
             return {}
 
-    def save(self, scans: Iterable[Scan]) -> None:
+    def save(self, scans: Iterable[RootScan]) -> None:
         """Store scans; cached scans of other roots are kept."""
-        mine = {_key(found.root): _entry(found) for found in scans}
+        mine = {_key(found.root): _serialize_scan(found) for found in scans}
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with locked(self._file, _PATIENCE_SECONDS):
+            with locked(self._file, _LOCK_TIMEOUT_SECONDS):
                 others = {key: kept for key, kept in self._others().items() if key not in mine}
-                entries = dict([*others.items(), *mine.items()][-MOST_ROOTS:])
-                write_atomically(self._file, _written(entries), _PRIVATE)
+                entries = dict([*others.items(), *mine.items()][-MAX_ROOTS:])
+                write_atomically(self._file, _serialize(entries), _PRIVATE_MODE)
         except OSError as error:
             logger.info(
                 "cannot write the scan cache %s, skills are scanned again next time: %s",
@@ -70,44 +70,44 @@ class Snapshot:
                 error,
             )
 
-    def _others(self) -> Document:
-        with contextlib.suppress(OSError, BrokenSnapshotError):
+    def _others(self) -> JsonObject:
+        with contextlib.suppress(OSError, InvalidScanCacheError):
             return self._entries()
         return {}
 
-    def _entries(self) -> Document:
-        content = read_regular(self._file, MOST_BYTES)
+    def _entries(self) -> JsonObject:
+        content = read_regular(self._file, MAX_BYTES)
         roots = content.data.partition(_ROOTS)[2].removesuffix(_END)
         # Compare with the file as we would write it: detects truncation, edits and other versions.
-        if not content.is_whole or content.data != _framed(roots):
+        if not content.is_complete or content.data != _frame(roots):
             message = "it is damaged, or another version wrote it"
-            raise BrokenSnapshotError(message)
+            raise InvalidScanCacheError(message)
         try:
             entries = cast("Json", json.loads(roots))
         except (ValueError, RecursionError):
             entries = None
         if not isinstance(entries, dict):
             message = "it is no JSON object"
-            raise BrokenSnapshotError(message)
+            raise InvalidScanCacheError(message)
         return entries
 
 
-def _key(root: Root) -> str:
+def _key(root: SkillRoot) -> str:
     return f"{root.kind}:{root.plugin}:{root.path}"
 
 
-def _written(entries: Document) -> bytes:
-    return _framed(json.dumps(entries).encode())  # ASCII: a path may contain lone surrogates
+def _serialize(entries: JsonObject) -> bytes:
+    return _frame(json.dumps(entries).encode())  # ASCII: a path may contain lone surrogates
 
 
-def _framed(roots: bytes) -> bytes:
+def _frame(roots: bytes) -> bytes:
     """Return the complete file: a header with version and digest, then the roots."""
     digest = hashlib.blake2b(roots, digest_size=16).hexdigest()
     head = f'{{"version": {VERSION}, "digest": "{digest}"'
     return head.encode() + _ROOTS + roots + _END
 
 
-def _entry(found: Scan) -> Document:
+def _serialize_scan(found: RootScan) -> JsonObject:
     return {
         "manifest": {path: list(stamp) for path, stamp in found.manifest.items()},
         "skills": [
@@ -125,7 +125,7 @@ def _entry(found: Scan) -> Document:
     }
 
 
-def _scan(root: Root, entry: Json) -> Scan:
+def _parse_scan(root: SkillRoot, entry: Json) -> RootScan:
     match entry:
         case {
             "manifest": dict(manifest),
@@ -133,43 +133,43 @@ def _scan(root: Root, entry: Json) -> Scan:
             "categories": dict(categories),
             "problems": list(problems),
         }:
-            return Scan(
+            return RootScan(
                 root,
-                tuple(_skill(root, each) for each in skills),
-                {name: _text(told) for name, told in categories.items()},
-                tuple(_problem(each) for each in problems),
-                {path: _stamp(stamp) for path, stamp in manifest.items()},
+                tuple(_parse_skill(root, each) for each in skills),
+                {name: _parse_text(told) for name, told in categories.items()},
+                tuple(_parse_problem(each) for each in problems),
+                {path: _parse_stamp(stamp) for path, stamp in manifest.items()},
             )
         case _:
-            raise BrokenSnapshotError
+            raise InvalidScanCacheError
 
 
-def _skill(root: Root, kept: Json) -> Skill:
+def _parse_skill(root: SkillRoot, kept: Json) -> Skill:
     match kept:
         case {"folder": str(folder), "description": str(told), "frontmatter": dict(frontmatter)}:
             category, _, name = folder.rpartition("/")
             return Skill(name, told, category, root.path / folder, root, frontmatter)
         case _:
-            raise BrokenSnapshotError
+            raise InvalidScanCacheError
 
 
-def _problem(kept: Json) -> LoadProblem:
+def _parse_problem(kept: Json) -> LoadProblem:
     match kept:
         case [str(path), int(line), str(text), bool(is_skipped)]:
             return LoadProblem(Path(path), line, text, is_skipped)
         case _:
-            raise BrokenSnapshotError
+            raise InvalidScanCacheError
 
 
-def _stamp(kept: Json) -> Stamp:
+def _parse_stamp(kept: Json) -> Stamp:
     match kept:
         case [int(changed), int(size)]:
             return (changed, size)
         case _:
-            raise BrokenSnapshotError
+            raise InvalidScanCacheError
 
 
-def _text(kept: Json) -> str:
+def _parse_text(kept: Json) -> str:
     if not isinstance(kept, str):
-        raise BrokenSnapshotError
+        raise InvalidScanCacheError
     return kept

@@ -10,17 +10,17 @@ from skills_store.json_file import Json
 SKILL_FILE = "SKILL.md"
 CATEGORY_FILE = "DESCRIPTION.md"
 LINKED_FOLDERS = ("references", "templates", "scripts", "assets")
-MOST_NAME_CHARACTERS = 64
-MOST_DESCRIPTION_CHARACTERS = 1024
-MOST_DOCUMENT_CHARACTERS = 100_000
-MOST_FILE_BYTES = 1024 * 1024
+MAX_NAME_CHARACTERS = 64
+MAX_DESCRIPTION_CHARACTERS = 1024
+MAX_DOCUMENT_CHARACTERS = 100_000
+MAX_FILE_BYTES = 1024 * 1024
 
 RootKind = Literal["workspace", "home", "agents", "external", "bundled", "plugin"]
 Frontmatter = Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
-class Root:
+class SkillRoot:
     """A directory that contains skills. The caller orders roots; the first with a name wins."""
 
     kind: RootKind
@@ -32,7 +32,7 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class DocumentProblem:
     """A problem in the text of a SKILL.md. Lines count from 1."""
 
     line: int
@@ -67,7 +67,7 @@ class Skill:
     category: str
     """The directories between root and skill, joined by slashes; empty at the top level."""
     folder: Path
-    root: Root
+    root: SkillRoot
     frontmatter: Frontmatter = field(default_factory=dict[str, Json], hash=False)
     """All fields, including unknown ones."""
 
@@ -82,14 +82,14 @@ class Skill:
         return f"{self.root.plugin}:{self.name}" if self.root.plugin else self.name
 
     @property
-    def place_name(self) -> str:
+    def qualified_name(self) -> str:
         """Unique name within its root: `category/name`, or `plugin:category/name`."""
         inside = f"{self.category}/{self.name}" if self.category else self.name
         return f"{self.root.plugin}:{inside}" if self.root.plugin else inside
 
 
 @dataclass(frozen=True, slots=True)
-class Shadowed:
+class ShadowedSkill:
     """A skill that cannot be reached because `winner`, of an earlier root, has the same name."""
 
     skill: Skill
@@ -97,7 +97,7 @@ class Shadowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Archived:
+class ArchivedSkill:
     """An archived skill and its successor."""
 
     name: str
@@ -106,7 +106,7 @@ class Archived:
     archived_at: str = ""
     """ISO 8601; empty if unknown."""
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Describe the archiving, and how to undo it, in two or three sentences."""
         when = f" on {self.archived_at[:10]}" if self.archived_at else ""
         went = (

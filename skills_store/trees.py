@@ -14,33 +14,36 @@ from pathlib import Path
 from typing import Literal, TypeAlias, assert_never
 
 from skills_store.atomic import write_atomically
-from skills_store.json_file import Document, Json
+from skills_store.json_file import Json, JsonObject
 
-Kind = Literal["file", "link", "folder"]
+EntryKind = Literal["file", "link", "folder"]
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class TreeEntry:
     """One entry of a tree. `digest` is the SHA-256 of a file's bytes or of a link's target."""
 
-    kind: Kind
+    kind: EntryKind
     mode: int
     digest: str
 
 
-Tree: TypeAlias = Mapping[str, Leaf]
+Tree: TypeAlias = Mapping[str, TreeEntry]
 """Content of a directory by relative path with `/`."""
 
-LeftOut: TypeAlias = Callable[[str], bool]
+IsExcluded: TypeAlias = Callable[[str], bool]
 
 
-def capture(folder: Path, is_left_out: LeftOut = lambda _: False) -> Tree:
+def capture_tree(folder: Path, is_excluded: IsExcluded = lambda _: False) -> Tree:
     """Return the content of a directory without excluded paths; empty if it does not exist.
 
     Raises:
         OSError: An entry cannot be read.
     """
-    return {path: _leaf(folder / path, status) for path, status in _walk(folder, "", is_left_out)}
+    return {
+        path: _capture_entry(folder / path, status)
+        for path, status in _walk(folder, "", is_excluded)
+    }
 
 
 def copy_tree(source: Path, target: Path, tree: Tree) -> None:
@@ -57,11 +60,11 @@ def copy_tree(source: Path, target: Path, tree: Tree) -> None:
             shutil.copy2(source / path, target / path, follow_symlinks=False)
         if tree[path].kind == "file":
             (target / path).chmod(tree[path].mode)
-    for path in folders_inside_out(tree):
+    for path in directories_inside_out(tree):
         (target / path).chmod(tree[path].mode)
 
 
-def put_back(folder: Path, copies: Path, wanted: Tree, present: Tree) -> None:
+def restore_tree(folder: Path, copies: Path, wanted: Tree, present: Tree) -> None:
     """Restore a directory from `present` to `wanted`, taking file contents from `copies`.
 
     Each file is replaced atomically, so after a crash it has its old or new bytes, and calling this
@@ -73,34 +76,34 @@ def put_back(folder: Path, copies: Path, wanted: Tree, present: Tree) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for path, leaf in present.items():
         if path in wanted and wanted[path].kind != leaf.kind:
-            _remove(folder / path)
+            _remove_entry(folder / path)
     for path in sorted(wanted):
         if present.get(path) != wanted[path]:
-            _make(folder / path, copies / path, wanted[path])
+            _restore_entry(folder / path, copies / path, wanted[path])
     for path in sorted(present, reverse=True):
         if path not in wanted:
-            _remove_if_left(folder / path, present[path].kind)
-    for path in folders_inside_out(wanted):
+            _remove_extra(folder / path, present[path].kind)
+    for path in directories_inside_out(wanted):
         (folder / path).chmod(wanted[path].mode)
 
 
-def folders_inside_out(tree: Tree) -> Iterator[str]:
+def directories_inside_out(tree: Tree) -> Iterator[str]:
     """Return the directories of a tree, children before parents: a parent may become read-only."""
     return (path for path in sorted(tree, reverse=True) if tree[path].kind == "folder")
 
 
-def writable(tree: Tree) -> Tree:
+def make_writable(tree: Tree) -> Tree:
     """Return a tree whose entries are writable by their owner."""
     bits = {"file": stat.S_IWUSR, "folder": stat.S_IRWXU, "link": 0}
     return {path: replace(leaf, mode=leaf.mode | bits[leaf.kind]) for path, leaf in tree.items()}
 
 
-def written_tree(tree: Tree) -> Document:
+def serialize_tree(tree: Tree) -> JsonObject:
     """Return a tree as JSON for a record."""
     return {path: [leaf.kind, leaf.mode, leaf.digest] for path, leaf in tree.items()}
 
 
-def parsed_tree(value: Json) -> Tree:
+def parse_tree(value: Json) -> Tree:
     """Parse a tree from a record.
 
     Raises:
@@ -109,10 +112,12 @@ def parsed_tree(value: Json) -> Tree:
     if not isinstance(value, dict):
         message = "a record holds no tree"
         raise ValueError(message)
-    return {_inside(path): _parsed_leaf(leaf) for path, leaf in value.items()}
+    return {_check_inside(path): _parse_entry(leaf) for path, leaf in value.items()}
 
 
-def _walk(folder: Path, prefix: str, is_left_out: LeftOut) -> Iterator[tuple[str, os.stat_result]]:
+def _walk(
+    folder: Path, prefix: str, is_left_out: IsExcluded
+) -> Iterator[tuple[str, os.stat_result]]:
     try:
         with os.scandir(folder) as scan:
             entries = sorted(scan, key=lambda entry: entry.name)
@@ -121,26 +126,26 @@ def _walk(folder: Path, prefix: str, is_left_out: LeftOut) -> Iterator[tuple[str
     for entry in entries:
         path = f"{prefix}{entry.name}"
         status = entry.stat(follow_symlinks=False)
-        if is_left_out(path) or not _is_kept(status.st_mode):
+        if is_left_out(path) or not _is_copyable(status.st_mode):
             continue
         yield path, status
         if stat.S_ISDIR(status.st_mode):
             yield from _walk(Path(entry.path), f"{path}/", is_left_out)
 
 
-def _is_kept(mode: int) -> bool:
+def _is_copyable(mode: int) -> bool:
     """Return whether an entry can be copied: sockets, pipes and devices cannot."""
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
 
 
-def _leaf(path: Path, status: os.stat_result) -> Leaf:
+def _capture_entry(path: Path, status: os.stat_result) -> TreeEntry:
     mode = stat.S_IMODE(status.st_mode)
     if stat.S_ISDIR(status.st_mode):
-        return Leaf("folder", mode, "")
+        return TreeEntry("folder", mode, "")
     if stat.S_ISLNK(status.st_mode):
-        return Leaf("link", 0, digest_of(os.fsencode(path.readlink())))
+        return TreeEntry("link", 0, digest_of(os.fsencode(path.readlink())))
     with path.open("rb") as file:
-        return Leaf("file", mode, hashlib.file_digest(file, "sha256").hexdigest())
+        return TreeEntry("file", mode, hashlib.file_digest(file, "sha256").hexdigest())
 
 
 def digest_of(data: bytes) -> str:
@@ -148,7 +153,7 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _make(path: Path, copy: Path, leaf: Leaf) -> None:
+def _restore_entry(path: Path, copy: Path, leaf: TreeEntry) -> None:
     match leaf.kind:
         case "folder":
             path.mkdir(parents=True, exist_ok=True)
@@ -164,14 +169,14 @@ def _make(path: Path, copy: Path, leaf: Leaf) -> None:
             assert_never(leaf.kind)
 
 
-def _remove(path: Path) -> None:
+def _remove_entry(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
 
 
-def _remove_if_left(path: Path, kind: Kind) -> None:
+def _remove_extra(path: Path, kind: EntryKind) -> None:
     """Remove an extra entry; a directory only if it is empty, as it may hold unknown files."""
     if kind != "folder":
         path.unlink(missing_ok=True)
@@ -179,16 +184,16 @@ def _remove_if_left(path: Path, kind: Kind) -> None:
         path.rmdir()
 
 
-def _parsed_leaf(value: Json) -> Leaf:
+def _parse_entry(value: Json) -> TreeEntry:
     match value:
         case ["file" | "link" | "folder" as kind, int() as mode, str() as digest]:
-            return Leaf(kind, mode, digest)
+            return TreeEntry(kind, mode, digest)
         case _:
             message = "a record holds something that is no file, link or folder"
             raise ValueError(message)
 
 
-def _inside(path: str) -> str:
+def _check_inside(path: str) -> str:
     if not is_inside(path):
         message = f"a record names a file outside of its folder: {path}"
         raise ValueError(message)

@@ -14,34 +14,41 @@ from datetime import datetime
 from pathlib import Path
 from typing import assert_never, cast, get_args
 
-from skills_store.changes import Action, Change, Copied, Moved, Removed, Written
-from skills_store.home import Home
-from skills_store.json_file import Document, DocumentFile, Json
+from skills_store.changes import (
+    FileRemoval,
+    FileWrite,
+    ManageAction,
+    SkillChange,
+    SkillCopy,
+    SkillMove,
+)
+from skills_store.home import AgentHome
+from skills_store.json_file import Json, JsonFile, JsonObject
 from skills_store.own_files import capture_own
 from skills_store.trees import (
     Tree,
     copy_tree,
     digest_of,
     is_inside,
-    parsed_tree,
-    put_back,
-    written_tree,
+    parse_tree,
+    restore_tree,
+    serialize_tree,
 )
-from skills_store.usage import Clock, parsed_time, written_time
-from skills_store.write_errors import UndoConflictError, UndoError
+from skills_store.usage import Clock, format_time, parse_time
+from skills_store.write_errors import SkillUndoConflictError, SkillUndoError
 
 logger = logging.getLogger(__name__)
 
-MOST_KEPT = 50
+MAX_RECORDS = 50
 _RECORD_NAME = "record.json"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class UndoStep:
     """One change: the directory before it, and the digests of its files after it."""
 
-    action: Action
+    action: ManageAction
     name: str
     folder: Path
     before: Tree
@@ -52,32 +59,32 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class UndoRecord:
     """Changes recorded under one id."""
 
     id: str
     origin: str
     began_at: datetime | None
     undone_at: datetime | None
-    steps: tuple[Step, ...]
+    steps: tuple[UndoStep, ...]
 
 
-class Undo:
+class SkillUndoStore:
     """Undo records of one agent home. All calls block; writers must hold the skills lock."""
 
-    def __init__(self, home: Home, now: Clock) -> None:
+    def __init__(self, home: AgentHome, now: Clock) -> None:
         self._home = home
         self._now = now
 
-    def passes(self) -> tuple[Pass, ...]:
+    def records(self) -> tuple[UndoRecord, ...]:
         """Return all records, latest first; a broken one is logged and left out."""
-        return tuple(filter(None, map(self._read_if_whole, reversed(self._ids()))))
+        return tuple(filter(None, map(self._read_or_log, reversed(self._ids()))))
 
     def new_id(self) -> str:
         """Return an id for the changes of one run; ids sort by time."""
         return f"{self._now():%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
 
-    def keep(self, change: Change, undo_id: str) -> None:
+    def save(self, change: SkillChange, undo_id: str) -> None:
         """Record the state before a change.
 
         Raises:
@@ -85,11 +92,11 @@ class Undo:
             OSError: It cannot be recorded; then the change must not be made.
         """
         folder = self._folder(undo_id)
-        document = DocumentFile(folder / _RECORD_NAME)
+        document = JsonFile(folder / _RECORD_NAME)
         record = document.read_strictly()
         if record.get("undone_at"):
             message = f"{undo_id} was undone; nothing is added to it."
-            raise UndoError(message)
+            raise SkillUndoError(message)
         number = len(_steps(record))
         if number == 0:
             self._forget_oldest()
@@ -99,16 +106,16 @@ class Undo:
         )  # left over from a crash before the step was recorded
         before = capture_own(change.folder)
         copy_tree(change.folder, copies, before)
-        step = _written(change, before, number, self._home.skills)
+        step = _serialize_step(change, before, number, self._home.skills)
 
-        def kept(record: Document) -> None:
+        def kept(record: JsonObject) -> None:
             record.setdefault("origin", change.origin)
-            record.setdefault("began_at", written_time(self._now()))
+            record.setdefault("began_at", format_time(self._now()))
             record["steps"] = [*_steps(record), step]
 
-        document.change(kept)
+        document.update(kept)
 
-    def find(self, undo_id: str) -> Pass:
+    def find(self, undo_id: str) -> UndoRecord:
         """Return the changes recorded under an id.
 
         Raises:
@@ -117,10 +124,10 @@ class Undo:
         found = self._read(undo_id) if _ID.fullmatch(undo_id) else None
         if found is None:
             message = f"There is nothing to undo under the id {undo_id[:80]!r}."
-            raise UndoError(message)
+            raise SkillUndoError(message)
         return found
 
-    def restore(self, undo_id: str) -> Pass:
+    def restore(self, undo_id: str) -> UndoRecord:
         """Restore every file to its bytes before the first change under an id.
 
         Raises:
@@ -131,20 +138,22 @@ class Undo:
         found = self.find(undo_id)
         if found.undone_at is not None:
             message = f"{undo_id} was undone already."
-            raise UndoError(message)
-        conflicts = [path for step in _firsts(found) for path in self._changed_since(step, found)]
+            raise SkillUndoError(message)
+        conflicts = [
+            path for step in _first_steps(found) for path in self._changed_since(step, found)
+        ]
         if conflicts:
-            raise UndoConflictError(conflicts)
-        for step in _firsts(found):
-            put_back(step.folder, step.copies, step.before, capture_own(step.folder))
+            raise SkillUndoConflictError(conflicts)
+        for step in _first_steps(found):
+            restore_tree(step.folder, step.copies, step.before, capture_own(step.folder))
             if not step.before and not any(step.folder.iterdir()):
                 step.folder.rmdir()
-        DocumentFile(self._folder(undo_id) / _RECORD_NAME).change(
-            lambda record: record.update(undone_at=written_time(self._now()))
+        JsonFile(self._folder(undo_id) / _RECORD_NAME).update(
+            lambda record: record.update(undone_at=format_time(self._now()))
         )
         return found
 
-    def _changed_since(self, first: Step, found: Pass) -> Iterator[Path]:
+    def _changed_since(self, first: UndoStep, found: UndoRecord) -> Iterator[Path]:
         """Yield the files whose content no step of the run left or found there."""
         steps = [step for step in found.steps if step.folder == first.folder]
         for path, leaf in capture_own(first.folder).items():
@@ -154,7 +163,7 @@ class Undo:
                 yield first.folder / path
 
     def _forget_oldest(self) -> None:
-        for undo_id in self._ids()[: -MOST_KEPT + 1]:
+        for undo_id in self._ids()[: -MAX_RECORDS + 1]:
             shutil.rmtree(self._home.undo / undo_id, ignore_errors=True)
 
     def _ids(self) -> list[str]:
@@ -165,34 +174,34 @@ class Undo:
     def _folder(self, undo_id: str) -> Path:
         if not _ID.fullmatch(undo_id):
             message = f"{undo_id[:80]!r} is not a valid undo id."
-            raise UndoError(message)
+            raise SkillUndoError(message)
         return self._home.undo / undo_id
 
-    def _read_if_whole(self, undo_id: str) -> Pass | None:
+    def _read_or_log(self, undo_id: str) -> UndoRecord | None:
         try:
             return self._read(undo_id)
-        except UndoError as error:
+        except SkillUndoError as error:
             logger.warning("%s", error)
             return None
 
-    def _read(self, undo_id: str) -> Pass | None:
+    def _read(self, undo_id: str) -> UndoRecord | None:
         folder = self._folder(undo_id)
-        record = DocumentFile(folder / _RECORD_NAME).read()
+        record = JsonFile(folder / _RECORD_NAME).read()
         if not record:
             return None
         origin = record.get("origin")
-        return Pass(
+        return UndoRecord(
             undo_id,
             origin if isinstance(origin, str) else "",
-            parsed_time(record.get("began_at")),
-            parsed_time(record.get("undone_at")),
-            tuple(_parsed(step, folder, self._home.skills) for step in _steps(record)),
+            parse_time(record.get("began_at")),
+            parse_time(record.get("undone_at")),
+            tuple(_parse_step(step, folder, self._home.skills) for step in _steps(record)),
         )
 
 
-def _firsts(found: Pass) -> tuple[Step, ...]:
+def _first_steps(found: UndoRecord) -> tuple[UndoStep, ...]:
     """Return the first step of each directory; it has the state before all of them."""
-    firsts: dict[Path, Step] = {}
+    firsts: dict[Path, UndoStep] = {}
     for step in found.steps:
         firsts.setdefault(step.folder, step)
     return tuple(firsts.values())
@@ -203,20 +212,22 @@ def _steps(record: Mapping[str, Json]) -> list[Json]:
     return steps if isinstance(steps, list) else []
 
 
-def _written(change: Change, before: Tree, number: int, skills_folder: Path) -> Document:
+def _serialize_step(
+    change: SkillChange, before: Tree, number: int, skills_folder: Path
+) -> JsonObject:
     effect = change.effect
     return {
         "action": change.action,
         "name": change.name,
         "folder": change.folder.relative_to(skills_folder).as_posix(),
-        "before": written_tree(before),
+        "before": serialize_tree(before),
         "after": dict(_digests_after(change, before)),
         "copies": str(number),
-        "archived": effect.target.name if isinstance(effect, Moved) else None,
+        "archived": effect.target.name if isinstance(effect, SkillMove) else None,
     }
 
 
-def _parsed(step: Json, folder: Path, skills_folder: Path) -> Step:
+def _parse_step(step: Json, folder: Path, skills_folder: Path) -> UndoStep:
     """Parse a step of a record.
 
     Raises:
@@ -231,43 +242,43 @@ def _parsed(step: Json, folder: Path, skills_folder: Path) -> Step:
             "after": dict() as after,
             "copies": str() as copies,
             "archived": archived,
-        } if action in get_args(Action) and is_inside(place) and is_inside(copies):
+        } if action in get_args(ManageAction) and is_inside(place) and is_inside(copies):
             digests = {path: digest for path, digest in after.items() if isinstance(digest, str)}
-            return Step(
-                cast("Action", action),
+            return UndoStep(
+                cast("ManageAction", action),
                 name,
                 skills_folder / place,
-                _parsed_tree(before, folder),
+                _parse_record_tree(before, folder),
                 digests,
                 folder / copies,
                 archived if isinstance(archived, str) else None,
             )
         case _:
             message = f"The record in {folder} cannot be understood."
-            raise UndoError(message)
+            raise SkillUndoError(message)
 
 
-def _parsed_tree(value: Json, folder: Path) -> Tree:
+def _parse_record_tree(value: Json, folder: Path) -> Tree:
     try:
-        return parsed_tree(value)
+        return parse_tree(value)
     except ValueError as error:
         message = f"The record in {folder} cannot be understood: {error}."
-        raise UndoError(message) from None
+        raise SkillUndoError(message) from None
 
 
-def _digests_after(change: Change, before: Tree) -> Iterator[tuple[str, str]]:
+def _digests_after(change: SkillChange, before: Tree) -> Iterator[tuple[str, str]]:
     """Yield path and digest of the files as a change leaves them."""
     effect = change.effect
     match effect:
-        case Moved():
+        case SkillMove():
             return
-        case Written() | Removed() | Copied():
-            inside = effect.inside if isinstance(effect, Copied) else effect
+        case FileWrite() | FileRemoval() | SkillCopy():
+            inside = effect.file_effect if isinstance(effect, SkillCopy) else effect
             changed = inside.path.relative_to(change.folder).as_posix()
             for path, leaf in before.items():
                 if path != changed and leaf.kind != "folder":
                     yield path, leaf.digest
-            if isinstance(inside, Written):
+            if isinstance(inside, FileWrite):
                 yield changed, digest_of(inside.new)
         case _:
             assert_never(effect)

@@ -11,18 +11,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from skills_store.json_file import Document, DocumentFile, Json
+from skills_store.json_file import Json, JsonFile, JsonObject
 
 logger = logging.getLogger(__name__)
 
 FILE_NAME = ".usage.json"
 
 Clock: TypeAlias = Callable[[], datetime]
-State = Literal["active", "stale", "archived"]
-Event = Literal["view", "use", "patch"]
+SkillState = Literal["active", "stale", "archived"]
+UsageEvent = Literal["view", "use", "patch"]
 Creator = Literal["agent", "user"]
 
-_FIELDS: Mapping[Event, tuple[str, str]] = {
+_EVENT_FIELDS: Mapping[UsageEvent, tuple[str, str]] = {
     "view": ("view_count", "last_viewed_at"),
     "use": ("use_count", "last_used_at"),
     "patch": ("patch_count", "last_patched_at"),
@@ -42,7 +42,7 @@ class UsageRecord:
     created_at: datetime | None = None
     created_by: str | None = None
     pinned: bool = False
-    state: State = "active"
+    state: SkillState = "active"
     archived_at: datetime | None = None
     restored_at: datetime | None = None
 
@@ -53,22 +53,22 @@ class UsageRecord:
         return max((time for time in times if time is not None), default=None)
 
 
-class Usage:
+class SkillUsageStore:
     """Usage records of all skills in one directory. All calls block."""
 
     def __init__(self, skills_folder: Path, now: Clock | None = None) -> None:
-        self._document = DocumentFile(skills_folder / FILE_NAME)
+        self._document = JsonFile(skills_folder / FILE_NAME)
         self._now = now or current_time
 
     def records(self) -> Mapping[str, UsageRecord]:
         """Return all records by skill name."""
         entries = self._document.read().items()
-        return {name: _parsed(entry) for name, entry in entries if isinstance(entry, dict)}
+        return {name: _parse_record(entry) for name, entry in entries if isinstance(entry, dict)}
 
     def record(self, name: str) -> UsageRecord | None:
         """Return the record of one skill; None if there is none."""
         entry = self._document.read().get(name)
-        return _parsed(entry) if isinstance(entry, dict) else None
+        return _parse_record(entry) if isinstance(entry, dict) else None
 
     def is_pinned(self, name: str) -> bool:
         """Return whether the user pinned the skill.
@@ -77,36 +77,36 @@ class Usage:
             OSError: The file cannot be read; that must not count as "not pinned".
         """
         entry = self._document.read_strictly().get(name)
-        return isinstance(entry, dict) and _parsed(entry).pinned
+        return isinstance(entry, dict) and _parse_record(entry).pinned
 
-    def count(self, name: str, *events: Event) -> None:
+    def count(self, name: str, *events: UsageEvent) -> None:
         """Count events of a skill. Never fails: a write error is logged."""
 
-        def counted(entry: Document, now: str) -> None:
+        def counted(entry: JsonObject, now: str) -> None:
             for event in events:
-                counter, time = _FIELDS[event]
-                entry[counter] = _number(entry.get(counter)) + 1
+                counter, time = _EVENT_FIELDS[event]
+                entry[counter] = _integer(entry.get(counter)) + 1
                 entry[time] = now
 
         try:
-            self._change(name, counted)
+            self._update(name, counted)
         except OSError as error:
             logger.warning(
                 "cannot write the usage of the skill %s, it was not counted: %s", name, error
             )
 
-    def note_creation(self, name: str, created_by: Creator) -> None:
+    def record_creation(self, name: str, created_by: Creator) -> None:
         """Start a new record; counts of an earlier skill of that name are dropped.
 
         Raises:
             OSError: The file cannot be written.
         """
 
-        def begun(entry: Document, now: str) -> None:
-            entry.update(_blank(now))
+        def begun(entry: JsonObject, now: str) -> None:
+            entry.update(_new_entry(now))
             entry["created_by"] = created_by
 
-        self._change(name, begun)
+        self._update(name, begun)
 
     def pin(self, name: str) -> None:
         """Pin a skill: it cannot be deleted, and background runs do not touch it.
@@ -114,7 +114,7 @@ class Usage:
         Raises:
             OSError: The file cannot be written.
         """
-        self._change(name, lambda entry, _: entry.update(pinned=True))
+        self._update(name, lambda entry, _: entry.update(pinned=True))
 
     def unpin(self, name: str) -> None:
         """Unpin a skill.
@@ -122,22 +122,22 @@ class Usage:
         Raises:
             OSError: The file cannot be written.
         """
-        self._change(name, lambda entry, _: entry.update(pinned=False))
+        self._update(name, lambda entry, _: entry.update(pinned=False))
 
-    def set_state(self, name: str, state: State) -> None:
+    def set_state(self, name: str, state: SkillState) -> None:
         """Set the state of a skill; archived to active also sets `restored_at`.
 
         Raises:
             OSError: The file cannot be written.
         """
 
-        def moved(entry: Document, now: str) -> None:
+        def moved(entry: JsonObject, now: str) -> None:
             if entry.get("state") == "archived" and state == "active":
                 entry["restored_at"] = now
             entry["state"] = state
             entry["archived_at"] = now if state == "archived" else None
 
-        self._change(name, moved)
+        self._update(name, moved)
 
     def forget(self, name: str) -> None:
         """Remove the record of a deleted skill.
@@ -145,22 +145,22 @@ class Usage:
         Raises:
             OSError: The file cannot be written.
         """
-        self._document.change(lambda document: _drop(document, name))
+        self._document.update(lambda document: _remove_entry(document, name))
 
-    def _change(self, name: str, change: Callable[[Document, str], None]) -> None:
-        now = written_time(self._now())
+    def _update(self, name: str, change: Callable[[JsonObject, str], None]) -> None:
+        now = format_time(self._now())
 
-        def changed(document: Document) -> None:
+        def changed(document: JsonObject) -> None:
             entry = document.get(name)
             if not isinstance(entry, dict):
-                entry = _blank(now)
+                entry = _new_entry(now)
                 document[name] = entry
             change(entry, now)
 
-        self._document.change(changed)
+        self._document.update(changed)
 
 
-def ranked(records: Mapping[str, UsageRecord], names: Iterable[str]) -> tuple[str, ...]:
+def rank_by_activity(records: Mapping[str, UsageRecord], names: Iterable[str]) -> tuple[str, ...]:
     """Order skills by the day of their last activity, latest first, then by name.
 
     By day and not by time, so that using a skill twice a day does not reorder the index.
@@ -179,12 +179,12 @@ def current_time() -> datetime:
     return datetime.now(UTC)
 
 
-def written_time(time: datetime) -> str:
+def format_time(time: datetime) -> str:
     """Format a time as Hermes does: ISO 8601 in UTC."""
     return time.astimezone(UTC).isoformat()
 
 
-def parsed_time(value: Json) -> datetime | None:
+def parse_time(value: Json) -> datetime | None:
     """Parse an ISO 8601 time; UTC if it has no zone. None for anything else."""
     if not isinstance(value, str):
         return None
@@ -195,26 +195,26 @@ def parsed_time(value: Json) -> datetime | None:
         return None
 
 
-def _parsed(entry: Document) -> UsageRecord:
+def _parse_record(entry: JsonObject) -> UsageRecord:
     state = entry.get("state")
     creator = entry.get("created_by")
     return UsageRecord(
-        view_count=_number(entry.get("view_count")),
-        use_count=_number(entry.get("use_count")),
-        patch_count=_number(entry.get("patch_count")),
-        last_viewed_at=parsed_time(entry.get("last_viewed_at")),
-        last_used_at=parsed_time(entry.get("last_used_at")),
-        last_patched_at=parsed_time(entry.get("last_patched_at")),
-        created_at=parsed_time(entry.get("created_at")),
+        view_count=_integer(entry.get("view_count")),
+        use_count=_integer(entry.get("use_count")),
+        patch_count=_integer(entry.get("patch_count")),
+        last_viewed_at=parse_time(entry.get("last_viewed_at")),
+        last_used_at=parse_time(entry.get("last_used_at")),
+        last_patched_at=parse_time(entry.get("last_patched_at")),
+        created_at=parse_time(entry.get("created_at")),
         created_by=creator if isinstance(creator, str) else None,
         pinned=entry.get("pinned") is True,
-        state=next((known for known in get_args(State) if known == state), "active"),
-        archived_at=parsed_time(entry.get("archived_at")),
-        restored_at=parsed_time(entry.get("restored_at")),
+        state=next((known for known in get_args(SkillState) if known == state), "active"),
+        archived_at=parse_time(entry.get("archived_at")),
+        restored_at=parse_time(entry.get("restored_at")),
     )
 
 
-def _blank(now: str) -> Document:
+def _new_entry(now: str) -> JsonObject:
     return {
         "view_count": 0,
         "use_count": 0,
@@ -230,9 +230,9 @@ def _blank(now: str) -> Document:
     }
 
 
-def _number(value: Json) -> int:
+def _integer(value: Json) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-def _drop(document: Document, name: str) -> None:
+def _remove_entry(document: JsonObject, name: str) -> None:
     document.pop(name, None)

@@ -7,32 +7,36 @@ from mimetypes import MimeTypes
 from pathlib import Path
 
 from skills_store import document, hermes_fields
-from skills_store.errors import FileTooLongError, UnreadableFileError, UnreadableSkillError
+from skills_store.errors import (
+    SkillFileTooLongError,
+    UnreadableSkillError,
+    UnreadableSkillFileError,
+)
 from skills_store.linked import LinkedFiles, linked_files
-from skills_store.paths import located
-from skills_store.reading import NO_LINK, Content, read_regular, reason_of
+from skills_store.paths import resolve_file
+from skills_store.reading import NO_FOLLOW, RegularFileContent, read_regular, reason_of
 from skills_store.skill import (
-    MOST_DOCUMENT_CHARACTERS,
-    MOST_FILE_BYTES,
-    Archived,
+    MAX_DOCUMENT_CHARACTERS,
+    MAX_FILE_BYTES,
+    ArchivedSkill,
+    DocumentProblem,
     Frontmatter,
-    Problem,
     Skill,
 )
 
-DestinationOf = Callable[[str], Archived | None]
+FindArchived = Callable[[str], ArchivedSkill | None]
 """Returns the successor of an archived skill; None for a name that was never archived."""
 
 _FOLDER_VARIABLE = "${HERMES_SKILL_DIR}"
 _SESSION_VARIABLE = "${HERMES_SESSION_ID}"
 _SNIFFED_BYTES = 8 * 1024
-_TYPES = MimeTypes()  # own table: the system's differs between machines
+_MEDIA_TYPES = MimeTypes()  # own table: the system's differs between machines
 for _font in ("ttf", "otf"):
-    _TYPES.add_type(f"font/{_font}", f".{_font}")
+    _MEDIA_TYPES.add_type(f"font/{_font}", f".{_font}")
 
 
 @dataclass(frozen=True, slots=True)
-class Viewer:
+class ViewContext:
     """Values for variables in skill texts, and the environment to check requirements against."""
 
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -53,9 +57,9 @@ class SkillView:
     linked_files: LinkedFiles
     missing_commands: tuple[str, ...] = ()
     missing_variables: tuple[str, ...] = ()
-    moved_skills: tuple[Archived, ...] = ()
+    archived_related_skills: tuple[ArchivedSkill, ...] = ()
     """Related skills that were archived, with their successors."""
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[DocumentProblem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class TextFileView:
     name: str
     path: str
     """Relative to the skill's directory."""
-    place: Path
+    absolute_path: Path
     """Absolute path."""
     content: str
     size_bytes: int
@@ -78,7 +82,7 @@ class BinaryFileView:
     name: str
     path: str
     """Relative to the skill's directory."""
-    place: Path
+    absolute_path: Path
     """Absolute path."""
     size_bytes: int
     media_type: str
@@ -87,34 +91,34 @@ class BinaryFileView:
 FileView = TextFileView | BinaryFileView
 
 
-def view_skill(skill: Skill, viewer: Viewer, destination_of: DestinationOf) -> SkillView:
+def view_skill(skill: Skill, context: ViewContext, find_archived: FindArchived) -> SkillView:
     """Return a skill as it is on disk now.
 
     Raises:
         UnreadableSkillError: Its SKILL.md can no longer be read.
     """
     try:
-        content = read_regular(skill.document, MOST_FILE_BYTES)
+        content = read_regular(skill.document, MAX_FILE_BYTES)
     except OSError as error:
         raise UnreadableSkillError(skill.full_name, reason_of(error)) from error
     text = content.data.decode("utf-8-sig", "replace")
-    parsed = document.parse(text, skill.name)
+    parsed = document.parse_document(text, skill.name)
     known = parsed.frontmatter if parsed.is_usable else skill.frontmatter
-    related = hermes_fields.words(known, "related_skills")
+    related = hermes_fields.read_words(known, "related_skills")
     return SkillView(
         skill.full_name,
         parsed.description or skill.description,
-        _completed(text[:MOST_DOCUMENT_CHARACTERS], skill, viewer),
+        _substitute_variables(text[:MAX_DOCUMENT_CHARACTERS], skill, context),
         skill.folder,
         linked_files(skill.folder),
-        _missing_commands(known, viewer),
-        _missing_variables(known, viewer),
-        tuple(moved for name in related if (moved := destination_of(name)) is not None),
+        _missing_commands(known, context),
+        _missing_variables(known, context),
+        tuple(moved for name in related if (moved := find_archived(name)) is not None),
         parsed.problems,
     )
 
 
-def view_file(skill: Skill, path: str, viewer: Viewer) -> FileView:
+def view_file(skill: Skill, path: str, context: ViewContext) -> FileView:
     """Return a file of a skill. Variables are replaced in Markdown only, never in code.
 
     Raises:
@@ -122,41 +126,41 @@ def view_file(skill: Skill, path: str, viewer: Viewer) -> FileView:
     """
     # `resolve_file` rejects paths and links that leave the skill; the read below refuses a link put
     # there in between.
-    place = located(skill.folder, path)
-    content = _content(place, path)
-    text = None if b"\0" in content.data[:_SNIFFED_BYTES] else _text(content.data)
+    place = resolve_file(skill.folder, path)
+    content = _read_content(place, path)
+    text = None if b"\0" in content.data[:_SNIFFED_BYTES] else _decode_text(content.data)
     size_bytes = content.status.st_size
     if text is None:
         return BinaryFileView(skill.full_name, path, place, size_bytes, _media_type(place.name))
-    if not content.is_whole:
-        raise FileTooLongError(path, size_bytes, MOST_FILE_BYTES)
+    if not content.is_complete:
+        raise SkillFileTooLongError(path, size_bytes, MAX_FILE_BYTES)
     if place.suffix.lower() == ".md":
-        text = _completed(text, skill, viewer)
+        text = _substitute_variables(text, skill, context)
     return TextFileView(skill.full_name, path, place, text, size_bytes)
 
 
 def _media_type(name: str) -> str:
-    media_type, packing = _TYPES.guess_type(name)
+    media_type, packing = _MEDIA_TYPES.guess_type(name)
     return f"application/{packing}" if packing else media_type or "application/octet-stream"
 
 
-def _content(place: Path, path: str) -> Content:
+def _read_content(place: Path, path: str) -> RegularFileContent:
     try:
-        return read_regular(place, MOST_FILE_BYTES, NO_LINK)
+        return read_regular(place, MAX_FILE_BYTES, NO_FOLLOW)
     except OSError as error:
-        raise UnreadableFileError(path, reason_of(error)) from error
+        raise UnreadableSkillFileError(path, reason_of(error)) from error
 
 
-def _text(data: bytes) -> str | None:
+def _decode_text(data: bytes) -> str | None:
     """Decode bytes as UTF-8; None if binary. A character cut at the size limit is dropped."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        is_cut = len(data) == MOST_FILE_BYTES and error.reason == "unexpected end of data"
+        is_cut = len(data) == MAX_FILE_BYTES and error.reason == "unexpected end of data"
         return data[: error.start].decode("utf-8-sig") if is_cut else None
 
 
-def _completed(text: str, skill: Skill, viewer: Viewer) -> str:
+def _substitute_variables(text: str, skill: Skill, viewer: ViewContext) -> str:
     """Replace the variables for the skill's directory and the session ID."""
     text = text.replace(_FOLDER_VARIABLE, str(skill.folder))
     if viewer.session_id is None:
@@ -164,7 +168,7 @@ def _completed(text: str, skill: Skill, viewer: Viewer) -> str:
     return text.replace(_SESSION_VARIABLE, viewer.session_id)
 
 
-def _missing_commands(known: Frontmatter, viewer: Viewer) -> tuple[str, ...]:
+def _missing_commands(known: Frontmatter, viewer: ViewContext) -> tuple[str, ...]:
     path = viewer.environment.get("PATH", "")
     return tuple(
         name
@@ -173,7 +177,7 @@ def _missing_commands(known: Frontmatter, viewer: Viewer) -> tuple[str, ...]:
     )
 
 
-def _missing_variables(known: Frontmatter, viewer: Viewer) -> tuple[str, ...]:
+def _missing_variables(known: Frontmatter, viewer: ViewContext) -> tuple[str, ...]:
     return tuple(
         name for name in hermes_fields.required_variables(known) if not viewer.environment.get(name)
     )

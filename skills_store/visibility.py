@@ -34,7 +34,7 @@ _PLATFORMS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
+class VisibilityFacts:
     """Facts about a session that decide which skills are visible. None means unknown."""
 
     platform: str | None = None
@@ -45,49 +45,52 @@ class Circumstances:
     """Names of skills that the user disabled, everywhere or on this platform."""
 
 
-def circumstances_of(
+def visibility_facts(
     tools: Set[str], servers: Iterable[str] = (), disabled: Iterable[str] = ()
-) -> Circumstances:
+) -> VisibilityFacts:
     """Return the facts of a session on this machine, from its tools and MCP servers."""
     present = {name for name, members in TOOLSETS.items() if members & tools}
     present |= {f"mcp-{server}" for server in servers}
-    return Circumstances(
-        platform_of(sys.platform), frozenset(tools), frozenset(present), frozenset(disabled)
+    return VisibilityFacts(
+        normalize_platform(sys.platform), frozenset(tools), frozenset(present), frozenset(disabled)
     )
 
 
-def platform_of(name: str) -> str:
+def normalize_platform(name: str) -> str:
     """Return the name that skills use for a platform (macos, linux, windows), or the same name."""
     lower = name.strip().lower()
     return _PLATFORMS.get(lower, "linux" if lower.startswith("linux") else lower)
 
 
-def is_visible(skill: Skill, circumstances: Circumstances) -> bool:
+def is_visible(skill: Skill, facts: VisibilityFacts) -> bool:
     """Return whether a session sees a skill."""
-    return reason_hidden(skill, circumstances) is None
+    return reason_hidden(skill, facts) is None
 
 
-def reason_hidden(skill: Skill, circumstances: Circumstances) -> str | None:
+def reason_hidden(skill: Skill, facts: VisibilityFacts) -> str | None:
     """Return why a session does not see a skill, as half a sentence; None if it does."""
-    names = (skill.name, skill.full_name, skill.place_name)
-    if circumstances.disabled and not circumstances.disabled.isdisjoint(names):
+    names = (skill.name, skill.full_name, skill.qualified_name)
+    if facts.disabled and not facts.disabled.isdisjoint(names):
         return "it is disabled"
-    platforms = {platform_of(each) for each in hermes_fields.words(skill.frontmatter, "platforms")}
-    if platforms and circumstances.platform not in {None, *platforms}:
+    platforms = {
+        normalize_platform(each)
+        for each in hermes_fields.read_words(skill.frontmatter, "platforms")
+    }
+    if platforms and facts.platform not in {None, *platforms}:
         return f"it is for {' and '.join(sorted(platforms))} only"
-    return _reason_by("tool", skill, circumstances.tools) or _reason_by(
-        "toolset", skill, circumstances.toolsets
+    return _reason_by_tools("tool", skill, facts.tools) or _reason_by_tools(
+        "toolset", skill, facts.toolsets
     )
 
 
-def _reason_by(kind: str, skill: Skill, present: Set[str] | None) -> str | None:
+def _reason_by_tools(kind: str, skill: Skill, present: Set[str] | None) -> str | None:
     """Return why missing or present tools (or toolsets) hide a skill; None if they do not."""
     if present is None:
         return None
-    for name in hermes_fields.words(skill.frontmatter, f"fallback_for_{kind}s"):
+    for name in hermes_fields.read_words(skill.frontmatter, f"fallback_for_{kind}s"):
         if name in present:
             return f"it stands in for the {kind} {name}, which is there"
-    for name in hermes_fields.words(skill.frontmatter, f"requires_{kind}s"):
+    for name in hermes_fields.read_words(skill.frontmatter, f"requires_{kind}s"):
         if name not in present:
             return f"it needs the {kind} {name}, which is not there"
     return None

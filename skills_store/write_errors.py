@@ -28,15 +28,15 @@ _SHOWN_CHARACTERS = 100
 _SHOWN_FILES = 10
 
 
-class WriteRefusedError(SkillError):
+class SkillWriteError(SkillError):
     """A change that was refused; nothing was written."""
 
 
-class CallRefusedError(WriteRefusedError):
+class InvalidCallError(SkillWriteError):
     """The arguments are incomplete, or the call would change nothing."""
 
 
-class NameRefusedError(WriteRefusedError):
+class InvalidSkillNameError(SkillWriteError):
     """The name of a skill or category is not allowed. `reason` is half a sentence."""
 
     def __init__(self, name: str, reason: str) -> None:
@@ -45,7 +45,7 @@ class NameRefusedError(WriteRefusedError):
         self.reason = reason
 
 
-class NameTakenError(WriteRefusedError):
+class NameTakenError(SkillWriteError):
     """A skill has the name already, or one that some file systems treat as equal."""
 
     def __init__(self, name: str, folder: Path) -> None:
@@ -57,7 +57,7 @@ class NameTakenError(WriteRefusedError):
         self.folder = folder
 
 
-class ContentRefusedError(WriteRefusedError):
+class InvalidContentError(SkillWriteError):
     """A text is too long, or cannot be encoded. `path` is relative to the skill."""
 
     def __init__(self, path: str, reason: str) -> None:
@@ -66,7 +66,7 @@ class ContentRefusedError(WriteRefusedError):
         self.reason = reason
 
 
-class LinkRefusedError(WriteRefusedError):
+class SymlinkRefusedError(SkillWriteError):
     """The path leads through a symlink, which may point anywhere."""
 
     def __init__(self, link: Path) -> None:
@@ -74,7 +74,7 @@ class LinkRefusedError(WriteRefusedError):
         self.link = link
 
 
-class ReadOnlyError(WriteRefusedError):
+class ReadOnlySkillError(SkillWriteError):
     """The skill cannot be changed or deleted. `reason` is half a sentence."""
 
     def __init__(self, name: str, owner: str, reason: str) -> None:
@@ -84,11 +84,11 @@ class ReadOnlyError(WriteRefusedError):
         self.reason = reason
 
 
-class PinnedError(WriteRefusedError):
+class PinnedSkillError(SkillWriteError):
     """The user pinned the skill."""
 
-    def __init__(self, name: str, *, is_unasked: bool) -> None:
-        what = "changed unasked" if is_unasked else "deleted"
+    def __init__(self, name: str, *, is_background: bool) -> None:
+        what = "changed unasked" if is_background else "deleted"
         super().__init__(
             f"The skill {name!r} is pinned and is not {what}. "
             f"The user unpins it with `acp-server skills unpin {name}`."
@@ -96,7 +96,7 @@ class PinnedError(WriteRefusedError):
         self.name = name
 
 
-class UnaskedChangeError(WriteRefusedError):
+class BackgroundChangeError(SkillWriteError):
     """A background run may not touch the skill."""
 
     def __init__(self, name: str, owner: str, origin: str) -> None:
@@ -110,7 +110,7 @@ class UnaskedChangeError(WriteRefusedError):
         self.origin = origin
 
 
-class SuccessorError(WriteRefusedError):
+class InvalidSuccessorError(SkillWriteError):
     """`absorbed_into` of an archived skill names no other skill."""
 
     def __init__(self, name: str, successor: str) -> None:
@@ -123,7 +123,7 @@ class SuccessorError(WriteRefusedError):
         self.successor = successor
 
 
-class PatchRefusedError(WriteRefusedError):
+class PatchRefusedError(SkillWriteError):
     """The old text was not found exactly once. The patcher's error is the cause."""
 
     def __init__(self, path: str, reason: str) -> None:
@@ -132,7 +132,7 @@ class PatchRefusedError(WriteRefusedError):
         self.reason = reason
 
 
-class OutdatedError(WriteRefusedError):
+class StaleChangeError(SkillWriteError):
     """The files changed since the change was planned."""
 
     def __init__(self, path: Path) -> None:
@@ -162,11 +162,11 @@ class ArchiveConflictError(SkillError):
         self.path = path
 
 
-class UndoError(SkillError):
+class SkillUndoError(SkillError):
     """A background run cannot be undone."""
 
 
-class UndoConflictError(UndoError):
+class SkillUndoConflictError(SkillUndoError):
     """Files were changed since the run. `paths` are these files."""
 
     def __init__(self, paths: Sequence[Path]) -> None:

@@ -1,16 +1,16 @@
 """Checkpoint settings and fixed limits: which files are stored, how much, and for how long."""
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 MEGABYTE = 1024 * 1024
 SNAPSHOT_SECONDS = 5.0
 """How long a turn's first command waits at most; files not stored by then are listed."""
-MOST_FILES = 100_000
+MAX_FILES = 100_000
 """In a directory with more files, changes made by commands are not tracked."""
 
 
-@frozen
-class CheckpointRules:
+@frozen_dataclass
+class CheckpointConfig:
     """The user's settings."""
 
     is_enabled: bool = True
@@ -21,7 +21,7 @@ class CheckpointRules:
     """Size limit of the stored states of one workspace."""
     keep_days: float = 30.0
     snapshot_seconds: float = SNAPSHOT_SECONDS
-    most_files: int = MOST_FILES
+    max_files: int = MAX_FILES
 
     @property
     def max_file_bytes(self) -> int:

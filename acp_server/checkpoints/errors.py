@@ -1,8 +1,8 @@
 """Errors of storing and loading checkpoints.
 
 CheckpointError
-├── KeepingError    something cannot be stored; the turn goes on without it
-└── LostError       something that was stored cannot be loaded
+├── CheckpointStoreError    something cannot be stored; the turn goes on without it
+└── CheckpointReadError       something that was stored cannot be loaded
 """
 
 
@@ -14,9 +14,9 @@ class CheckpointError(Exception):
         self.reason = reason
 
 
-class KeepingError(CheckpointError):
+class CheckpointStoreError(CheckpointError):
     """Something cannot be stored."""
 
 
-class LostError(CheckpointError):
+class CheckpointReadError(CheckpointError):
     """Something that was stored is missing or damaged."""

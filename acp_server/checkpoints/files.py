@@ -11,17 +11,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from acp_server.checkpoints.objects import name_of
-from acp_server.checkpoints.records import State
-from acp_server.startup.fast_dataclass import frozen
-from skills_store.atomic import write_held, write_in_place
-from skills_store.pinned_folder import HeldFolder, LinkInTheWayError
+from acp_server.checkpoints.objects import object_name
+from acp_server.checkpoints.records import FileVersion
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from skills_store.atomic import write_atomically_in, write_in_place
+from skills_store.pinned_folder import PinnedFolder, SymlinkInPathError
 
 _OWNER_WRITES = 0o200
 
 
-@frozen
-class Original:
+@frozen_dataclass
+class FileImage:
     """A file with its content; of a symlink, its target."""
 
     kind: Literal["file", "link"]
@@ -29,35 +29,35 @@ class Original:
     mode: int = 0
 
     @property
-    def state(self) -> State:
+    def version(self) -> FileVersion:
         """The same file with its content by name."""
-        return State(self.kind, name_of(self.data), self.mode)
+        return FileVersion(self.kind, object_name(self.data), self.mode)
 
 
 class ObstacleError(OSError):
     """The path holds neither a file nor a symlink, or something unexpected."""
 
 
-class FolderInTheWayError(ObstacleError):
+class DirectoryObstacleError(ObstacleError):
     """The path is a directory."""
 
 
-def original_at(path: Path) -> Original | None:
+def read_file_image(path: Path) -> FileImage | None:
     """Return the file at a path; None if there is none, or only behind a symlink.
 
     Raises:
-        FolderInTheWayError: it is a directory.
+        DirectoryObstacleError: it is a directory.
         ObstacleError: it is a special file.
         OSError: it cannot be read.
     """
     try:
-        with HeldFolder.plain(path.parent) as folder:
-            return _original_in(folder, path.name)
-    except (FileNotFoundError, NotADirectoryError, LinkInTheWayError):
+        with PinnedFolder.at_without_links(path.parent) as folder:
+            return _read_in(folder, path.name)
+    except (FileNotFoundError, NotADirectoryError, SymlinkInPathError):
         return None
 
 
-def put(path: Path, wanted: Original | None, expected: State | None) -> None:
+def replace_file(path: Path, wanted: FileImage | None, expected: FileVersion | None) -> None:
     """Replace the file at a path, symlinks not followed, if it is in the expected state.
 
     `wanted` None deletes it; `expected` None means that it must not exist. Creates directories as
@@ -68,50 +68,52 @@ def put(path: Path, wanted: Original | None, expected: State | None) -> None:
         OSError: the system refuses, or a directory above is a symlink; the path is unchanged.
     """
     try:
-        hold = HeldFolder.plain if wanted is None else HeldFolder.made
+        hold = PinnedFolder.at_without_links if wanted is None else PinnedFolder.create
         folder = hold(path.parent)
-    except (FileNotFoundError, NotADirectoryError, LinkInTheWayError):
+    except (FileNotFoundError, NotADirectoryError, SymlinkInPathError):
         if wanted is None and expected is None:
             return
         raise
     with folder:
-        _put_in(folder, path.name, wanted, expected)
+        _replace_in(folder, path.name, wanted, expected)
 
 
-def remove_empty_folder(path: Path) -> None:
+def remove_empty_directory(path: Path) -> None:
     """Remove an empty directory, symlinks not followed.
 
     Raises:
         OSError: it is not empty, not a directory, or a directory above it is a symlink.
     """
-    with HeldFolder.plain(path.parent) as folder:
+    with PinnedFolder.at_without_links(path.parent) as folder:
         folder.rmdir(path.name)
 
 
-def _original_in(folder: HeldFolder, name: str) -> Original | None:
+def _read_in(folder: PinnedFolder, name: str) -> FileImage | None:
     try:
         status = folder.status(name)
         if stat.S_ISLNK(status.st_mode):
-            return Original("link", os.fsencode(folder.link_target(name)))
+            return FileImage("link", os.fsencode(folder.link_target(name)))
         if stat.S_ISDIR(status.st_mode):
             message = f"{name} is a directory"
-            raise FolderInTheWayError(message)
+            raise DirectoryObstacleError(message)
         if not stat.S_ISREG(status.st_mode):
             message = f"{name} is not a regular file"
             raise ObstacleError(message)
         with os.fdopen(folder.open(name, os.O_RDONLY), "rb") as file:
-            return Original("file", file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode))
+            return FileImage("file", file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode))
     except FileNotFoundError:
         return None
 
 
-def _put_in(folder: HeldFolder, name: str, wanted: Original | None, expected: State | None) -> None:
+def _replace_in(
+    folder: PinnedFolder, name: str, wanted: FileImage | None, expected: FileVersion | None
+) -> None:
     if wanted is not None and expected is None:
         with suppress(OSError):  # anything else is reported below as an obstacle
             folder.rmdir(name)
-    found = _original_in(folder, name)
+    found = _read_in(folder, name)
     # Compared through the open directory, so a swapped path cannot redirect the write.
-    if (None if found is None else found.state) != expected:
+    if (None if found is None else found.version) != expected:
         message = f"{name} changed in the meantime"
         raise ObstacleError(message)
     if wanted is None:
@@ -119,17 +121,19 @@ def _put_in(folder: HeldFolder, name: str, wanted: Original | None, expected: St
             folder.unlink(name)
     elif wanted.kind == "link":
         target = os.fsdecode(wanted.data)
-        _put_beside(folder, name, lambda beside: folder.symlink_to(beside, target))
+        _write_and_rename(folder, name, lambda beside: folder.symlink_to(beside, target))
     elif found is not None and found.kind == "file" and folder.status(name).st_nlink > 1:
         _write_in_place(folder, name, wanted)
     elif found is not None and found.kind == "link":  # never read or write through the link
         data, mode = wanted.data, wanted.mode
-        _put_beside(folder, name, lambda beside: write_held(folder, beside, data, mode))
+        _write_and_rename(
+            folder, name, lambda beside: write_atomically_in(folder, beside, data, mode)
+        )
     else:
-        write_held(folder, name, wanted.data, wanted.mode)
+        write_atomically_in(folder, name, wanted.data, wanted.mode)
 
 
-def _write_in_place(folder: HeldFolder, name: str, wanted: Original) -> None:
+def _write_in_place(folder: PinnedFolder, name: str, wanted: FileImage) -> None:
     """Write into a file with several hard links, so that all of them show the new content."""
     mode = stat.S_IMODE(folder.status(name).st_mode)
     # A read-only file cannot be opened for writing; the mode is set to its final value below.
@@ -141,7 +145,7 @@ def _write_in_place(folder: HeldFolder, name: str, wanted: Original) -> None:
         folder.chmod(name, mode)
 
 
-def _put_beside(folder: HeldFolder, name: str, make: Callable[[str], None]) -> None:
+def _write_and_rename(folder: PinnedFolder, name: str, make: Callable[[str], None]) -> None:
     """Create something under a temporary name and rename it to its place."""
     beside = f".{secrets.token_hex(8)}"
     make(beside)

@@ -10,13 +10,13 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from acp_server.checkpoints.errors import KeepingError
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.checkpoints.errors import CheckpointStoreError
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from skills_store.atomic import write_atomically
 from skills_store.programs import find_program
 
 REAP_SECONDS = 0.5
-LATE = "the time limit was reached"
+TIMED_OUT = "the time limit was reached"
 _HEAD = "ref: refs/heads/none\n"
 _CONFIG = """\
 [core]
@@ -38,15 +38,19 @@ _CONFIG = """\
 """
 _ATTRIBUTES = "* -text !eol !crlf !filter -ident !working-tree-encoding\n"
 """info/attributes takes precedence over every `.gitattributes`."""
-_FOREIGN = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_ATTR_NOSYSTEM": "1"}
+_NO_FOREIGN_CONFIG = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+}
 _KEPT_VARIABLES = ("PATH", "HOME", "XDG_CONFIG_HOME", "SYSTEMROOT", "TMPDIR")
 
 
-class LateError(KeepingError):
+class SnapshotTimeoutError(CheckpointStoreError):
     """The deadline has passed."""
 
 
-class GitError(KeepingError):
+class GitError(CheckpointStoreError):
     """git failed or cannot be run."""
 
 
@@ -69,8 +73,8 @@ def find_git(variables: Mapping[str, str], roots: Iterable[Path]) -> str | None:
     return find_program("git", variables.get("PATH"), outside=roots)
 
 
-@frozen
-class Git:
+@frozen_dataclass
+class SnapshotGit:
     """Runs git for one directory of the workspace until a deadline, a `time.monotonic` value."""
 
     program: str
@@ -78,7 +82,7 @@ class Git:
     index: Path
     tree: Path
     """The directory that listed paths are relative to."""
-    folder: Path
+    working_directory: Path
     """The working directory: only files below it are listed."""
     variables: Mapping[str, str]
     deadline_seconds: float
@@ -89,7 +93,7 @@ class Git:
         """Return git's output; `index` is another index to use instead of ours.
 
         Raises:
-            LateError: the deadline has passed.
+            SnapshotTimeoutError: the deadline has passed.
             GitError: git failed.
         """
         # Security: an allowlist, for variables such as GIT_CONFIG_COUNT override our configuration.
@@ -102,39 +106,47 @@ class Git:
         }
         settings = ("-c", f"core.excludesFile={self.excludes}") if self.excludes else ()
         command = (self.program, *settings, *arguments)
-        return _output(command, self.folder, own | _FOREIGN | ours, given, self.deadline_seconds)
+        return _run(
+            command,
+            self.working_directory,
+            own | _NO_FOREIGN_CONFIG | ours,
+            given,
+            self.deadline_seconds,
+        )
 
     def names(self, *arguments: str, index: Path | None = None) -> list[str]:
         """Return the paths that `git ls-files` prints, relative to the tree's top.
 
         Raises:
-            LateError, GitError: as for `run`.
+            SnapshotTimeoutError, GitError: as for `run`.
         """
-        return split(self.run("ls-files", "-z", "--full-name", *arguments, index=index))
+        return split_nul(self.run("ls-files", "-z", "--full-name", *arguments, index=index))
 
 
-def split(output: bytes) -> list[str]:
+def split_nul(output: bytes) -> list[str]:
     """Return the texts between NUL characters."""
     return [os.fsdecode(each) for each in output.split(b"\0") if each]
 
 
-def joined(names: Sequence[str]) -> bytes:
+def join_nul(names: Sequence[str]) -> bytes:
     """Return texts, each followed by NUL."""
     return b"".join(os.fsencode(name) + b"\0" for name in names)
 
 
-def own_excludes(program: str, variables: Mapping[str, str], deadline_seconds: float) -> str | None:
+def global_excludes_file(
+    program: str, variables: Mapping[str, str], deadline_seconds: float
+) -> str | None:
     """Return the global ignore file that the user's git configuration names."""
     command = (program, "config", "--global", "--type=path", "--get", "core.excludesFile")
     own = {name: variables[name] for name in _KEPT_VARIABLES if name in variables}
     try:
-        output = _output(command, Path("/"), own, b"", deadline_seconds)
-    except KeepingError:
+        output = _run(command, Path("/"), own, b"", deadline_seconds)
+    except CheckpointStoreError:
         return None
     return os.fsdecode(output).strip() or None
 
 
-def _output(
+def _run(
     command: Sequence[str],
     folder: Path,
     environment: Mapping[str, str],
@@ -163,7 +175,7 @@ def _output(
                 child.communicate(timeout=REAP_SECONDS)
             except subprocess.TimeoutExpired:
                 child.kill()
-            raise LateError(LATE) from None
+            raise SnapshotTimeoutError(TIMED_OUT) from None
     if child.returncode != 0:
         lines = told.decode(errors="replace").strip().splitlines() or ["no reason given"]
         reason = f"git failed: {lines[-1]}"

@@ -15,74 +15,76 @@ from typing import TypeVar, TypeVarTuple, Unpack
 import anyio
 from anyio import to_thread
 
-from acp_server.checkpoints.config import CheckpointRules
+from acp_server.checkpoints.config import CheckpointConfig
 from acp_server.checkpoints.errors import CheckpointError
-from acp_server.checkpoints.records import Record
-from acp_server.checkpoints.store import CheckpointStore, folder_of
+from acp_server.checkpoints.records import TurnRecord
+from acp_server.checkpoints.store import CheckpointStore, store_directory
 from acp_server.checkpoints.turn_recorder import (
-    OpenTurn,
-    Touched,
-    completed,
+    TouchedFile,
+    TurnRecorder,
+    complete,
     new_record,
     origin_now,
 )
-from acp_server.checkpoints.workspace_snapshots import WorkspaceLook
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.checkpoints.workspace_snapshots import WorkspaceSnapshots
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
-Task = Callable[[], Coroutine[object, object, None]]
+BackgroundTask = Callable[[], Coroutine[object, object, None]]
 
-CANNOT_KEEP = (
+CANNOT_STORE = (
     "Not all changes from now on can be undone, because they could not be stored: {reason}. "
     "`/undo` will not restore these files."
 )
 
 
-@frozen
-class Ground:
+@frozen_dataclass
+class SnapshotScope:
     """Identity of a session, and where its checkpoints are stored."""
 
     session_id: str
     roots: tuple[Path, ...]
     """Absolute; the session's own directory first."""
-    own_folder: Path
+    config_home: Path
     """This program's own directory."""
-    variables: Mapping[str, str]
+    environment: Mapping[str, str]
     """Environment variables for git."""
 
 
-class Keeper:
+class CheckpointManager:
     """Stores file states before they change, for one session."""
 
     def __init__(
         self,
-        ground: Ground,
-        rules: CheckpointRules,
+        scope: SnapshotScope,
+        rules: CheckpointConfig,
         tell: Callable[[str], None],
-        spawn: Callable[[Task], None] | None = None,
+        spawn: Callable[[BackgroundTask], None] | None = None,
     ) -> None:
         """Prepare; nothing is read or written before a file is to be changed.
 
         With `spawn`, the files of a cancelled turn are stored in the background.
         """
-        self._ground = ground
+        self._ground = scope
         self._rules = rules
-        self._tell = tell
+        self._notify = tell
         self._spawn = spawn
-        self._told: set[str] = set()
-        store = CheckpointStore(folder_of(ground.own_folder, ground.roots[0].resolve()), rules)
+        self._notified: set[str] = set()
+        store = CheckpointStore(store_directory(scope.config_home, scope.roots[0].resolve()), rules)
         self._store = store
-        self._look = WorkspaceLook(store, ground.roots, ground.own_folder, ground.variables)
+        self._snapshots = WorkspaceSnapshots(
+            store, scope.roots, scope.config_home, scope.environment
+        )
         # Serializes the disk work of a session.
         self._one_thread = anyio.CapacityLimiter(1)
-        self._turn: OpenTurn | None = None
-        self._is_tidy = False
+        self._turn: TurnRecorder | None = None
+        self._is_pruned = False
         self._order = anyio.Lock()
         self._edits = 0
-        self._is_still = anyio.Event()
+        self._edits_done = anyio.Event()
 
     @property
     def is_enabled(self) -> bool:
@@ -98,7 +100,7 @@ class Keeper:
         `undoes` is the id of the record that is undone inside, if any.
         """
         origin = origin_now(self._ground.session_id, title, position, undoes)
-        turn = OpenTurn(self._store, self._look, new_record(origin))
+        turn = TurnRecorder(self._store, self._snapshots, new_record(origin))
         self._turn = turn if self._rules.is_enabled else None
         is_cancelled = False
         try:
@@ -110,12 +112,12 @@ class Keeper:
             # A cancelled turn may have a command whose snapshot is still being taken in a thread.
             if turn.has_record or is_cancelled:
                 close = partial(self._close, turn, prompt_digest())
-                await self._end(close, is_awaited=not is_cancelled)
+                await self._close_turn(close, is_awaited=not is_cancelled)
             # The next turn may have started while this one was being closed.
             if self._turn is turn:
                 self._turn = None
 
-    async def _end(self, close: Task, *, is_awaited: bool) -> None:
+    async def _close_turn(self, close: BackgroundTask, *, is_awaited: bool) -> None:
         """Close a turn; a cancelled caller does not wait for it, but later disk work does."""
         if self._spawn is None:
             await close()
@@ -130,20 +132,20 @@ class Keeper:
         if is_awaited:
             await is_closed.wait()
 
-    async def _close(self, turn: OpenTurn, prompt_digest: str) -> None:
+    async def _close(self, turn: TurnRecorder, prompt_digest: str) -> None:
         # Without the shield, cancellation would leave the record open.
         with anyio.CancelScope(shield=True):
-            await self._tried(turn.close, prompt_digest)
+            await self._try_in_thread(turn.close, prompt_digest)
 
     @asynccontextmanager
-    async def editing(self, touched: Sequence[Touched]) -> AsyncGenerator[None]:
+    async def editing(self, touched: Sequence[TouchedFile]) -> AsyncGenerator[None]:
         """Store the state before an edit, which is made inside.
 
         No snapshot is taken meanwhile: it would contain a half-written file.
         """
         async with self._order:
             if self._turn is not None:
-                await self._tried(self._turn.before_edit, touched)
+                await self._try_in_thread(self._turn.before_edit, touched)
             # Under the lock: a snapshot that waits for edits must not miss this one.
             self._edits += 1
         try:
@@ -152,15 +154,15 @@ class Keeper:
             self._edits -= 1
             # Wake waiters, then use a new event: an anyio event cannot be reset.
             if not self._edits:
-                self._is_still.set()
-                self._is_still = anyio.Event()
+                self._edits_done.set()
+                self._edits_done = anyio.Event()
 
-    async def after_edit(self, touched: Sequence[Touched]) -> None:
+    async def after_edit(self, touched: Sequence[TouchedFile]) -> None:
         """Store the state after an edit."""
         if self._turn is not None:
-            await self._tried(self._turn.after_edit, touched)
+            await self._try_in_thread(self._turn.after_edit, touched)
 
-    async def secure(self, touched: Sequence[Touched]) -> None:
+    async def store_or_fail(self, touched: Sequence[TouchedFile]) -> None:
         """Store files that are about to be overwritten, or fail.
 
         Raises:
@@ -181,65 +183,65 @@ class Keeper:
             # An edit that hangs must not block the command.
             with anyio.move_on_after(self._rules.snapshot_seconds):
                 while self._edits:
-                    await self._is_still.wait()
-            await self._tried(self._turn.before_command)
-            for fault in self._turn.faults:
-                self._say(fault)
+                    await self._edits_done.wait()
+            await self._try_in_thread(self._turn.before_command)
+            for fault in self._turn.failures:
+                self._notify_once(fault)
 
-    async def records(self) -> Sequence[Record]:
+    async def records(self) -> Sequence[TurnRecord]:
         """Return the records of this session, the newest first."""
-        found = await self._in_thread(self._store.all)
+        found = await self._in_thread(self._store.read_all)
         return [each for each in found if each.origin.session_id == self._ground.session_id]
 
-    async def completed(self, record: Record) -> Record:
+    async def complete(self, record: TurnRecord) -> TurnRecord:
         """Return a record with all changes of its turn, even if the turn was interrupted.
 
         Raises:
             CheckpointError: the changes cannot be determined.
         """
-        return await self._in_thread(completed, record, self._store, self._look)
+        return await self._in_thread(complete, record, self._store, self._snapshots)
 
     async def read(self, blob: str) -> bytes:
         """Return stored content.
 
         Raises:
-            LostError: it is missing or damaged.
+            CheckpointReadError: it is missing or damaged.
         """
         return await self._in_thread(self._store.objects.read, blob)
 
-    async def note_undone(self, record: Record, *, is_undone: bool) -> None:
+    async def mark_undone(self, record: TurnRecord, *, is_undone: bool) -> None:
         """Store whether a record was undone; undoing an undo restores the record it undid."""
-        await self._tried(self._mark, record, is_undone)
+        await self._try_in_thread(self._write_undone, record, is_undone)
 
-    async def tidy(self) -> None:
+    async def prune(self) -> None:
         """Delete checkpoints that are too old or take too much space, once per process."""
-        if not self._is_tidy and self._store.folder.exists():
-            self._is_tidy = True
+        if not self._is_pruned and self._store.directory.exists():
+            self._is_pruned = True
             try:
-                await self._in_thread(self._look.prune)
+                await self._in_thread(self._snapshots.prune)
             except (CheckpointError, OSError) as error:  # another server prunes
                 logger.info("could not delete old checkpoints: %s", error)
 
-    def _mark(self, record: Record, is_undone: bool) -> None:  # noqa: FBT001  called by position
+    def _write_undone(self, record: TurnRecord, is_undone: bool) -> None:  # noqa: FBT001  called by position
         self._store.write(replace(record, is_undone=is_undone, is_closed=True))
         if record.origin.undoes:
-            self._mark(self._store.read(record.origin.undoes), not is_undone)
+            self._write_undone(self._store.read(record.origin.undoes), not is_undone)
 
-    async def _tried(
+    async def _try_in_thread(
         self, work: Callable[[Unpack[Arguments]], object], *arguments: *Arguments
     ) -> None:
         """Run disk work in a thread; tell the user why if it fails."""
         try:
             await self._in_thread(work, *arguments)
         except CheckpointError as error:
-            self._say(error.reason)
+            self._notify_once(error.reason)
         except OSError as error:
-            self._say(error.strerror or str(error))
+            self._notify_once(error.strerror or str(error))
 
-    def _say(self, reason: str) -> None:
-        if reason not in self._told:
-            self._told.add(reason)
-            self._tell(CANNOT_KEEP.format(reason=reason))
+    def _notify_once(self, reason: str) -> None:
+        if reason not in self._notified:
+            self._notified.add(reason)
+            self._notify(CANNOT_STORE.format(reason=reason))
 
     async def _in_thread(self, work: Callable[[Unpack[Arguments]], T], *arguments: *Arguments) -> T:
         # An abandoned thread frees the limiter but may still run; `TurnRecorder` has a lock.

@@ -13,87 +13,94 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from acp_server.checkpoints.errors import LostError
-from acp_server.checkpoints.records import Change, State, state_as_json, state_from
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.checkpoints.errors import CheckpointReadError
+from acp_server.checkpoints.records import (
+    FileVersion,
+    RecordedChange,
+    version_as_json,
+    version_from_json,
+)
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-Marks = tuple[int, ...]
+StatFingerprint = tuple[int, ...]
 """Fingerprint of a file that shows changes without reading it: size, mtime, ctime and inode."""
 IGNORE_FILE = ".gitignore"
 CLOCK_SLACK_SECONDS = 0.1
 """File times come from a coarser clock than `time.time`."""
 
 
-@frozen
-class Unkept:
+@frozen_dataclass
+class OmittedFile:
     """A file that is not stored, or a directory that was not searched, and why."""
 
     reason: str
-    marks: Marks
+    fingerprint: StatFingerprint
 
 
-@frozen
+@frozen_dataclass
 class Manifest:
     """The files of the workspace at one moment, by absolute path."""
 
     taken_at: float
     """Seconds since 1970 when the snapshot began."""
-    states: Mapping[str, State] = field(default_factory=dict[str, State])
-    unkept: Mapping[str, Unkept] = field(default_factory=dict[str, Unkept])
+    states: Mapping[str, FileVersion] = field(default_factory=dict[str, FileVersion])
+    omitted: Mapping[str, OmittedFile] = field(default_factory=dict[str, OmittedFile])
     folders: frozenset[str] = frozenset()
     """Directories without stored files; there may be other files below them."""
-    faults: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
     """One phrase for each root that could not be searched at all."""
     ignored: frozenset[str] = frozenset()
     """Files that git ignores and that are not stored; a directory stands for all its content."""
 
 
-Look = Callable[[str], tuple[Marks, float] | None]
+FileProbe = Callable[[str], tuple[StatFingerprint, float] | None]
 """Returns a file's fingerprint and ctime; None if it does not exist."""
 
 
-def encoded(manifest: Manifest) -> bytes:
+def encode(manifest: Manifest) -> bytes:
     """Serialize a manifest."""
     document: JsonValue = {
         "taken_at": manifest.taken_at,
-        "states": {path: state_as_json(state) for path, state in manifest.states.items()},
-        "unkept": {path: [each.reason, *each.marks] for path, each in manifest.unkept.items()},
+        "states": {path: version_as_json(state) for path, state in manifest.states.items()},
+        "unkept": {
+            path: [each.reason, *each.fingerprint] for path, each in manifest.omitted.items()
+        },
         "folders": list(manifest.folders),
-        "faults": list(manifest.faults),
+        "faults": list(manifest.failures),
         "ignored": list(manifest.ignored),
     }
     return zlib.compress(json.dumps(document).encode(), 1)
 
 
-def decoded(data: bytes) -> Manifest:
+def decode(data: bytes) -> Manifest:
     """Deserialize a manifest.
 
     Raises:
-        LostError: the data is not a manifest.
+        CheckpointReadError: the data is not a manifest.
     """
     try:
         document = cast("dict[str, JsonValue]", json.loads(zlib.decompress(data)))
         states = cast("dict[str, JsonValue]", document["states"])
-        unkept = cast("dict[str, list[JsonValue]]", document["unkept"])
+        omitted = cast("dict[str, list[JsonValue]]", document["unkept"])
         return Manifest(
             cast("float", document["taken_at"]),
-            {path: state for path, value in states.items() if (state := state_from(value))},
-            {path: _unkept(value) for path, value in unkept.items()},
+            {path: state for path, value in states.items() if (state := version_from_json(value))},
+            {path: _omitted_from(value) for path, value in omitted.items()},
             frozenset(cast("list[str]", document["folders"])),
             tuple(cast("list[str]", document["faults"])),
             frozenset(cast("list[str]", document.get("ignored", []))),
         )
     except (zlib.error, ValueError, KeyError, TypeError) as error:
         reason = f"the list of files cannot be read: {error}"
-        raise LostError(reason) from error
+        raise CheckpointReadError(reason) from error
 
 
-def _unkept(value: list[JsonValue]) -> Unkept:
+def _omitted_from(value: list[JsonValue]) -> OmittedFile:
     reason, *marks = value
-    return Unkept(str(reason), cast("Marks", tuple(marks)))
+    return OmittedFile(str(reason), cast("StatFingerprint", tuple(marks)))
 
 
-def changes_between(before: Manifest, after: Manifest, look: Look) -> Iterator[Change]:
+def find_changes(before: Manifest, after: Manifest, look: FileProbe) -> Iterator[RecordedChange]:
     """Yield the changes of stored files."""
     paths = dict.fromkeys((*before.states, *after.states))
     known = {state.blob for state in before.states.values()}
@@ -102,23 +109,23 @@ def changes_between(before: Manifest, after: Manifest, look: Look) -> Iterator[C
     for path in paths:
         old, new = before.states.get(path), after.states.get(path)
         # Without a state from before, a change cannot be told from an old file.
-        if _is_within(path, before.unkept) or (old == new and path not in after.unkept):
+        if _is_within(path, before.omitted) or (old == new and path not in after.omitted):
             continue
         if old is None and not _is_new(path, new, known, before.taken_at, look):
             continue
         # A changed .gitignore makes old files appear, so "created in the turn" is uncertain then.
-        is_seen = not _is_within(path, after.unkept)
+        is_seen = not _is_within(path, after.omitted)
         is_certain = is_seen and not (old is None and rules_changed)
-        yield Change(path, old, new, is_certain)
+        yield RecordedChange(path, old, new, is_certain)
 
 
-def _is_within(path: str, unkept: Mapping[str, Unkept]) -> bool:
+def _is_within(path: str, omitted: Mapping[str, OmittedFile]) -> bool:
     """Return whether a file, or a directory above it, was not stored."""
-    return path in unkept or any(folder in unkept for folder in folders_above(path))
+    return path in omitted or any(folder in omitted for folder in parent_directories(path))
 
 
 def _is_new(
-    path: str, state: State | None, known: Collection[str], began_at: float, look: Look
+    path: str, state: FileVersion | None, known: Collection[str], began_at: float, look: FileProbe
 ) -> bool:
     """Return whether a file was created in the turn, not only unignored in it.
 
@@ -130,33 +137,35 @@ def _is_new(
     return seen is None or seen[1] >= began_at - CLOCK_SLACK_SECONDS
 
 
-def folders_made(before: Manifest, changes: Iterable[Change], top: str) -> Iterator[str]:
+def find_created_directories(
+    before: Manifest, changes: Iterable[RecordedChange], top: str
+) -> Iterator[str]:
     """Yield the directories, below a root, that changes have created."""
-    known = {folder for path in before.states for folder in folders_above(path)}
+    known = {folder for path in before.states for folder in parent_directories(path)}
     for change in changes:
-        above = folders_above(change.path) if change.before is None else ()
+        above = parent_directories(change.path) if change.before is None else ()
         for folder in above:
             held = folder in known or folder in before.folders or not folder.startswith(f"{top}/")
-            if not held and before.folders.isdisjoint(folders_above(folder)):
+            if not held and before.folders.isdisjoint(parent_directories(folder)):
                 yield folder
 
 
-def folders_above(path: str) -> Iterator[str]:
+def parent_directories(path: str) -> Iterator[str]:
     """Yield the directories above a path, the nearest first."""
     while "/" in path:
         path = path.rpartition("/")[0]
         yield path
 
 
-def lost_between(before: Manifest, look: Look) -> Iterator[tuple[str, str]]:
+def find_lost_changes(before: Manifest, look: FileProbe) -> Iterator[tuple[str, str]]:
     """Yield files that may have been changed but are not stored, with the reason."""
-    for path, each in before.unkept.items():
+    for path, each in before.omitted.items():
         seen = look(path)
-        if seen is None or not each.marks or seen[0] != each.marks:
+        if seen is None or not each.fingerprint or seen[0] != each.fingerprint:
             yield path, each.reason
 
 
-def ignored_between(before: Manifest, after: Manifest, look: Look) -> Iterator[str]:
+def find_ignored_changes(before: Manifest, after: Manifest, look: FileProbe) -> Iterator[str]:
     """Yield ignored files or directories that were created, deleted or changed.
 
     Changes deeper in an ignored directory are not noticed.

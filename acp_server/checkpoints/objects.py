@@ -11,15 +11,15 @@ import zlib
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from acp_server.checkpoints.errors import LostError
+from acp_server.checkpoints.errors import CheckpointReadError
 
-FRESH_SECONDS = 2 * 3600.0
+GRACE_SECONDS = 2 * 3600.0
 _LEVEL = 1
 
 
-def name_of(data: bytes) -> str:
+def object_name(data: bytes) -> str:
     """Return the object name of content, as git computes it for a file."""
-    return hashlib.sha1(_with_head(data), usedforsecurity=False).hexdigest()
+    return hashlib.sha1(_with_header(data), usedforsecurity=False).hexdigest()
 
 
 class ObjectStore:
@@ -34,7 +34,7 @@ class ObjectStore:
         Raises:
             OSError: it cannot be stored.
         """
-        name = name_of(data)
+        name = object_name(data)
         path = self._path(name)
         try:
             # Marks the object as new, so that another server's pruning spares it.
@@ -44,7 +44,7 @@ class ObjectStore:
             # Write and rename: a reader or a crash never sees a partial object.
             beside = path.with_name(f"tmp_obj_{secrets.token_hex(8)}")
             try:
-                beside.write_bytes(zlib.compress(_with_head(data), _LEVEL))
+                beside.write_bytes(zlib.compress(_with_header(data), _LEVEL))
                 beside.replace(path)
             finally:
                 beside.unlink(missing_ok=True)
@@ -54,26 +54,26 @@ class ObjectStore:
         """Return the content of a name.
 
         Raises:
-            LostError: it is missing or damaged.
+            CheckpointReadError: it is missing or damaged.
         """
         try:
             whole = zlib.decompress(self._path(name).read_bytes())
         except (OSError, zlib.error) as error:
             reason = f"the stored content cannot be read: {error}"
-            raise LostError(reason) from error
+            raise CheckpointReadError(reason) from error
         if hashlib.sha1(whole, usedforsecurity=False).hexdigest() != name:
             reason = "the stored content is damaged"
-            raise LostError(reason)
+            raise CheckpointReadError(reason)
         return whole.partition(b"\0")[2]
 
     def sizes(self) -> dict[str, int]:
         """Return the stored size of each object in bytes, by name."""
         return {name: status.st_size for name, status in self._all()}
 
-    def clear(self, kept: Collection[str], now_seconds: float) -> None:
+    def prune(self, kept: Collection[str], now_seconds: float) -> None:
         """Delete all objects except these and new ones."""
         for name, status in self._all():
-            if name not in kept and now_seconds - status.st_mtime > FRESH_SECONDS:
+            if name not in kept and now_seconds - status.st_mtime > GRACE_SECONDS:
                 self._path(name).unlink(missing_ok=True)
 
     def _path(self, name: str) -> Path:
@@ -87,5 +87,5 @@ class ObjectStore:
                     yield folder.name + entry.name, entry.stat(follow_symlinks=False)
 
 
-def _with_head(data: bytes) -> bytes:
+def _with_header(data: bytes) -> bytes:
     return b"blob %d\0" % len(data) + data

@@ -7,14 +7,14 @@ from typing import Literal, cast
 
 from pydantic import JsonValue
 
-from acp_server.checkpoints.errors import LostError
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.checkpoints.errors import CheckpointReadError
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 VERSION = 1
 
 
-@frozen
-class State:
+@frozen_dataclass
+class FileVersion:
     """A file at one moment: name of its content, permission bits; of a symlink, its target.
 
     A missing file has no state.
@@ -25,36 +25,36 @@ class State:
     mode: int = 0
 
 
-@frozen
-class Change:
+@frozen_dataclass
+class RecordedChange:
     """The change of one file in a turn. Paths are absolute."""
 
     path: str
-    before: State | None
-    after: State | None
+    before: FileVersion | None
+    after: FileVersion | None
     is_after_known: bool = True
     """Whether `after` is certain; if not, the current file may be the work of the user or another
     program."""
 
 
-@frozen
-class Edit:
+@frozen_dataclass
+class RecordedEdit:
     """A file that a tool has changed: its state before the edit, and the one last written."""
 
     path: str
-    before: State | None
-    after: State | None = None
+    before: FileVersion | None
+    after: FileVersion | None = None
     is_after_known: bool = False
     is_buffer: bool = False
     """Whether `before` was an unsaved text in the editor."""
     is_after_buffer: bool = False
     """Whether `after` is an unsaved text in the editor."""
-    came_first: bool = True
+    is_before_commands: bool = True
     """Whether the turn had not run a command before."""
 
 
-@frozen
-class Origin:
+@frozen_dataclass
+class TurnOrigin:
     """The turn that a record belongs to."""
 
     session_id: str
@@ -67,15 +67,15 @@ class Origin:
     """Id of the record that it undoes, if it is an undo rather than a turn."""
 
 
-@frozen
-class Record:
+@frozen_dataclass
+class TurnRecord:
     """Changes of one turn. Final once the record is closed."""
 
     id: str
-    origin: Origin
-    edits: tuple[Edit, ...] = ()
-    changes: tuple[Change, ...] = ()
-    unkept: Mapping[str, str] = field(default_factory=dict[str, str])
+    origin: TurnOrigin
+    edits: tuple[RecordedEdit, ...] = ()
+    changes: tuple[RecordedChange, ...] = ()
+    omitted: Mapping[str, str] = field(default_factory=dict[str, str])
     """Files that were changed but not stored, with the reason; a sentence under an empty path."""
     folders: tuple[str, ...] = ()
     """Directories that the turn has created."""
@@ -84,7 +84,7 @@ class Record:
     is_undone: bool = False
 
 
-def encoded(record: Record) -> bytes:
+def encode(record: TurnRecord) -> bytes:
     """Serialize a record."""
     origin = record.origin
     document: JsonValue = {
@@ -97,9 +97,9 @@ def encoded(record: Record) -> bytes:
             "position": origin.position,
             "undoes": origin.undoes,
         },
-        "edits": [_edit(each) for each in record.edits],
-        "changes": [_change(each) for each in record.changes],
-        "unkept": dict(record.unkept),
+        "edits": [_edit_as_json(each) for each in record.edits],
+        "changes": [_change_as_json(each) for each in record.changes],
+        "unkept": dict(record.omitted),
         "folders": list(record.folders),
         "prompt_digest": record.prompt_digest,
         "is_closed": record.is_closed,
@@ -108,66 +108,68 @@ def encoded(record: Record) -> bytes:
     return json.dumps(document).encode()
 
 
-def decoded(data: bytes) -> Record:
+def decode(data: bytes) -> TurnRecord:
     """Deserialize a record.
 
     Raises:
-        LostError: the data is not a record of this version.
+        CheckpointReadError: the data is not a record of this version.
     """
     try:
         document = json.loads(data)
         if document["version"] != VERSION:
             reason = "the record has an unsupported version"
-            raise LostError(reason)
-        return _record(document)
+            raise CheckpointReadError(reason)
+        return _record_from(document)
     except (ValueError, KeyError, TypeError) as error:
         reason = f"the record cannot be read: {error}"
-        raise LostError(reason) from error
+        raise CheckpointReadError(reason) from error
 
 
-def state_as_json(state: State | None) -> JsonValue:
+def version_as_json(state: FileVersion | None) -> JsonValue:
     """Return a state as a list; null for none."""
     return None if state is None else [state.kind, state.blob, state.mode]
 
 
-def state_from(value: JsonValue) -> State | None:
+def version_from_json(value: JsonValue) -> FileVersion | None:
     """Return the state that a list describes."""
     if value is None:
         return None
     kind, blob, mode = cast("tuple[Literal['file', 'link'], str, int]", value)
-    return State(kind, blob, mode)
+    return FileVersion(kind, blob, mode)
 
 
-def _edit(edit: Edit) -> JsonValue:
-    flags = [edit.is_after_known, edit.is_buffer, edit.is_after_buffer, edit.came_first]
-    return [edit.path, state_as_json(edit.before), state_as_json(edit.after), *flags]
+def _edit_as_json(edit: RecordedEdit) -> JsonValue:
+    flags = [edit.is_after_known, edit.is_buffer, edit.is_after_buffer, edit.is_before_commands]
+    return [edit.path, version_as_json(edit.before), version_as_json(edit.after), *flags]
 
 
-def _change(change: Change) -> JsonValue:
-    before, after = state_as_json(change.before), state_as_json(change.after)
+def _change_as_json(change: RecordedChange) -> JsonValue:
+    before, after = version_as_json(change.before), version_as_json(change.after)
     return [change.path, before, after, change.is_after_known]
 
 
 _Flags = tuple[bool, bool, bool, bool]
 
 
-def _edit_from(value: list[JsonValue]) -> Edit:
+def _edit_from(value: list[JsonValue]) -> RecordedEdit:
     path, before, after, *flags = value
     known, buffer, after_buffer, first = cast("_Flags", tuple(flags))
-    states = state_from(before), state_from(after)
-    return Edit(str(path), *states, known, buffer, after_buffer, first)
+    states = version_from_json(before), version_from_json(after)
+    return RecordedEdit(str(path), *states, known, buffer, after_buffer, first)
 
 
-def _change_from(value: list[JsonValue]) -> Change:
+def _change_from(value: list[JsonValue]) -> RecordedChange:
     path, before, after, is_known = value
-    return Change(str(path), state_from(before), state_from(after), bool(is_known))
+    return RecordedChange(
+        str(path), version_from_json(before), version_from_json(after), bool(is_known)
+    )
 
 
-def _record(document: Mapping[str, JsonValue]) -> Record:
+def _record_from(document: Mapping[str, JsonValue]) -> TurnRecord:
     origin = cast("Mapping[str, JsonValue]", document["origin"])
-    return Record(
+    return TurnRecord(
         id=str(document["id"]),
-        origin=Origin(
+        origin=TurnOrigin(
             session_id=str(origin["session_id"]),
             title=str(origin["title"]),
             started_at=cast("float", origin["started_at"]),
@@ -176,7 +178,7 @@ def _record(document: Mapping[str, JsonValue]) -> Record:
         ),
         edits=tuple(map(_edit_from, cast("list[list[JsonValue]]", document["edits"]))),
         changes=tuple(map(_change_from, cast("list[list[JsonValue]]", document["changes"]))),
-        unkept=cast("Mapping[str, str]", document["unkept"]),
+        omitted=cast("Mapping[str, str]", document["unkept"]),
         folders=tuple(cast("list[str]", document["folders"])),
         prompt_digest=str(document["prompt_digest"]),
         is_closed=bool(document["is_closed"]),

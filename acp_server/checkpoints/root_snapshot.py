@@ -13,16 +13,23 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acp_server.checkpoints.config import CheckpointRules
-from acp_server.checkpoints.errors import KeepingError
-from acp_server.checkpoints.git import LATE, Git, GitError, LateError, joined, split
-from acp_server.checkpoints.manifests import Manifest, Marks, Unkept
-from acp_server.checkpoints.records import State
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.checkpoints.config import CheckpointConfig
+from acp_server.checkpoints.errors import CheckpointStoreError
+from acp_server.checkpoints.git import (
+    TIMED_OUT,
+    GitError,
+    SnapshotGit,
+    SnapshotTimeoutError,
+    join_nul,
+    split_nul,
+)
+from acp_server.checkpoints.manifests import Manifest, OmittedFile, StatFingerprint
+from acp_server.checkpoints.records import FileVersion
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 CHUNK_FILES = 1_000
 """Files stored per git call; when time runs out, completed chunks stay stored."""
-MOST_IGNORED = 2_000
+MAX_IGNORED = 2_000
 """How many ignored files and directories are watched for changes."""
 _LINK_MODE = "120000"
 _PATTERN_SIGNS = re.compile(r"([*?\[\]\\!# ])")
@@ -32,27 +39,27 @@ _PATTERN_SIGNS = re.compile(r"([*?\[\]\\!# ])")
 class RootSnapshot:
     """Takes one snapshot of one root."""
 
-    git: Git
-    rules: CheckpointRules
-    own_folder: Path
+    git: SnapshotGit
+    rules: CheckpointConfig
+    excluded_directory: Path
     """This program's own directory: never part of a snapshot."""
-    room_bytes: int
+    free_bytes: int
     """How many more bytes may be stored."""
-    taken_bytes: int = field(default=0, init=False)
+    stored_bytes: int = field(default=0, init=False)
     _plain_folders: dict[str, bool] = field(default_factory=dict[str, bool], init=False)
-    _unkept: dict[str, Unkept] = field(default_factory=dict[str, Unkept], init=False)
+    _omitted: dict[str, OmittedFile] = field(default_factory=dict[str, OmittedFile], init=False)
 
     def take(self) -> Manifest:
         """Store all files as they are now.
 
         Raises:
-            LateError: there was not even time to list them.
-            KeepingError: git failed, or there are too many files.
+            SnapshotTimeoutError: there was not even time to list them.
+            CheckpointStoreError: git failed, or there are too many files.
         """
         began_at = time.time()
-        self._keep(self._candidates())
-        states, folders = dict(self._states()), self._bare_folders()
-        return Manifest(began_at, states, self._unkept, folders, ignored=self._ignored())
+        self._store(self._candidates())
+        states, folders = dict(self._states()), self._empty_directories()
+        return Manifest(began_at, states, self._omitted, folders, ignored=self._ignored())
 
     def _candidates(self) -> list[str]:
         """Return the files that are new, changed or deleted since the index was written."""
@@ -63,9 +70,9 @@ class RootSnapshot:
             wanted = [f"--exclude={pattern}" for pattern in self.rules.include]
             names += self.git.names("--others", "--ignored", *wanted)
         unique = list(dict.fromkeys(names))
-        if len(unique) > self.rules.most_files:
-            reason = f"there are more than {self.rules.most_files:,} files"
-            raise KeepingError(reason)
+        if len(unique) > self.rules.max_files:
+            reason = f"there are more than {self.rules.max_files:,} files"
+            raise CheckpointStoreError(reason)
         return unique
 
     def _excluded_by_repository(self) -> Iterator[str]:
@@ -75,8 +82,8 @@ class RootSnapshot:
 
     def _more_excludes(self) -> Iterator[str]:
         yield from self._excluded_by_repository()
-        if self.own_folder.is_relative_to(self.git.tree):
-            name = self.own_folder.relative_to(self.git.tree).as_posix()
+        if self.excluded_directory.is_relative_to(self.git.tree):
+            name = self.excluded_directory.relative_to(self.git.tree).as_posix()
             escaped = _PATTERN_SIGNS.sub(r"\\\1", name)
             yield f"--exclude=/{escaped}"
 
@@ -90,7 +97,7 @@ class RootSnapshot:
         except GitError:  # unsupported index format; other files are stored
             return []
 
-    def _keep(self, names: Iterable[str]) -> None:
+    def _store(self, names: Iterable[str]) -> None:
         """Update the index; note the files that time or space does not suffice for."""
         wanted: list[tuple[int, str]] = []
         gone: list[str] = []
@@ -98,17 +105,17 @@ class RootSnapshot:
             status = self._status(name)
             if status is None:
                 gone.append(name)
-            elif reason := self._why_not(name, status):
-                self._leave(name, reason, status)
+            elif reason := self._omission_reason(name, status):
+                self._omit(name, reason, status)
             else:
                 wanted.append((status.st_size, name))
         self._update(gone, "--force-remove")
         # Small files first, so that as many as possible are stored within the limits.
-        ordered = [name for _, name in sorted(wanted) if self._has_room(name)]
+        ordered = [name for _, name in sorted(wanted) if self._fits(name)]
         for start in range(0, len(ordered), CHUNK_FILES):
             self._add(ordered[start : start + CHUNK_FILES])
 
-    def _why_not(self, name: str, status: os.stat_result) -> str:
+    def _omission_reason(self, name: str, status: os.stat_result) -> str:
         """Return why a file is not stored; empty if it is."""
         if stat.S_ISLNK(status.st_mode):
             return ""
@@ -120,24 +127,24 @@ class RootSnapshot:
             return f"it is larger than {self.rules.max_file_mb:g} MB"
         return "" if os.access(self._path(name), os.R_OK) else "it cannot be read"
 
-    def _has_room(self, name: str) -> bool:
+    def _fits(self, name: str) -> bool:
         status = self._status(name)
-        if status is not None and self.taken_bytes + status.st_size > self.room_bytes:
+        if status is not None and self.stored_bytes + status.st_size > self.free_bytes:
             most = f"{self.rules.max_total_mb:g}"
-            self._leave(name, f"checkpoints would take more than {most} MB", status)
+            self._omit(name, f"checkpoints would take more than {most} MB", status)
             return False
-        self.taken_bytes += status.st_size if status else 0
+        self.stored_bytes += status.st_size if status else 0
         return True
 
     def _add(self, names: list[str]) -> None:
         """Store some files; if git fails on one, the others are stored nevertheless."""
         try:
             self._update(names, "--add", "--replace", "--remove")
-        except LateError:
-            self._leave_all(names, LATE)
+        except SnapshotTimeoutError:
+            self._omit_all(names, TIMED_OUT)
         except GitError as error:
             if len(names) == 1:
-                self._leave_all(names, error.reason)
+                self._omit_all(names, error.reason)
                 return
             # git does not say which file failed, so search for it by halves.
             middle = len(names) // 2
@@ -146,43 +153,43 @@ class RootSnapshot:
 
     def _update(self, names: list[str], *how: str) -> None:
         if names:
-            self._unlock()
+            self._remove_stale_lock()
             top = ("-C", str(self.git.tree))
-            self.git.run(*top, "update-index", *how, "-z", "--stdin", given=joined(names))
+            self.git.run(*top, "update-index", *how, "-z", "--stdin", given=join_nul(names))
 
-    def _unlock(self) -> None:
+    def _remove_stale_lock(self) -> None:
         """Remove the lock file of a git that was killed.
 
         Safe because we hold the store's lock, so no other process uses this index.
         """
         self.git.index.with_name(f"{self.git.index.name}.lock").unlink(missing_ok=True)
 
-    def _leave_all(self, names: Iterable[str], reason: str) -> None:
+    def _omit_all(self, names: Iterable[str], reason: str) -> None:
         for name in names:
             status = self._status(name)
             if status is not None:
-                self._leave(name, reason, status)
+                self._omit(name, reason, status)
 
-    def _leave(self, name: str, reason: str, status: os.stat_result) -> None:
-        self._unkept[self._path(name)] = Unkept(reason, marks_of(status))
+    def _omit(self, name: str, reason: str, status: os.stat_result) -> None:
+        self._omitted[self._path(name)] = OmittedFile(reason, fingerprint_of(status))
 
-    def _states(self) -> Iterator[tuple[str, State]]:
+    def _states(self) -> Iterator[tuple[str, FileVersion]]:
         """Yield the files whose index entry still matches the disk."""
         output = self.git.run("ls-files", "-z", "--full-name", "--stage")
-        for line in split(output):
+        for line in split_nul(output):
             facts, _, name = line.partition("\t")
             mode, blob, _ = facts.split(" ")
             path = self._path(name)
             # The index may hold an older content of a file that was not stored this time.
-            status = None if path in self._unkept else self._status(name)
+            status = None if path in self._omitted else self._status(name)
             if status is None:
                 continue
             is_link = mode == _LINK_MODE
             if is_link == stat.S_ISLNK(status.st_mode) and not stat.S_ISDIR(status.st_mode):
                 kept_mode = 0 if is_link else stat.S_IMODE(status.st_mode)
-                yield path, State("link" if is_link else "file", blob, kept_mode)
+                yield path, FileVersion("link" if is_link else "file", blob, kept_mode)
 
-    def _bare_folders(self) -> frozenset[str]:
+    def _empty_directories(self) -> frozenset[str]:
         names = self.git.names("--others", "--directory", "--exclude-standard")
         return frozenset(self._path(name) for name in names if name.endswith("/"))
 
@@ -191,10 +198,10 @@ class RootSnapshot:
         listed = ("--others", "--ignored", "--directory", "--exclude-standard")
         try:
             names = self.git.names(*listed, *self._excluded_by_repository())
-        except (GitError, LateError):
+        except (GitError, SnapshotTimeoutError):
             return frozenset()
-        own = str(self.own_folder)
-        paths = (self._path(name) for name in names[:MOST_IGNORED])
+        own = str(self.excluded_directory)
+        paths = (self._path(name) for name in names[:MAX_IGNORED])
         return frozenset(path for path in paths if not f"{own}/".startswith(f"{path}/"))
 
     def _status(self, name: str) -> os.stat_result | None:
@@ -222,23 +229,23 @@ class RootSnapshot:
         return f"{str(self.git.tree).rstrip('/')}/{name.rstrip('/')}"
 
 
-def look_at(path: str) -> tuple[Marks, float] | None:
+def probe(path: str) -> tuple[StatFingerprint, float] | None:
     """Return a file's fingerprint and ctime in seconds; None if it does not exist."""
     try:
         status = os.lstat(path)
     except OSError:
         return None
-    return marks_of(status), status.st_ctime
+    return fingerprint_of(status), status.st_ctime
 
 
-def marks_of(status: os.stat_result) -> Marks:
+def fingerprint_of(status: os.stat_result) -> StatFingerprint:
     """Return the fingerprint that shows whether a file has changed; empty for a directory."""
     if stat.S_ISDIR(status.st_mode):
         return ()
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
 
 
-@frozen
+@frozen_dataclass
 class _Repository:
     """The user's own repository: its git directory, and the one shared by its worktrees."""
 

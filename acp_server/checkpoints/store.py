@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acp_server.checkpoints import manifests, records
-from acp_server.checkpoints.config import CheckpointRules
-from acp_server.checkpoints.errors import KeepingError, LostError
+from acp_server.checkpoints.config import CheckpointConfig
+from acp_server.checkpoints.errors import CheckpointReadError, CheckpointStoreError
 from acp_server.checkpoints.git import make_repository
 from acp_server.checkpoints.manifests import Manifest
 from acp_server.checkpoints.objects import ObjectStore
-from acp_server.checkpoints.records import Record
+from acp_server.checkpoints.records import TurnRecord
 from skills_store.atomic import write_atomically
 from skills_store.locks import LockedError, locked
 
@@ -28,10 +28,10 @@ _RECORD_MODE = 0o600
 _DAY_SECONDS = 86_400.0
 
 
-def folder_of(own_folder: Path, workspace: Path) -> Path:
+def store_directory(own_folder: Path, workspace: Path) -> Path:
     """Return the store directory of a workspace; `own_folder` is this program's directory.
 
-    >>> folder_of(Path("/home/me/.hermes"), Path("/src/app")).parent
+    >>> store_directory(Path("/home/me/.hermes"), Path("/src/app")).parent
     PosixPath('/home/me/.hermes/acp/checkpoints')
     """
     return own_folder / "acp" / "checkpoints" / digest_of(workspace)
@@ -46,8 +46,8 @@ def digest_of(path: Path) -> str:
 class CheckpointStore:
     """Checkpoint store of one workspace."""
 
-    folder: Path
-    rules: CheckpointRules
+    directory: Path
+    config: CheckpointConfig
     _objects: ObjectStore = field(init=False)
 
     def __post_init__(self) -> None:
@@ -57,74 +57,74 @@ class CheckpointStore:
     @property
     def repository(self) -> Path:
         """The git directory of our own repository."""
-        return self.folder / "git"
+        return self.directory / "git"
 
     @property
     def objects(self) -> ObjectStore:
         """The contents of all stored files."""
         return self._objects
 
-    def index_of(self, root: Path) -> Path:
+    def index_path(self, root: Path) -> Path:
         """Return the index file for a root."""
-        return self.folder / f"index-{digest_of(root)}"
+        return self.directory / f"index-{digest_of(root)}"
 
-    def make(self, workspace: Path) -> None:
+    def create(self, workspace: Path) -> None:
         """Create the directory, private to the user, unless it exists.
 
         Raises:
             OSError: it cannot be created.
         """
-        for folder in (self.folder.parent, self.folder):
+        for folder in (self.directory.parent, self.directory):
             folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
             # Also for an existing directory: the stored files may contain secrets.
             folder.chmod(_PRIVATE)
         make_repository(self.repository)
         self._records.mkdir(exist_ok=True)
-        named = self.folder / "workspace"
+        named = self.directory / "workspace"
         if not named.exists():
             write_atomically(named, os.fsencode(workspace))
 
     @contextmanager
-    def alone(self, patience_seconds: float) -> Generator[None]:
+    def hold_lock(self, patience_seconds: float) -> Generator[None]:
         """Hold the lock.
 
         Raises:
-            KeepingError: another process has held it for longer than `patience_seconds`.
+            CheckpointStoreError: another process has held it for longer than `patience_seconds`.
         """
         try:
-            with locked(self.folder / "index", patience_seconds):
+            with locked(self.directory / "index", patience_seconds):
                 yield
         except LockedError as error:
             reason = "another server is using the checkpoints of this workspace"
-            raise KeepingError(reason) from error
+            raise CheckpointStoreError(reason) from error
 
-    def write(self, record: Record) -> None:
+    def write(self, record: TurnRecord) -> None:
         """Store a record, replacing its previous version.
 
         Raises:
             OSError: it cannot be stored.
         """
-        write_atomically(self._record(record.id), records.encoded(record), _RECORD_MODE)
+        write_atomically(self._record(record.id), records.encode(record), _RECORD_MODE)
 
-    def read(self, record_id: str) -> Record:
+    def read(self, record_id: str) -> TurnRecord:
         """Return a record.
 
         Raises:
-            LostError: it is missing or cannot be read.
+            CheckpointReadError: it is missing or cannot be read.
         """
         try:
-            return records.decoded(self._record(record_id).read_bytes())
+            return records.decode(self._record(record_id).read_bytes())
         except OSError as error:
             reason = f"the record cannot be read: {error.strerror or error}"
-            raise LostError(reason) from error
+            raise CheckpointReadError(reason) from error
 
-    def all(self) -> Sequence[Record]:
+    def read_all(self) -> Sequence[TurnRecord]:
         """Return all readable records, the newest first."""
-        found: list[Record] = []
+        found: list[TurnRecord] = []
         for path in self._records.glob("*.json"):
             try:
                 found.append(self.read(path.stem))
-            except LostError:  # written by another version, or damaged
+            except CheckpointReadError:  # written by another version, or damaged
                 continue
         return sorted(found, key=lambda record: record.origin.started_at, reverse=True)
 
@@ -134,23 +134,23 @@ class CheckpointStore:
         Raises:
             OSError: they cannot be stored.
         """
-        write_atomically(self._manifest(record_id), manifests.encoded(manifest), _RECORD_MODE)
+        write_atomically(self._manifest(record_id), manifests.encode(manifest), _RECORD_MODE)
 
     def read_manifest(self, record_id: str) -> Manifest | None:
         """Return the files before a turn's first command; None if it ran none.
 
         Raises:
-            LostError: it cannot be read.
+            CheckpointReadError: it cannot be read.
         """
         try:
-            return manifests.decoded(self._manifest(record_id).read_bytes())
+            return manifests.decode(self._manifest(record_id).read_bytes())
         except FileNotFoundError:
             return None
         except OSError as error:
             reason = f"the list of files cannot be read: {error.strerror or error}"
-            raise LostError(reason) from error
+            raise CheckpointReadError(reason) from error
 
-    def drop_manifest(self, record_id: str) -> None:
+    def delete_manifest(self, record_id: str) -> None:
         """Delete a manifest: the closed record contains all changes."""
         self._manifest(record_id).unlink(missing_ok=True)
 
@@ -170,29 +170,29 @@ class CheckpointStore:
         sizes, kept = self._objects.sizes(), set(indexed)
         left = sum(sizes.get(name, 0) for name in kept)
         dropped = 0
-        for record in self.all():
+        for record in self.read_all():
             names = self._names_of(record) - kept
             left += sum(sizes.get(name, 0) for name in names)
-            is_old = now - record.origin.started_at > self.rules.keep_days * _DAY_SECONDS
-            if is_old or left > self.rules.max_total_bytes:
-                self.forget(record.id)
+            is_old = now - record.origin.started_at > self.config.keep_days * _DAY_SECONDS
+            if is_old or left > self.config.max_total_bytes:
+                self.delete(record.id)
                 dropped += 1
             else:
                 kept |= names
         # After the records: an object is deleted only if no remaining record names it.
-        self._objects.clear(kept, now)
+        self._objects.prune(kept, now)
         return dropped
 
-    def forget(self, record_id: str) -> None:
+    def delete(self, record_id: str) -> None:
         """Delete a record."""
         self._record(record_id).unlink(missing_ok=True)
-        self.drop_manifest(record_id)
+        self.delete_manifest(record_id)
 
     def erase(self) -> None:
         """Delete everything."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.directory, ignore_errors=True)
 
-    def _names_of(self, record: Record) -> set[str]:
+    def _names_of(self, record: TurnRecord) -> set[str]:
         """Return the objects that a record needs."""
         states = [state for each in record.changes for state in (each.before, each.after)]
         states += [state for each in record.edits for state in (each.before, each.after)]
@@ -200,14 +200,14 @@ class CheckpointStore:
         if not record.is_closed:
             try:
                 manifest = self.read_manifest(record.id)
-            except LostError:
+            except CheckpointReadError:
                 manifest = None
             names |= {state.blob for state in manifest.states.values()} if manifest else set()
         return names
 
     @property
     def _records(self) -> Path:
-        return self.folder / "records"
+        return self.directory / "records"
 
     def _record(self, record_id: str) -> Path:
         return self._records / f"{record_id}.json"

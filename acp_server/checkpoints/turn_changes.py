@@ -8,21 +8,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from acp_server.checkpoints.manifests import (
-    Look,
+    FileProbe,
     Manifest,
-    changes_between,
-    folders_made,
-    ignored_between,
-    lost_between,
+    find_changes,
+    find_created_directories,
+    find_ignored_changes,
+    find_lost_changes,
 )
-from acp_server.checkpoints.records import Change, Edit, Record
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.checkpoints.records import RecordedChange, RecordedEdit, TurnRecord
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 IGNORED = "git ignores it; add it to `checkpoints.include` to include it"
 
 
-@frozen
-class Seen:
+@frozen_dataclass
+class TurnSnapshots:
     """Snapshots before and after a turn's commands; None if it ran none."""
 
     before: Manifest | None
@@ -30,51 +30,53 @@ class Seen:
     roots: tuple[str, ...]
 
 
-def settled(record: Record, seen: Seen, look: Look) -> Record:
+def resolve_changes(record: TurnRecord, seen: TurnSnapshots, look: FileProbe) -> TurnRecord:
     """Return a record with the changes of its turn, and the changed files that were not stored."""
-    changes, unkept = _settled(record, seen.before, seen.after, look)
+    changes, omitted = _resolve(record, seen.before, seen.after, look)
     folders = dict.fromkeys(record.folders)
     if seen.before is not None:
         for root in seen.roots:
-            folders |= dict.fromkeys(folders_made(seen.before, changes, root))
-    return replace(record, changes=changes, unkept=unkept, folders=tuple(folders))
+            folders |= dict.fromkeys(find_created_directories(seen.before, changes, root))
+    return replace(record, changes=changes, omitted=omitted, folders=tuple(folders))
 
 
-def _settled(
-    record: Record, before: Manifest | None, after: Manifest | None, look: Look
-) -> tuple[tuple[Change, ...], Mapping[str, str]]:
+def _resolve(
+    record: TurnRecord, before: Manifest | None, after: Manifest | None, look: FileProbe
+) -> tuple[tuple[RecordedChange, ...], Mapping[str, str]]:
     edits = {edit.path: edit for edit in record.edits}
-    unkept = dict(record.unkept)
+    omitted = dict(record.omitted)
     if before is None or after is None:
-        return tuple(filter(_is_real, map(_from_edit, edits.values()))), unkept
-    changes = {each.path: each for each in changes_between(before, after, look)}
+        return tuple(filter(_is_real, map(_from_edit, edits.values()))), omitted
+    changes = {each.path: each for each in find_changes(before, after, look)}
     for path, edit in edits.items():
         is_covered = path in before.states or path in after.states
-        changes[path] = _joined(edit, before, after) if is_covered else _from_edit(edit)
-    unkept |= {p: reason for p, reason in lost_between(before, look) if p not in edits}
+        changes[path] = _merge(edit, before, after) if is_covered else _from_edit(edit)
+    omitted |= {p: reason for p, reason in find_lost_changes(before, look) if p not in edits}
     real = tuple(filter(_is_real, changes.values()))
-    if real or unkept:  # alone no reason for a record: test runs change caches
-        ignored = ignored_between(before, after, look)
-        unkept |= {path: IGNORED for path in ignored if path not in changes}
-    return real, unkept
+    if real or omitted:  # alone no reason for a record: test runs change caches
+        ignored = find_ignored_changes(before, after, look)
+        omitted |= {path: IGNORED for path in ignored if path not in changes}
+    return real, omitted
 
 
-def uncertain(changes: Iterable[Change]) -> tuple[Change, ...]:
+def mark_uncertain(changes: Iterable[RecordedChange]) -> tuple[RecordedChange, ...]:
     """Return changes marked as possibly made by another program after the turn."""
     return tuple(replace(each, is_after_known=False) for each in changes)
 
 
-def _from_edit(edit: Edit) -> Change:
-    return Change(edit.path, edit.before, edit.after, edit.is_after_known)
+def _from_edit(edit: RecordedEdit) -> RecordedChange:
+    return RecordedChange(edit.path, edit.before, edit.after, edit.is_after_known)
 
 
-def _joined(edit: Edit, before: Manifest, after: Manifest) -> Change:
-    counts = edit.came_first or edit.is_buffer or edit.path in before.unkept
+def _merge(edit: RecordedEdit, before: Manifest, after: Manifest) -> RecordedChange:
+    counts = edit.is_before_commands or edit.is_buffer or edit.path in before.omitted
     old = edit.before if counts else before.states.get(edit.path)
     if edit.is_after_buffer:
-        return Change(edit.path, old, edit.after, edit.is_after_known)
-    return Change(edit.path, old, after.states.get(edit.path), edit.path not in after.unkept)
+        return RecordedChange(edit.path, old, edit.after, edit.is_after_known)
+    return RecordedChange(
+        edit.path, old, after.states.get(edit.path), edit.path not in after.omitted
+    )
 
 
-def _is_real(change: Change) -> bool:
+def _is_real(change: RecordedChange) -> bool:
     return change.before != change.after or not change.is_after_known

@@ -12,51 +12,51 @@ from itertools import takewhile
 from pathlib import Path
 from threading import Lock
 
-from acp_server.checkpoints.errors import KeepingError
-from acp_server.checkpoints.files import Original, original_at
-from acp_server.checkpoints.git import LATE
-from acp_server.checkpoints.manifests import Manifest, folders_above
-from acp_server.checkpoints.records import Edit, Origin, Record
-from acp_server.checkpoints.root_snapshot import look_at
+from acp_server.checkpoints.errors import CheckpointStoreError
+from acp_server.checkpoints.files import FileImage, read_file_image
+from acp_server.checkpoints.git import TIMED_OUT
+from acp_server.checkpoints.manifests import Manifest, parent_directories
+from acp_server.checkpoints.records import RecordedEdit, TurnOrigin, TurnRecord
+from acp_server.checkpoints.root_snapshot import probe
 from acp_server.checkpoints.store import CheckpointStore
-from acp_server.checkpoints.turn_changes import Seen, settled, uncertain
-from acp_server.checkpoints.workspace_snapshots import WorkspaceLook
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.checkpoints.turn_changes import TurnSnapshots, mark_uncertain, resolve_changes
+from acp_server.checkpoints.workspace_snapshots import WorkspaceSnapshots
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
-@frozen
-class Touched:
+@frozen_dataclass
+class TouchedFile:
     """A file that is about to be changed, or was, with its content; None if it does not exist."""
 
     path: Path
-    original: Original | None
+    original: FileImage | None
     is_buffer: bool = False
     """Whether the content is only in the editor, not on disk."""
 
 
-def new_record(origin: Origin) -> Record:
+def new_record(origin: TurnOrigin) -> TurnRecord:
     """Return an empty record. Ids sort by time."""
-    return Record(f"{int(origin.started_at * 1000):011x}{secrets.token_hex(2)}", origin)
+    return TurnRecord(f"{int(origin.started_at * 1000):011x}{secrets.token_hex(2)}", origin)
 
 
 @dataclass(slots=True)
-class OpenTurn:
+class TurnRecorder:
     """Records the changes of a running turn."""
 
     store: CheckpointStore
-    look: WorkspaceLook
-    record: Record
+    snapshots: WorkspaceSnapshots
+    record: TurnRecord
     _before: Manifest | None = field(default=None, init=False)
     _is_snapshot_due: bool = field(default=True, init=False)
-    _is_made: bool = field(default=False, init=False)
-    _is_over: bool = field(default=False, init=False)
-    _alone: Lock = field(default_factory=Lock, init=False)
+    _has_record: bool = field(default=False, init=False)
+    _is_closed: bool = field(default=False, init=False)
+    _lock: Lock = field(default_factory=Lock, init=False)
     """Held while the record is changed: a thread of a cancelled turn may still be working on it."""
 
     @property
     def has_record(self) -> bool:
         """Whether anything was stored."""
-        return self._is_made
+        return self._has_record
 
     @property
     def is_snapshot_due(self) -> bool:
@@ -64,43 +64,43 @@ class OpenTurn:
         return self._is_snapshot_due
 
     @property
-    def faults(self) -> Sequence[str]:
+    def failures(self) -> Sequence[str]:
         """Phrases for the parts of the workspace that could not be searched."""
         if self._before is None:
             return ()
-        late = sum(each.reason == LATE for each in self._before.unkept.values())
-        return (*self._before.faults, *([f"{LATE} for {late:,} files"] if late else []))
+        late = sum(each.reason == TIMED_OUT for each in self._before.omitted.values())
+        return (*self._before.failures, *([f"{TIMED_OUT} for {late:,} files"] if late else []))
 
-    def before_edit(self, touched: Sequence[Touched]) -> None:
+    def before_edit(self, touched: Sequence[TouchedFile]) -> None:
         """Store the state before an edit; for a file edited before, the first state counts.
 
         Raises:
             CheckpointError, OSError: it cannot be stored.
         """
-        with self._alone:
+        with self._lock:
             made = {edit.path for edit in self.record.edits if edit.is_after_known}
             new = {str(each.path): each for each in touched if str(each.path) not in made}
             # A thread of a cancelled turn may come here after `close`; the record is final then.
-            if not new or self._is_over:
+            if not new or self._is_closed:
                 return
-            self._make()
+            self._create_store()
             edits = [edit for edit in self.record.edits if edit.path not in new]
-            edits += map(self._edit, new.values())
-            folders = dict.fromkeys((*self.record.folders, *_missing_folders(new)))
+            edits += map(self._record_edit, new.values())
+            folders = dict.fromkeys((*self.record.folders, *_missing_directories(new)))
             self._write(replace(self.record, edits=tuple(edits), folders=tuple(folders)))
 
-    def after_edit(self, touched: Sequence[Touched]) -> None:
+    def after_edit(self, touched: Sequence[TouchedFile]) -> None:
         """Store the state after an edit.
 
         Raises:
             CheckpointError, OSError: it cannot be stored.
         """
         made = {str(each.path): each for each in touched}
-        with self._alone:
-            if not made or not self._is_made or self._is_over:
+        with self._lock:
+            if not made or not self._has_record or self._is_closed:
                 return
             edits = tuple(
-                _after(edit, made[edit.path]) if edit.path in made else edit
+                _with_result(edit, made[edit.path]) if edit.path in made else edit
                 for edit in self.record.edits
             )
             self._write(replace(self.record, edits=edits))
@@ -111,19 +111,19 @@ class OpenTurn:
         Raises:
             CheckpointError, OSError: they cannot be stored.
         """
-        with self._alone:
-            if self._is_snapshot_due and not self._is_over:
+        with self._lock:
+            if self._is_snapshot_due and not self._is_closed:
                 # Even if the snapshot fails: a later one would show the command's changes as
                 # "before".
                 self._is_snapshot_due = False
                 self._take_snapshot()
 
     def _take_snapshot(self) -> None:
-        self._make()
+        self._create_store()
         try:
-            before = self.look.take()
-        except KeepingError as error:
-            self._write(replace(self.record, unkept={"": error.reason}))
+            before = self.snapshots.take()
+        except CheckpointStoreError as error:
+            self._write(replace(self.record, omitted={"": error.reason}))
             raise
         # Before the record: an open record without a manifest counts as a turn without commands.
         self.store.write_manifest(self.record.id, before)
@@ -136,44 +136,48 @@ class OpenTurn:
         Raises:
             CheckpointError, OSError: they cannot be stored; the record stays open.
         """
-        with self._alone:
+        with self._lock:
             # Late threads of this turn must not reopen the record.
-            self._is_over = True
-            if self._is_made:
+            self._is_closed = True
+            if self._has_record:
                 self._close(prompt_digest)
 
     def _close(self, prompt_digest: str) -> None:
-        after = self.look.take() if self._before is not None else None
-        edits = tuple(_seen(edit) for edit in self.record.edits)
+        after = self.snapshots.take() if self._before is not None else None
+        edits = tuple(_with_current_state(edit) for edit in self.record.edits)
         record = replace(self.record, edits=edits, prompt_digest=prompt_digest)
-        record = settled(record, Seen(self._before, after, self.look.tops), look_at)
-        if not record.changes and not record.unkept:
-            self.store.forget(record.id)
+        record = resolve_changes(
+            record, TurnSnapshots(self._before, after, self.snapshots.tops), probe
+        )
+        if not record.changes and not record.omitted:
+            self.store.delete(record.id)
             return
         self._write(replace(record, edits=(), is_closed=True))
         # After the closed record is on disk: without the manifest an open record loses its changes.
-        self.store.drop_manifest(record.id)
+        self.store.delete_manifest(record.id)
 
-    def _make(self) -> None:
-        if not self._is_made:
-            self.store.make(self.look.roots[0])
-            self._is_made = True
+    def _create_store(self) -> None:
+        if not self._has_record:
+            self.store.create(self.snapshots.roots[0])
+            self._has_record = True
 
-    def _edit(self, touched: Touched) -> Edit:
+    def _record_edit(self, touched: TouchedFile) -> RecordedEdit:
         original = touched.original
         if original is not None:
             # Content before record: a record never names content that is not stored.
             self.store.objects.write(original.data)
-        before = None if original is None else original.state
+        before = None if original is None else original.version
         is_first = self._is_snapshot_due
-        return Edit(str(touched.path), before, is_buffer=touched.is_buffer, came_first=is_first)
+        return RecordedEdit(
+            str(touched.path), before, is_buffer=touched.is_buffer, is_before_commands=is_first
+        )
 
-    def _write(self, record: Record) -> None:
+    def _write(self, record: TurnRecord) -> None:
         self.store.write(record)
         self.record = record
 
 
-def completed(record: Record, store: CheckpointStore, look: WorkspaceLook) -> Record:
+def complete(record: TurnRecord, store: CheckpointStore, look: WorkspaceSnapshots) -> TurnRecord:
     """Return the record of an interrupted turn with the changes found by comparing files.
 
     Raises:
@@ -184,34 +188,34 @@ def completed(record: Record, store: CheckpointStore, look: WorkspaceLook) -> Re
         return record
     before = store.read_manifest(record.id)
     after = look.take() if before is not None else None
-    record = settled(record, Seen(before, after, look.tops), look_at)
+    record = resolve_changes(record, TurnSnapshots(before, after, look.tops), probe)
     if before is None:  # edits only: each but an interrupted one knows its result
         return record
-    return replace(record, changes=uncertain(record.changes))
+    return replace(record, changes=mark_uncertain(record.changes))
 
 
-def origin_now(session_id: str, title: str, position: int, undoes: str = "") -> Origin:
+def origin_now(session_id: str, title: str, position: int, undoes: str = "") -> TurnOrigin:
     """Return the origin of a record that starts now."""
-    return Origin(session_id, title, time.time(), position, undoes)
+    return TurnOrigin(session_id, title, time.time(), position, undoes)
 
 
-def _missing_folders(paths: Iterable[str]) -> Iterator[str]:
+def _missing_directories(paths: Iterable[str]) -> Iterator[str]:
     """Yield the directories that writing these files creates."""
     for path in paths:
-        yield from takewhile(lambda folder: not Path(folder).is_dir(), folders_above(path))
+        yield from takewhile(lambda folder: not Path(folder).is_dir(), parent_directories(path))
 
 
-def _after(edit: Edit, made: Touched) -> Edit:
-    after = None if made.original is None else made.original.state
+def _with_result(edit: RecordedEdit, made: TouchedFile) -> RecordedEdit:
+    after = None if made.original is None else made.original.version
     return replace(edit, after=after, is_after_known=True, is_after_buffer=made.is_buffer)
 
 
-def _seen(edit: Edit) -> Edit:
+def _with_current_state(edit: RecordedEdit) -> RecordedEdit:
     """Return an interrupted edit with the current state of its file."""
     if edit.is_after_known:
         return edit
     try:
-        found = original_at(Path(edit.path))
+        found = read_file_image(Path(edit.path))
     except OSError:
         return edit
-    return replace(edit, after=None if found is None else found.state, is_after_known=True)
+    return replace(edit, after=None if found is None else found.version, is_after_known=True)

@@ -14,7 +14,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from pydantic import JsonValue
 
-from acp_server.cli.check_result import Finding
+from acp_server.cli.check_result import CheckResult
 from acp_server.cli.editor_detection import FoundEditor
 from acp_server.cli.setting_rows import SettingRow
 from acp_server.text.redaction import Redactor
@@ -23,10 +23,18 @@ from skills_store.atomic import write_atomically
 
 PRIVATE = 0o600
 DISTRIBUTION = "hermes-acp-server"
-MOST_LOG_LINES = 500
-MOST_LOG_BYTES = 512_000
-TELLING_VARIABLES = ("ACP_SERVER_", "ANTHROPIC_", "HERMES_", "XDG_", "LC_")
-TELLING_NAMES = {"LANG", "TERM", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SHELL"}
+MAX_LOG_LINES = 500
+MAX_LOG_BYTES = 512_000
+RELEVANT_VARIABLE_PREFIXES = ("ACP_SERVER_", "ANTHROPIC_", "HERMES_", "XDG_", "LC_")
+RELEVANT_VARIABLES = {
+    "LANG",
+    "TERM",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "SHELL",
+}
 README = """\
 A report of `acp-server doctor --bundle`: check results, settings, machine and the end of the log.
 Keys, tokens and the path of the home directory were removed where they were recognised. Review the
@@ -35,27 +43,29 @@ files before you share them.
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class BundleContents:
     """Contents of the archive."""
 
-    findings: Sequence[Finding]
+    findings: Sequence[CheckResult]
     rows: Sequence[SettingRow]
     editors: Sequence[FoundEditor]
     environment: Mapping[str, str]
     log_file: Path | None
 
 
-def bundle(evidence: Evidence, redactor: Redactor) -> bytes:
+def build_bundle(evidence: BundleContents, redactor: Redactor) -> bytes:
     """Return a zip archive."""
     documents: dict[str, JsonValue] = {
         "findings.json": [asdict(finding) for finding in evidence.findings],
         "settings.json": [asdict(row) for row in evidence.rows],
         "editors.json": [asdict(editor) for editor in evidence.editors],
-        "environment.json": machine(evidence.environment),
+        "environment.json": describe_machine(evidence.environment),
     }
     plain: dict[str, JsonValue] = json.loads(json.dumps(documents))  # turns tuples into lists
-    texts = {name: json.dumps(clean(each, redactor), indent=2) for name, each in plain.items()}
-    log = redactor.redacted(log_end(evidence.log_file))
+    texts = {
+        name: json.dumps(redact_document(each, redactor), indent=2) for name, each in plain.items()
+    }
+    log = redactor.redact(read_log_tail(evidence.log_file))
     stream = BytesIO()
     with ZipFile(stream, "w", ZIP_DEFLATED) as archive:
         for name, text in {"README.txt": README, **texts, "log.txt": log}.items():
@@ -63,7 +73,7 @@ def bundle(evidence: Evidence, redactor: Redactor) -> bytes:
     return stream.getvalue()
 
 
-def keep(archive: bytes, file: Path, *, is_forced: bool) -> None:
+def write_bundle(archive: bytes, file: Path, *, is_forced: bool) -> None:
     """Write the archive so that only the user can read it.
 
     Raises:
@@ -79,19 +89,19 @@ def keep(archive: bytes, file: Path, *, is_forced: bool) -> None:
         stream.write(archive)
 
 
-def machine(environment: Mapping[str, str]) -> JsonValue:
+def describe_machine(environment: Mapping[str, str]) -> JsonValue:
     """Return versions, the platform and the names (not the values) of relevant variables."""
     return {
         "version": __version__,
         "python": sys.version,
         "platform": platform.platform(),
         "encoding": locale.getpreferredencoding(do_setlocale=False),
-        "packages": dict[str, JsonValue](_packages()),
-        "variables": list[JsonValue](sorted(filter(_is_telling, environment))),
+        "packages": dict[str, JsonValue](_dependency_versions()),
+        "variables": list[JsonValue](sorted(filter(_is_relevant, environment))),
     }
 
 
-def log_end(file: Path | None) -> str:
+def read_log_tail(file: Path | None) -> str:
     """Return the last lines of the log, or the reason that there are none."""
     if file is None:
         return "No log file is set. Set one with `log.file`, ACP_SERVER_LOG_FILE or --log-file.\n"
@@ -99,31 +109,31 @@ def log_end(file: Path | None) -> str:
         if file.exists() and not file.is_file():  # reading a pipe would block
             return f"{file} is not a regular file\n"
         with file.open("rb") as stream:
-            stream.seek(max(0, file.stat().st_size - MOST_LOG_BYTES))
-            lines = stream.read(MOST_LOG_BYTES).decode("utf-8", "replace").splitlines()
+            stream.seek(max(0, file.stat().st_size - MAX_LOG_BYTES))
+            lines = stream.read(MAX_LOG_BYTES).decode("utf-8", "replace").splitlines()
     except OSError as error:
         return f"{file} cannot be read: {error.strerror}\n"
-    return "\n".join((*lines[-MOST_LOG_LINES:], ""))
+    return "\n".join((*lines[-MAX_LOG_LINES:], ""))
 
 
-def clean(value: JsonValue, redactor: Redactor) -> JsonValue:
+def redact_document(value: JsonValue, redactor: Redactor) -> JsonValue:
     """Return a document with the secrets in its strings redacted."""
     match value:
         case str():
-            return redactor.redacted(value)
+            return redactor.redact(value)
         case list():
-            return [clean(each, redactor) for each in value]
+            return [redact_document(each, redactor) for each in value]
         case dict():
-            return {name: clean(each, redactor) for name, each in value.items()}
+            return {name: redact_document(each, redactor) for name, each in value.items()}
         case _:
             return value
 
 
-def _is_telling(variable: str) -> bool:
-    return variable in TELLING_NAMES or variable.startswith(TELLING_VARIABLES)
+def _is_relevant(variable: str) -> bool:
+    return variable in RELEVANT_VARIABLES or variable.startswith(RELEVANT_VARIABLE_PREFIXES)
 
 
-def _packages() -> Mapping[str, str]:
+def _dependency_versions() -> Mapping[str, str]:
     """Return the versions of this program's dependencies."""
     found: dict[str, str] = {}
     try:

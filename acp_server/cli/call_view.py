@@ -8,9 +8,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from acp_server.cli.diff_lines import DiffLine, diff_lines
-from acp_server.cli.screen import Indented, Screen, count, duration, one_line
-from acp_server.cli.text_lines import End, Folded, folded, output_lines, text_lines
-from acp_server.headless.tool_call_state import CallState
+from acp_server.cli.screen import Indented, TerminalScreen, count, duration, one_line
+from acp_server.cli.text_lines import End, FoldedLines, fold, output_lines, text_lines
+from acp_server.headless.tool_call_state import ToolCallState
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.tool_calls import (
     Content,
@@ -25,59 +25,59 @@ LABEL_COLUMNS = 16
 DIFF_LINES = 20
 OUTPUT_LINES = 12
 TEXT_LINES = 4
-MOST_LOCATIONS = 3
-MOST_BLOCKS = 6
-MOST_TITLE_CHARACTERS = 300
+MAX_LOCATIONS = 3
+MAX_BLOCKS = 6
+MAX_TITLE_CHARACTERS = 300
 SILENT_KINDS: frozenset[ToolKind] = frozenset({"think"})
 """Kinds whose successful output is not shown: the user sees the plan instead."""
 _STYLES = {"+": "added", "-": "removed", " ": "quiet", "gap": "quiet"}
 
 
-class CallView:
+class ToolCallBlock:
     """Screen block for one tool call."""
 
-    def __init__(self, screen: Screen, state: CallState) -> None:
+    def __init__(self, screen: TerminalScreen, state: ToolCallState) -> None:
         self.state = state
         self._screen = screen
 
     @property
-    def is_over(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the call has ended."""
-        return self.state.is_over
+        return self.state.has_ended
 
     def draw(self, *, is_final: bool) -> RenderableType:
         """Return the renderable; it shows the end of the content while the model writes it."""
         state = self.state
         is_growing = not is_final and state.question is None and state.status == "pending"
         content = Group(*self._content("last" if is_growing else "first"))
-        answers = Group(*self._answers())
+        answers = Group(*self._permission_rows())
         is_result = state.kind == "execute"  # a command prints only after permission was given
         parts = (answers, content) if is_result else (content, answers)
-        return Group("", self._head(), *parts, *self._remarks())
+        return Group("", self._head(), *parts, *self._effects())
 
     def _head(self) -> RenderableType:
         state, screen = self.state, self._screen
         label = Text.assemble(
-            (f"  {screen.signs.kinds[state.kind]} ", "accent"),
+            (f"  {screen.symbols.kinds[state.kind]} ", "accent"),
             (state.kind.replace("_", " ").ljust(LABEL_COLUMNS), "quiet"),
         )
-        title = one_line(state.title[:MOST_TITLE_CHARACTERS])
-        words = [place for place in self._places() if place.removesuffix(":1") not in title]
+        title = one_line(state.title[:MAX_TITLE_CHARACTERS])
+        words = [place for place in self._location_names() if place.removesuffix(":1") not in title]
         line = Text.assemble((title, "prompt"), "  ", self._status(), overflow="fold")
         if words:
-            line.append(f" {screen.signs.dot} {screen.join(*words)}", "quiet")
+            line.append(f" {screen.symbols.dot} {screen.join(*words)}", "quiet")
         return Indented(line, " " * label.cell_len, first_prefix=label)
 
-    def _places(self) -> Iterator[str]:
+    def _location_names(self) -> Iterator[str]:
         """Yield the first locations as file names with lines."""
-        places = dict.fromkeys(map(_place, self.state.locations))
-        shown = folded(list(places), MOST_LOCATIONS, "first")
+        places = dict.fromkeys(map(_location_name, self.state.locations))
+        shown = fold(list(places), MAX_LOCATIONS, "first")
         yield from shown.lines
         if shown.hidden:
-            yield self._more(shown.hidden, "place")
+            yield self._hidden_note(shown.hidden, "place")
 
     def _status(self) -> Text:
-        state, signs = self.state, self._screen.signs
+        state, signs = self.state, self._screen.symbols
         time_taken = "" if state.ended is None else duration(state.ended - state.started)
         match state.status:
             case "completed":
@@ -98,24 +98,24 @@ class CallView:
         state = self.state
         if state.kind in SILENT_KINDS and state.status != "failed":
             return
-        for block in state.content[:MOST_BLOCKS]:
+        for block in state.content[:MAX_BLOCKS]:
             match block:
                 case Diff():
                     yield from self._diff(block, end)
                 case Terminal():
                     lines = output_lines(state.output(block))
-                    yield from self._lines(folded(lines, OUTPUT_LINES, "last"))
+                    yield from self._lines(fold(lines, OUTPUT_LINES, "last"))
                 case Content():
-                    yield from self._lines(folded(self._text(block), TEXT_LINES, "first"))
+                    yield from self._lines(fold(self._text(block), TEXT_LINES, "first"))
                 case _:
                     assert_never(block)
-        hidden = len(state.content) - MOST_BLOCKS
+        hidden = len(state.content) - MAX_BLOCKS
         if hidden > 0:
-            yield self._row(Text(self._more(hidden, "block"), "quiet"))
+            yield self._row(Text(self._hidden_note(hidden, "block"), "quiet"))
 
-    def _remarks(self) -> Iterator[RenderableType]:
+    def _effects(self) -> Iterator[RenderableType]:
         """Yield effects of the call besides its content: files written, plan entries."""
-        for name in self.state.written:
+        for name in self.state.written_files:
             yield self._row(Text(f"{one_line(name)} was written by the editor", "quiet"))
         for entry in self.state.plan:
             style = "none" if entry.status == "in_progress" else "quiet"
@@ -129,41 +129,41 @@ class CallView:
         lines = diff_lines(diff.old_text, diff.new_text)
         name = one_line(PurePath(diff.path).name or diff.path)
         word = "new file" if diff.old_text is None else ""
-        yield self._row(Text(self._screen.join(name, _size(lines), word), "quiet"))
-        shown = folded(lines, DIFF_LINES, end)
+        yield self._row(Text(self._screen.join(name, _diff_size(lines), word), "quiet"))
+        shown = fold(lines, DIFF_LINES, end)
         yield from self._folded(shown, [self._diff_line(line) for line in shown.lines])
 
     def _diff_line(self, line: DiffLine) -> Text:
-        text = self._screen.signs.ellipsis if line.sign == "gap" else f"{line.sign} {line.text}"
+        text = self._screen.symbols.ellipsis if line.sign == "gap" else f"{line.sign} {line.text}"
         return Text(text.rstrip(), _STYLES[line.sign])
 
-    def _lines(self, shown: Folded[str]) -> Iterator[RenderableType]:
+    def _lines(self, shown: FoldedLines[str]) -> Iterator[RenderableType]:
         if any(shown.lines):
             yield from self._folded(shown, [Text(line, "none") for line in shown.lines])
 
     def _folded(
-        self, shown: Folded[str] | Folded[DiffLine], lines: Sequence[Text]
+        self, shown: FoldedLines[str] | FoldedLines[DiffLine], lines: Sequence[Text]
     ) -> Iterator[RenderableType]:
-        note = [Text(self._more(shown.hidden, "line"), "quiet")] if shown.hidden else []
+        note = [Text(self._hidden_note(shown.hidden, "line"), "quiet")] if shown.hidden else []
         rows = [*note, *lines] if shown.end == "last" else [*lines, *note]
         yield from map(self._row, rows)
 
     def _row(self, text: Text) -> RenderableType:
         text.overflow = "fold"
-        return Indented(text, f"    {self._screen.signs.bar} ")
+        return Indented(text, f"    {self._screen.symbols.bar} ")
 
-    def _more(self, hidden: int, noun: str) -> str:
-        return f"{self._screen.signs.ellipsis} {count(hidden, f'more {noun}')}"
+    def _hidden_note(self, hidden: int, noun: str) -> str:
+        return f"{self._screen.symbols.ellipsis} {count(hidden, f'more {noun}')}"
 
-    def _answers(self) -> Iterator[RenderableType]:
+    def _permission_rows(self) -> Iterator[RenderableType]:
         """Yield the permission options and the user's answer."""
-        question, signs = self.state.question, self._screen.signs
+        question, signs = self.state.question, self._screen.symbols
         if question is None:
             return
-        for remark in question.remarks[:MOST_BLOCKS]:
+        for remark in question.remarks[:MAX_BLOCKS]:
             lines = text_lines(remark)
-            if not _is_in(lines, self.state.title):
-                yield from self._lines(folded(lines, TEXT_LINES, "first"))
+            if not _is_in_title(lines, self.state.title):
+                yield from self._lines(fold(lines, TEXT_LINES, "first"))
         label = Text.assemble((f"  {signs.question} ", "warning"), "allow it?".ljust(LABEL_COLUMNS))
         for option in question.options:
             is_chosen = option == question.answer
@@ -178,22 +178,22 @@ class CallView:
             yield Indented(Text(one_line(said), "prompt"), " " * you.cell_len, first_prefix=you)
 
 
-def _is_in(lines: Sequence[str], title: str) -> bool:
+def _is_in_title(lines: Sequence[str], title: str) -> bool:
     """Whether the title already contains the text, as with a short command."""
     return len(lines) == 1 and lines[0] in title
 
 
-def _place(location: ToolCallLocation) -> str:
+def _location_name(location: ToolCallLocation) -> str:
     name = one_line(PurePath(location.path).name or location.path)
     return name if location.line is None else f"{name}:{location.line}"
 
 
-def _size(lines: Sequence[DiffLine]) -> str:
+def _diff_size(lines: Sequence[DiffLine]) -> str:
     signs = [line.sign for line in lines]
     return " ".join(f"{sign}{signs.count(sign):,}" for sign in ("+", "-") if sign in signs)
 
 
-def plan_line(screen: Screen, entry: PlanEntry) -> str:
+def plan_line(screen: TerminalScreen, entry: PlanEntry) -> str:
     """Return one line for a plan entry."""
-    signs = {"completed": screen.signs.ok, "in_progress": screen.signs.prompt}
-    return f"{signs.get(entry.status, screen.signs.open_box)} {one_line(entry.content)}"
+    signs = {"completed": screen.symbols.ok, "in_progress": screen.symbols.prompt}
+    return f"{signs.get(entry.status, screen.symbols.open_box)} {one_line(entry.content)}"

@@ -4,25 +4,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-Status: TypeAlias = Literal["ok", "warning", "problem"]
-STATUSES: tuple[Status, ...] = ("ok", "warning", "problem")
+CheckStatus: TypeAlias = Literal["ok", "warning", "problem"]
+STATUSES: tuple[CheckStatus, ...] = ("ok", "warning", "problem")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """Result of one check."""
 
     name: str
-    status: Status
+    status: CheckStatus
     fact: str
     advice: str = ""
     milliseconds: Mapping[str, int] = field(default_factory=dict[str, int])
     """Measured times, by name."""
 
 
-def worst(findings: Sequence[Finding]) -> Status:
+def worst_status(findings: Sequence[CheckResult]) -> CheckStatus:
     """Return the worst status among the findings; "ok" without any."""
-    found: Status = "ok"
+    found: CheckStatus = "ok"
     for finding in findings:
         if STATUSES.index(finding.status) > STATUSES.index(found):
             found = finding.status

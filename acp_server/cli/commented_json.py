@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-MOST_LEVELS = 100
+MAX_LEVELS = 100
 """Deepest nesting accepted; the parser recurses, so deeper text could exhaust the stack."""
 DEFAULT_INDENT = "  "
 
@@ -53,7 +53,7 @@ class _Member:
     """Position after the member's comma, if it has one."""
 
 
-def look_up(text: str, path: Sequence[str]) -> JsonValue:
+def get_value(text: str, path: Sequence[str]) -> JsonValue:
     """Return the value at a path of member names, or None if there is none.
 
     Of members with the same name, the last one counts.
@@ -61,14 +61,14 @@ def look_up(text: str, path: Sequence[str]) -> JsonValue:
     Raises:
         CommentedJsonError: The text is not JSON with comments.
     """
-    reader = _Reader(text)
-    value = None if reader.is_empty() else reader.document().value
+    reader = _JsoncParser(text)
+    value = None if reader.is_empty() else reader.parse().value
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
-def put(text: str, path: Sequence[str], value: JsonValue) -> str:
+def set_value(text: str, path: Sequence[str], value: JsonValue) -> str:
     """Return the text with a value set at a path of member names; missing objects are created.
 
     An existing value is replaced; if it is equal already, the text is returned unchanged. An empty
@@ -77,11 +77,11 @@ def put(text: str, path: Sequence[str], value: JsonValue) -> str:
     Raises:
         CommentedJsonError: The text cannot be parsed, or a value on the path is not an object.
     """
-    reader = _Reader(text)
+    reader = _JsoncParser(text)
     if reader.is_empty():
         newline = "" if not text or text.endswith("\n") else "\n"
         return f"{text}{newline}{json.dumps(_nested(path, value), indent=2, ensure_ascii=False)}\n"
-    node = reader.document()
+    node = reader.parse()
     unit = _indent_unit(text, node)
     for depth, name in enumerate(path):
         if not isinstance(node.value, dict):
@@ -94,7 +94,7 @@ def put(text: str, path: Sequence[str], value: JsonValue) -> str:
     # The type check: in Python, True == 1 and 1 == 1.0, but the JSON texts differ.
     if node.value == value and type(node.value) is type(value):
         return text
-    written = _written(value, _margin(text, node.start), unit, _newline(text))
+    written = _serialize(value, _indentation(text, node.start), unit, _newline(text))
     return text[: node.start] + written + text[node.end :]
 
 
@@ -107,17 +107,17 @@ def _nested(path: Sequence[str], value: JsonValue) -> JsonValue:
 def _insert(text: str, node: _Node, added: tuple[str, JsonValue], unit: str) -> str:
     """Append a member to an object, in the style of the existing members."""
     newline = _newline(text)
-    outer = _margin(text, node.start)
+    outer = _indentation(text, node.start)
     inner = outer + unit
-    if node.members and _begins_line(text, node.members[-1].start):
-        inner = _margin(text, node.members[-1].start)
+    if node.members and _is_first_on_line(text, node.members[-1].start):
+        inner = _indentation(text, node.members[-1].start)
     name, value = added
     name_written = json.dumps(name, ensure_ascii=False)
-    member = f"{newline}{inner}{name_written}: {_written(value, inner, unit, newline)}"
+    member = f"{newline}{inner}{name_written}: {_serialize(value, inner, unit, newline)}"
     last_end = node.members[-1].end if node.members else node.start + 1
     # A comment on the last member's line belongs to that member: insert after it, and put the
     # comma before it.
-    here = _behind_comments(text, last_end, node.end - 1)
+    here = _after_comments(text, last_end, node.end - 1)
     has_own_line = "\n" in text[here : node.end - 1]
     before = text[last_end:here] if has_own_line else text[last_end:here].rstrip(" \t")
     comma = "," if node.members and not node.trailing_comma else ""
@@ -125,13 +125,13 @@ def _insert(text: str, node: _Node, added: tuple[str, JsonValue], unit: str) -> 
     return text[:last_end] + comma + before + member + end + text[here:]
 
 
-def _behind_comments(text: str, position: int, end: int) -> int:
+def _after_comments(text: str, position: int, end: int) -> int:
     """Return the position after the comments on the rest of the line."""
     found = _REST_OF_LINE.match(text, position, end)
     return found.end() if found else position
 
 
-def _written(value: JsonValue, margin: str, unit: str, newline: str) -> str:
+def _serialize(value: JsonValue, margin: str, unit: str, newline: str) -> str:
     lines = json.dumps(value, indent=unit, ensure_ascii=False).split("\n")
     return f"{newline}{margin}".join(lines)
 
@@ -144,22 +144,22 @@ def _line_start(text: str, position: int) -> int:
     return text.rfind("\n", 0, position) + 1
 
 
-def _margin(text: str, position: int) -> str:
+def _indentation(text: str, position: int) -> str:
     """Return the indentation of the line at a position."""
     found = _MARGIN.match(text, _line_start(text, position))
     return found[0] if found else ""
 
 
-def _begins_line(text: str, position: int) -> bool:
+def _is_first_on_line(text: str, position: int) -> bool:
     return not text[_line_start(text, position) : position].strip(" \t\ufeff")
 
 
 def _indent_unit(text: str, root: _Node) -> str:
-    first = next((each for each in root.members if _begins_line(text, each.start)), None)
-    return (_margin(text, first.start) if first else "") or DEFAULT_INDENT
+    first = next((each for each in root.members if _is_first_on_line(text, each.start)), None)
+    return (_indentation(text, first.start) if first else "") or DEFAULT_INDENT
 
 
-class _Reader:
+class _JsoncParser:
     """Recursive-descent parser for one text."""
 
     def __init__(self, text: str) -> None:
@@ -171,9 +171,9 @@ class _Reader:
         found = _BLANK.match(self._text)
         return found is not None and found.end() == len(self._text)
 
-    def document(self) -> _Node:
+    def parse(self) -> _Node:
         node = self._value()
-        self._skip()
+        self._skip_blanks()
         if self._position < len(self._text):
             raise self.error("unexpected text after the end", self._position)
         return node
@@ -181,26 +181,26 @@ class _Reader:
     def error(self, reason: str, position: int) -> CommentedJsonError:
         return CommentedJsonError(reason, self._text.count("\n", 0, position) + 1)
 
-    def _skip(self) -> None:
+    def _skip_blanks(self) -> None:
         found = _BLANK.match(self._text, self._position)
         self._position = found.end() if found else self._position
 
-    def _next(self) -> str:
+    def _peek(self) -> str:
         """Skip blanks and comments; return the next character, or "" at the end."""
-        self._skip()
+        self._skip_blanks()
         return self._text[self._position : self._position + 1]
 
-    def _takes(self, character: str) -> bool:
-        if self._next() != character:
+    def _accept(self, character: str) -> bool:
+        if self._peek() != character:
             return False
         self._position += 1
         return True
 
     def _value(self) -> _Node:
-        if self._level == MOST_LEVELS:
+        if self._level == MAX_LEVELS:
             raise self.error("nested too deeply", self._position)
         self._level += 1
-        first = self._next()
+        first = self._peek()
         node = {"{": self._object, "[": self._array}.get(first, self._scalar)()
         self._level -= 1
         return node
@@ -221,11 +221,11 @@ class _Reader:
         self._position += 1
         values: list[JsonValue] = []
         has_comma = True
-        while not self._takes("]"):
+        while not self._accept("]"):
             if not has_comma:
                 raise self.error("expected a comma or ]", self._position)
             values.append(self._value().value)
-            has_comma = self._takes(",")
+            has_comma = self._accept(",")
         return _Node(start, self._position, values)
 
     def _object(self) -> _Node:
@@ -233,7 +233,7 @@ class _Reader:
         self._position += 1
         members: list[_Member] = []
         has_comma = True
-        while not self._takes("}"):
+        while not self._accept("}"):
             if not has_comma:
                 raise self.error("expected a comma or }", self._position)
             members.append(self._member())
@@ -242,13 +242,13 @@ class _Reader:
         return _Node(start, self._position, value, tuple(members), has_comma and bool(members))
 
     def _member(self) -> _Member:
-        if self._next() != '"':
+        if self._peek() != '"':
             raise self.error("expected a name in double quotes", self._position)
         name = self._scalar()
-        if not self._takes(":"):
+        if not self._accept(":"):
             raise self.error("expected a colon", self._position)
         node = self._value()
         end = node.end
-        if self._takes(","):
+        if self._accept(","):
             end = self._position
         return _Member(str(name.value), name.start, node, end)

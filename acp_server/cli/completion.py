@@ -4,7 +4,7 @@ import click
 from click.shell_completion import get_completion_class
 
 VARIABLE = "_ACP_SERVER_COMPLETE"
-CALLS = {
+SCRIPT_CALLS = {
     "bash": "bash_complete $1)",
     "zsh": "zsh_complete {program})",
     "fish": "COMP_CWORD=(commandline -t) {program})",
@@ -24,7 +24,7 @@ Examples:
   acp-server completion fish > ~/.config/fish/completions/acp-server.fish
 """
 )
-@click.argument("shell", type=click.Choice(list(CALLS)))
+@click.argument("shell", type=click.Choice(list(SCRIPT_CALLS)))
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:
     """Print the completion script for SHELL (bash, zsh or fish)."""
@@ -34,5 +34,5 @@ def command(context: click.Context, shell: str) -> None:
         raise click.ClickException(f"no completion is available for {shell}")
     program = root.info_name or ""
     source = complete(root.command, {}, program, VARIABLE).source()
-    call = CALLS[shell].format(program=program)
+    call = SCRIPT_CALLS[shell].format(program=program)
     click.echo(source.replace(call, f"{call.removesuffix(')')} completion)"), nl=False)

@@ -9,17 +9,22 @@ from pathlib import Path
 import click
 from pydantic import JsonValue
 
-from acp_server.cli.config_files import Checked, check_file, checked_files, prepare
+from acp_server.cli.config_files import (
+    SettingsProblem,
+    check_all_settings,
+    check_settings_file,
+    create_settings_file,
+)
 from acp_server.cli.project_rows import project_rows
-from acp_server.cli.screen import Screen
+from acp_server.cli.screen import TerminalScreen
 from acp_server.cli.setting_rows import print_rows, setting_rows
 from acp_server.config import settings
-from acp_server.config.schema import schema as configuration_schema
-from acp_server.text.redaction import without_secrets
+from acp_server.config.schema import config_schema as configuration_schema
+from acp_server.text.redaction import redact_secrets
 
 FILE = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-LAST_EDITOR = "vi"
+FALLBACK_EDITOR = "vi"
 
 json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 
@@ -66,7 +71,7 @@ def show(cwd: Path | None, *, is_json: bool) -> int:
     configuration = settings.load({})
     project = project_rows(configuration, cwd.resolve()) if cwd is not None else None
     rows = list(setting_rows(configuration)) if project is None else project.rows
-    problems = [without_secrets(problem) for problem in configuration.problems]
+    problems = [redact_secrets(problem) for problem in configuration.problems]
     if is_json:
         report: dict[str, JsonValue] = {
             "home": str(configuration.home),
@@ -81,7 +86,7 @@ def show(cwd: Path | None, *, is_json: bool) -> int:
             }
         click.echo(json.dumps(report, indent=2))
         return 0
-    print_rows(Screen(), rows)
+    print_rows(TerminalScreen(), rows)
     for problem in (*problems, *(() if project is None else project.unused)):
         click.echo(f"note: {problem}", err=True)
     return 0
@@ -103,11 +108,11 @@ def check(file: Path | None, *, is_json: bool) -> int:
     Without FILE, the files in HERMES_HOME and the environment are checked. A FILE is checked like
     HERMES_HOME/acp/config.yaml. With --json: [{"file", "line", "key", "reason"}].
     """
-    found = _checked(file)
+    found = _check_settings(file)
     if is_json:
         click.echo(json.dumps([_as_json(each) for each in found], indent=2))
     else:
-        _tell(found)
+        _print_problems(found)
     return int(bool(found))
 
 
@@ -125,10 +130,10 @@ def edit() -> int:
     If the file does not exist, it is created with every setting commented out.
     """
     environment = settings.child_environment({})
-    file = settings.home_folder(environment) / "acp" / "config.yaml"
+    file = settings.hermes_home(environment) / "acp" / "config.yaml"
     try:
-        prepare(file)
-        return _edit(file, environment)
+        create_settings_file(file)
+        return _edit_until_valid(file, environment)
     except (click.ClickException, OSError) as error:
         click.echo(f"acp-server config: {file} cannot be edited: {error}", err=True)
         return 1
@@ -147,39 +152,39 @@ def schema() -> int:
     return 0
 
 
-def _edit(file: Path, environment: Mapping[str, str]) -> int:
+def _edit_until_valid(file: Path, environment: Mapping[str, str]) -> int:
     """Open the editor, and again while there are problems and the user wants to."""
-    editor = environment.get("VISUAL") or environment.get("EDITOR") or LAST_EDITOR
+    editor = environment.get("VISUAL") or environment.get("EDITOR") or FALLBACK_EDITOR
     while True:
         click.edit(filename=str(file), editor=editor)
-        found = check_file(file)
-        _tell(found)
+        found = check_settings_file(file)
+        _print_problems(found)
         if not found:
             return 0
         if not sys.stdin.isatty() or not click.confirm("Edit again?", default=True):
             return 1
 
 
-def _checked(file: Path | None) -> Sequence[Checked]:
+def _check_settings(file: Path | None) -> Sequence[SettingsProblem]:
     if file is None:
-        return checked_files(settings.load({}))
+        return check_all_settings(settings.load({}))
     if not file.is_file():
         message = f"{file} does not exist"
         raise click.BadParameter(message, param_hint="FILE")
-    return check_file(file)
+    return check_settings_file(file)
 
 
-def _tell(found: Sequence[Checked]) -> None:
+def _print_problems(found: Sequence[SettingsProblem]) -> None:
     for each in found:
         click.echo(str(each))
     if not found:
         click.echo("No problems found.")
 
 
-def _as_json(found: Checked) -> JsonValue:
+def _as_json(found: SettingsProblem) -> JsonValue:
     return {
-        "file": found.place,
+        "file": found.source,
         "line": found.problem.line,
         "key": found.problem.key,
-        "reason": without_secrets(found.problem.reason),
+        "reason": redact_secrets(found.problem.reason),
     }

@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from acp_server.config import settings
 from acp_server.server.config_mapping import content_trust
-from prompt_engine.context_file_types import FileNote
-from prompt_engine.sources.context_files import ContextRequest, find_context
+from prompt_engine.context_file_types import ContextFileNote
+from prompt_engine.sources.context_files import ContextRequest, find_project_context
 from prompt_engine.threats import scan
 from prompt_engine.trust import sha256_of
 
@@ -44,11 +44,11 @@ Examples:
 def list_files(cwd: Path, *, is_json: bool) -> int:
     """List the instruction files of a directory and whether each is used."""
     trust = content_trust(settings.load({}).home)
-    found = find_context(ContextRequest(cwd.resolve()), scan, trust.is_given)
+    found = find_project_context(ContextRequest(cwd.resolve()), scan, trust.is_trusted)
     if is_json:
         click.echo(json.dumps([_as_json(note) for note in found.notes], indent=2))
     else:
-        click.echo(_table(found.notes))
+        click.echo(_notes_table(found.notes))
     return 0
 
 
@@ -67,7 +67,7 @@ def trust(file: Path) -> int:
     """
     try:
         digest = sha256_of(file.read_bytes())
-        content_trust(settings.load({}).home).give(file, digest)
+        content_trust(settings.load({}).home).trust(file, digest)
     except OSError as error:
         click.echo(f"acp-server context: {file} cannot be trusted: {error}", err=True)
         return 1
@@ -94,20 +94,20 @@ def untrust(file: Path) -> int:
     return 0
 
 
-def _table(notes: Sequence[FileNote]) -> str:
+def _notes_table(notes: Sequence[ContextFileNote]) -> str:
     if not notes:
         return "No instruction files found."
-    return "\n".join(_line(note) for note in notes)
+    return "\n".join(_note_line(note) for note in notes)
 
 
-def _line(note: FileNote) -> str:
+def _note_line(note: ContextFileNote) -> str:
     found = "; ".join(f"{each.pattern} in line {each.line}" for each in note.findings)
     why = "; ".join(part for part in (note.reason, found) if part)
     size = f"{note.kept_characters:,} of {note.total_characters:,} characters"
     return f"{note.outcome:11} {note.path} ({size})" + (f": {why}" if why else "")
 
 
-def _as_json(note: FileNote) -> dict[str, JsonValue]:
+def _as_json(note: ContextFileNote) -> dict[str, JsonValue]:
     return {
         "path": note.path,
         "outcome": note.outcome,

@@ -16,32 +16,41 @@ from tempfile import TemporaryDirectory
 import anyio
 import click
 
-from acp_server.cli.async_runner import run
-from acp_server.cli.demo_project import Workspace, WorkspaceError, make_workspace
-from acp_server.cli.demo_renderers import ScreenShow, WireShow
-from acp_server.cli.demo_runner import MEND, STEPS, Pauses, Show, Step, Tour, Verify, verify_nothing
-from acp_server.cli.demo_verification import expected_changes, verify
-from acp_server.cli.screen import Screen
-from acp_server.config.settings import child_environment, sources
-from acp_server.headless.agent import Editor
-from acp_server.headless.directory_files import FolderFiles
-from acp_server.headless.driver import spawn
-from acp_server.headless.errors import AgentRefusedError, DriverError
-from acp_server.headless.process import Launch, serve_command
-from acp_server.headless.wire import Record, WireLine, record_nothing
+from acp_server.cli.async_runner import run_async
+from acp_server.cli.demo_project import DemoProject, DemoProjectError, create_demo_project
+from acp_server.cli.demo_renderers import SummaryDemoRenderer, TerminalDemoRenderer
+from acp_server.cli.demo_runner import (
+    DEMO_STEPS,
+    FIX_STEP,
+    DemoPauses,
+    DemoRenderer,
+    DemoRunner,
+    DemoStep,
+    DemoVerifier,
+    verify_nothing,
+)
+from acp_server.cli.demo_verification import expected_changes, verify_demo
+from acp_server.cli.screen import TerminalScreen
+from acp_server.config.settings import child_environment, setting_sources
+from acp_server.headless.agent import ClientProfile
+from acp_server.headless.directory_files import DirectoryFiles
+from acp_server.headless.driver import spawn_agent
+from acp_server.headless.errors import AgentClientError, AgentResponseError
+from acp_server.headless.process import AgentLaunch, serve_command
+from acp_server.headless.wire import RecordLine, WireLine, ignore_line
 from acp_server.models.scripted import SCRIPTS
 
 SCRIPT = "demo"
-PAUSES = Pauses(before_prompts=0.35, before_answers=1.2)
-QUICKER = 8
-_PACE = re.compile(r"^pace: (\d+)ms$", re.MULTILINE)
+PAUSES = DemoPauses(before_prompts=0.35, before_answers=1.2)
+FAST_FACTOR = 8
+_PACE_PATTERN = re.compile(r"^pace: (\d+)ms$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class DemoRequest:
     """Options of the demo."""
 
-    steps: Sequence[Step]
+    steps: Sequence[DemoStep]
     is_json: bool
     is_quick: bool
 
@@ -71,55 +80,63 @@ def command(*, is_json: bool, is_fast: bool, prompts: tuple[str, ...]) -> int:
     test, and shows slash commands and cancellation. At the end, the result is verified. Needs no
     account and no network. With --json, each line is {"from": "client" or "agent", "message": ...}.
     """
-    steps = [Step(prompt, "your prompt", failing_calls=None) for prompt in prompts] or STEPS
-    request = Request(steps, is_json, is_quick=is_fast or not sys.stdout.isatty())
+    steps = [
+        DemoStep(prompt, "your prompt", failing_calls=None) for prompt in prompts
+    ] or DEMO_STEPS
+    request = DemoRequest(steps, is_json, is_quick=is_fast or not sys.stdout.isatty())
     try:
         with TemporaryDirectory(prefix="acp-demo-", ignore_cleanup_errors=True) as folder:
-            return run(partial(_give_demo, Path(folder).resolve(), request))
-    except (DriverError, WorkspaceError) as error:
+            return run_async(partial(_run_demo, Path(folder).resolve(), request))
+    except (AgentClientError, DemoProjectError) as error:
         click.echo(f"acp-server demo: {error}", err=True)
         return 1
 
 
-async def _give_demo(folder: Path, request: Request) -> int:
-    workspace = await make_workspace(folder / "averages")
-    show: Show = WireShow() if request.is_json else ScreenShow(Screen(), workspace)
+async def _run_demo(folder: Path, request: DemoRequest) -> int:
+    workspace = await create_demo_project(folder / "averages")
+    show: DemoRenderer = (
+        SummaryDemoRenderer()
+        if request.is_json
+        else TerminalDemoRenderer(TerminalScreen(), workspace)
+    )
     script = await anyio.Path(SCRIPTS / f"{SCRIPT}.script").read_text(encoding="utf-8")
-    pauses = Pauses() if request.is_quick else PAUSES
-    tour = Tour(request.steps, show, pauses, _verification(workspace, request, script))
-    editor = Editor(
-        tour.update,
+    pauses = DemoPauses() if request.is_quick else PAUSES
+    tour = DemoRunner(request.steps, show, pauses, _verification(workspace, request, script))
+    editor = ClientProfile(
+        tour.handle_update,
         tour.decide,
-        files=FolderFiles(workspace.folder, tour.wrote),
+        files=DirectoryFiles(workspace.directory, tour.handle_written_file),
         shows_terminal_output=True,
     )
-    launch = await _launch(folder, request, script)
-    async with spawn(launch, editor, _recorder(request)) as child:
+    launch = await _prepare_launch(folder, request, script)
+    async with spawn_agent(launch, editor, _recorder(request)) as child:
         try:
-            summary = await tour.run(child, workspace.folder)
-        except AgentRefusedError:
+            summary = await tour.run(child, workspace.directory)
+        except AgentResponseError:
             await child.close()
             click.echo(child.stderr_text, err=True, nl=False)  # the server's log has the reason
             raise
     return 1 if summary.problems else 0
 
 
-def _verification(workspace: Workspace, request: Request, script: str) -> Verify:
+def _verification(workspace: DemoProject, request: DemoRequest, script: str) -> DemoVerifier:
     """Return the verification of the project; the user's own prompts have no expected result."""
-    if MEND not in request.steps:
+    if FIX_STEP not in request.steps:
         return verify_nothing
-    return partial(verify, workspace.folder, expected_changes(script, MEND.prompt))
+    return partial(verify_demo, workspace.directory, expected_changes(script, FIX_STEP.prompt))
 
 
-async def _launch(folder: Path, request: Request, script: str) -> Launch:
+async def _prepare_launch(folder: Path, request: DemoRequest, script: str) -> AgentLaunch:
     home = anyio.Path(folder / "home")
     await home.mkdir()
-    model = await _quick_model(folder, script) if request.is_quick else SCRIPT
-    variables = dict.fromkeys(source.variable for source in sources().values() if source.variable)
+    model = await _write_fast_script(folder, script) if request.is_quick else SCRIPT
+    variables = dict.fromkeys(
+        source.variable for source in setting_sources().values() if source.variable
+    )
     environment = child_environment({**variables, "HERMES_HOME": str(home)})
-    return Launch(
+    return AgentLaunch(
         serve_command("--model", f"scripted:{model}"),
-        folder=folder,
+        cwd=folder,
         environment={**environment, "PATH": _path_with_python(environment.get("PATH"))},
         stderr="inherit" if request.is_json else "capture",
     )
@@ -130,16 +147,18 @@ def _path_with_python(path: str | None) -> str:
     return os.pathsep.join((str(Path(sys.executable).parent), path or os.defpath))
 
 
-async def _quick_model(folder: Path, script: str) -> str:
+async def _write_fast_script(folder: Path, script: str) -> str:
     """Write a faster copy of the demo's script and return its path."""
     path = anyio.Path(folder / f"{SCRIPT}.script")
-    quick = _PACE.sub(lambda found: f"pace: {max(1, int(found[1]) // QUICKER)}ms", script)
+    quick = _PACE_PATTERN.sub(
+        lambda found: f"pace: {max(1, int(found[1]) // FAST_FACTOR)}ms", script
+    )
     await path.write_text(quick, encoding="utf-8")
     return str(path)
 
 
-def _recorder(request: Request) -> Record:
+def _recorder(request: DemoRequest) -> RecordLine:
     def print_line(line: WireLine) -> None:
         click.echo(line.to_json())
 
-    return print_line if request.is_json else record_nothing
+    return print_line if request.is_json else ignore_line

@@ -77,24 +77,24 @@ _ENVIRONMENT = {
 }
 
 
-class WorkspaceError(Exception):
+class DemoProjectError(Exception):
     """The demo's project cannot be created or examined; the text says how to fix it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Workspace:
+class DemoProject:
     """The demo's project."""
 
-    folder: Path
-    files: int
+    directory: Path
+    file_count: int
     commit: str
 
 
-async def make_workspace(folder: Path) -> Workspace:
+async def create_demo_project(folder: Path) -> DemoProject:
     """Create the project in a directory that does not exist yet.
 
     Raises:
-        WorkspaceError: git is not installed, or failed.
+        DemoProjectError: git is not installed, or failed.
     """
     for name, text in FILES.items():
         path = anyio.Path(folder / name)
@@ -104,27 +104,27 @@ async def make_workspace(folder: Path) -> Workspace:
     await run_git(folder, "add", "--all")
     await run_git(folder, "commit", "--quiet", "--message", "Add the averages")
     commit = await run_git(folder, "rev-parse", "--short", "HEAD")
-    return Workspace(folder, len(FILES), commit)
+    return DemoProject(folder, len(FILES), commit)
 
 
 async def run_git(folder: Path, *arguments: str) -> str:
     """Run git in the project and return its output without trailing whitespace.
 
     Raises:
-        WorkspaceError: git is not installed, or failed.
+        DemoProjectError: git is not installed, or failed.
     """
     environment = settings.child_environment(_ENVIRONMENT)
     git = find_program("git", environment.get("PATH"))
     if git is None:
         reason = "git was not found, and the demo needs it; install git and try again"
-        raise WorkspaceError(reason)
+        raise DemoProjectError(reason)
     configured = (f"init.defaultBranch={BRANCH}", *_CONFIGURATION)
     options = [word for setting in configured for word in ("-c", setting)]
     try:
         done = await anyio.run_process([git, *options, *arguments], cwd=folder, env=environment)
     except CalledProcessError as error:
         words = error.stderr.decode("utf-8", "replace").strip()
-        raise WorkspaceError(f"git {arguments[0]} failed: {words}") from error
+        raise DemoProjectError(f"git {arguments[0]} failed: {words}") from error
     except OSError as error:
-        raise WorkspaceError(f"git cannot be run: {error}") from error
+        raise DemoProjectError(f"git cannot be run: {error}") from error
     return done.stdout.decode("utf-8", "replace").rstrip()

@@ -13,13 +13,13 @@ from pydantic import BaseModel
 
 from acp_server.cli.demo_project import FILES, run_git
 from acp_server.config.settings import child_environment
-from acp_server.models.script import Call, parse_script
+from acp_server.models.script import CallLine, parse_script
 from acp_server.startup.isolation import isolated_python
 
 TEST_SECONDS = 30.0
 
 
-class Edit(BaseModel):
+class ScriptedEditArguments(BaseModel):
     """Arguments of a scripted `write_file` or `patch` call."""
 
     path: str
@@ -29,19 +29,19 @@ class Edit(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DemoCheckResult:
     """Result of one verification: its name, the facts and the problems."""
 
-    what: str
+    name: str
     result: str
     problems: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class DemoVerdict:
     """Results of all verifications."""
 
-    findings: Sequence[Finding] = ()
+    findings: Sequence[DemoCheckResult] = ()
 
     @property
     def problems(self) -> Sequence[str]:
@@ -51,11 +51,11 @@ class Verdict:
 
 def expected_changes(script: str, prompt: str) -> Mapping[str, str]:
     """Return the files that a script's answer to a prompt changes, with their expected text."""
-    block = next(block for block in parse_script(script) if block.answers(prompt))
+    block = next(block for block in parse_script(script) if block.matches(prompt))
     files = dict(FILES)
     for line in block.lines:
-        if isinstance(line, Call) and line.name in {"write_file", "patch"}:
-            edit = Edit.model_validate(json.loads(line.arguments))
+        if isinstance(line, CallLine) and line.name in {"write_file", "patch"}:
+            edit = ScriptedEditArguments.model_validate(json.loads(line.arguments))
             is_patch = line.name == "patch"
             old_text = files.get(edit.path, "")
             text = old_text.replace(edit.old_string, edit.new_string) if is_patch else edit.content
@@ -63,16 +63,16 @@ def expected_changes(script: str, prompt: str) -> Mapping[str, str]:
     return {name: text for name, text in files.items() if text != FILES.get(name)}
 
 
-async def verify(folder: Path, expected: Mapping[str, str]) -> Verdict:
+async def verify_demo(folder: Path, expected: Mapping[str, str]) -> DemoVerdict:
     """Run the project's tests and compare its changes with the expected ones.
 
     Raises:
-        WorkspaceError: git failed.
+        DemoProjectError: git failed.
     """
-    return Verdict((await _test(folder), await _compare(folder, expected)))
+    return DemoVerdict((await _run_tests(folder), await _compare_changes(folder, expected)))
 
 
-async def _test(folder: Path) -> Finding:
+async def _run_tests(folder: Path) -> DemoCheckResult:
     """Run the project's tests, for at most `TEST_SECONDS`."""
     done = None
     with anyio.move_on_after(TEST_SECONDS):
@@ -81,14 +81,16 @@ async def _test(folder: Path) -> Finding:
         command = isolated_python("-m", "unittest")
         done = await anyio.run_process(command, cwd=folder, env=environment, check=False)
     if done is None:
-        return Finding("tests", "stopped", (f"the tests did not end within {TEST_SECONDS:g} s",))
+        return DemoCheckResult(
+            "tests", "stopped", (f"the tests did not end within {TEST_SECONDS:g} s",)
+        )
     said = done.stderr.decode("utf-8", "replace").split("\n")
     result = ": ".join(line for line in said if line.startswith(("Ran ", "OK", "FAILED")))
     problems = () if done.returncode == 0 else ("the project's tests fail",)
-    return Finding("tests", f"{result or 'none'} (verified by the demo)", problems)
+    return DemoCheckResult("tests", f"{result or 'none'} (verified by the demo)", problems)
 
 
-async def _compare(folder: Path, expected: Mapping[str, str]) -> Finding:
+async def _compare_changes(folder: Path, expected: Mapping[str, str]) -> DemoCheckResult:
     """Compare the changes that git reports with the expected ones."""
     await run_git(folder, "add", "--all")
     counted = await run_git(folder, "diff", "--cached", "--no-renames", "--numstat")
@@ -98,16 +100,16 @@ async def _compare(folder: Path, expected: Mapping[str, str]) -> Finding:
     wrong = [
         f"{name} does not have the expected content"
         for name, text in expected.items()
-        if not await _holds(folder / name, text)
+        if not await _has_text(folder / name, text)
     ]
-    result = ", ".join(_change(*row) for row in rows) or "nothing"
-    return Finding("git diff", result, (*unexpected, *wrong))
+    result = ", ".join(_change_text(*row) for row in rows) or "nothing"
+    return DemoCheckResult("git diff", result, (*unexpected, *wrong))
 
 
-async def _holds(path: Path, text: str) -> bool:
+async def _has_text(path: Path, text: str) -> bool:
     file = anyio.Path(path)
     return await file.is_file() and await file.read_bytes() == text.encode()
 
 
-def _change(added: str, removed: str, name: str) -> str:
+def _change_text(added: str, removed: str, name: str) -> str:
     return f"{name} +{added}" + (f" -{removed}" if removed != "0" else "")

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-from acp_server.cli.text_lines import cut
+from acp_server.cli.text_lines import truncate_line
 
 CONTEXT_LINES = 2
-MOST_COMPARED_LINES = 2_000
+MAX_COMPARED_LINES = 2_000
 """If the changed range is longer, it is shown as replaced whole: a diff would be too slow."""
 
 
@@ -29,7 +29,7 @@ def diff_lines(old_text: str | None, new_text: str) -> list[DiffLine]:
         if group[0][1] > last_end:
             lines.append(DiffLine("gap"))
         for tag, a, b, c, d in group:
-            lines += _changed(tag, old[a:b], new[c:d])
+            lines += _changed_lines(tag, old[a:b], new[c:d])
             last_end = b
     if lines and last_end < len(old):
         lines.append(DiffLine("gap"))
@@ -41,12 +41,12 @@ _Opcode = tuple[str, int, int, int, int]
 
 def _groups(old: Sequence[str], new: Sequence[str]) -> Iterator[Sequence[_Opcode]]:
     """Yield groups of `difflib` opcodes, one per change with its context."""
-    head = _common(old, new)
-    tail = min(_common(old[::-1], new[::-1]), min(len(old), len(new)) - head)
+    head = _common_prefix_length(old, new)
+    tail = min(_common_prefix_length(old[::-1], new[::-1]), min(len(old), len(new)) - head)
     begin = max(0, head - CONTEXT_LINES)
     kept = max(0, tail - CONTEXT_LINES)
     a, b = old[begin : len(old) - kept], new[begin : len(new) - kept]
-    if len(a) + len(b) > MOST_COMPARED_LINES:
+    if len(a) + len(b) > MAX_COMPARED_LINES:
         yield [("replace", begin, begin + len(a), begin, begin + len(b))]
         return
     matcher = SequenceMatcher(None, a, b, autojunk=False)
@@ -54,15 +54,15 @@ def _groups(old: Sequence[str], new: Sequence[str]) -> Iterator[Sequence[_Opcode
         yield [(tag, w + begin, x + begin, y + begin, z + begin) for tag, w, x, y, z in group]
 
 
-def _changed(tag: str, old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
+def _changed_lines(tag: str, old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
     if tag == "equal":
-        yield from (DiffLine(" ", cut(line)) for line in old)
+        yield from (DiffLine(" ", truncate_line(line)) for line in old)
         return
-    yield from (DiffLine("-", cut(line)) for line in old)
-    yield from (DiffLine("+", cut(line)) for line in new)
+    yield from (DiffLine("-", truncate_line(line)) for line in old)
+    yield from (DiffLine("+", truncate_line(line)) for line in new)
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
+def _common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:
     """Return the number of equal lines at the start of both texts."""
     pairs = zip(one, other, strict=False)
     return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

@@ -11,13 +11,13 @@ import click
 from pydantic import JsonValue
 from rich.text import Text
 
-from acp_server.cli.async_runner import run
-from acp_server.cli.bundle import Evidence, bundle, keep
-from acp_server.cli.check_result import Finding, worst
-from acp_server.cli.doctor_checks import examine
-from acp_server.cli.editor_detection import found_editors
-from acp_server.cli.screen import Screen, count, printable
-from acp_server.cli.setting_rows import SettingRow, known_secrets, print_rows, setting_rows
+from acp_server.cli.async_runner import run_async
+from acp_server.cli.bundle import BundleContents, build_bundle, write_bundle
+from acp_server.cli.check_result import CheckResult, worst_status
+from acp_server.cli.doctor_checks import run_checks
+from acp_server.cli.editor_detection import find_editors
+from acp_server.cli.screen import TerminalScreen, count, printable
+from acp_server.cli.setting_rows import SettingRow, iter_secrets, print_rows, setting_rows
 from acp_server.config import settings
 from acp_server.config.credentials import KeyStore
 from acp_server.config.settings import Configuration
@@ -54,12 +54,12 @@ def command(file: Path | None, *, is_json: bool, is_forced: bool) -> int:
         message = f"{file} exists; add --force to replace it"
         raise click.BadParameter(message, param_hint="--bundle")
     configuration = settings.load({})
-    findings: list[Finding] = []
-    exit_code = run(partial(_examine, configuration, findings, is_json=is_json))
+    findings: list[CheckResult] = []
+    exit_code = run_async(partial(_run_checks, configuration, findings, is_json=is_json))
     if file is None:
         return exit_code
     try:
-        keep(_bundle(configuration, findings), file, is_forced=is_forced)
+        write_bundle(_build_bundle(configuration, findings), file, is_forced=is_forced)
     except OSError as error:
         click.echo(f"acp-server doctor: {file} cannot be written: {error.strerror}", err=True)
         return 1
@@ -67,90 +67,94 @@ def command(file: Path | None, *, is_json: bool, is_forced: bool) -> int:
     return exit_code
 
 
-def _bundle(configuration: Configuration, findings: Sequence[Finding]) -> bytes:
+def _build_bundle(configuration: Configuration, findings: Sequence[CheckResult]) -> bytes:
     stored = KeyStore(configuration.home, use_keyring=False).load()
     redactor = Redactor(
         secrets=(
-            *known_secrets(configuration.settings),
+            *iter_secrets(configuration.settings),
             *filter(None, [stored and stored.api_key]),
         ),
-        homes=(Path.home(), Path.home().resolve()),
+        home_directories=(Path.home(), Path.home().resolve()),
     )
-    evidence = Evidence(
+    evidence = BundleContents(
         findings=findings,
         rows=list(setting_rows(configuration)),
-        editors=found_editors(Path.home()),
+        editors=find_editors(Path.home()),
         environment=settings.child_environment({}),
         log_file=configuration.settings.log_file,
     )
-    return bundle(evidence, redactor)
+    return build_bundle(evidence, redactor)
 
 
-async def _examine(configuration: Configuration, findings: list[Finding], *, is_json: bool) -> int:
+async def _run_checks(
+    configuration: Configuration, findings: list[CheckResult], *, is_json: bool
+) -> int:
     if is_json:
-        await examine(configuration, findings.append)
-        report = as_json(findings, list(setting_rows(configuration)))
+        await run_checks(configuration, findings.append)
+        report = report_as_json(findings, list(setting_rows(configuration)))
         click.echo(json.dumps(report, indent=2))
     else:
-        page = Page(Screen())
-        page.begin()
+        page = DoctorReportPrinter(TerminalScreen())
+        page.print_title()
 
-        def tell(finding: Finding) -> None:
+        def tell(finding: CheckResult) -> None:
             findings.append(finding)
-            page.finding(finding)
+            page.print_result(finding)
 
-        await examine(configuration, tell)
-        page.settings(list(setting_rows(configuration)))
-        page.end(findings)
-    return int(worst(findings) == "problem")
+        await run_checks(configuration, tell)
+        page.print_settings(list(setting_rows(configuration)))
+        page.print_summary(findings)
+    return int(worst_status(findings) == "problem")
 
 
-def as_json(findings: Sequence[Finding], rows: Sequence[SettingRow]) -> JsonValue:
+def report_as_json(findings: Sequence[CheckResult], rows: Sequence[SettingRow]) -> JsonValue:
     """Return the report of all checks."""
     return {
         "version": __version__,
-        "status": worst(findings),
+        "status": worst_status(findings),
         "findings": [asdict(finding) for finding in findings],
         "settings": [asdict(row) for row in rows],
     }
 
 
-class Page:
+class DoctorReportPrinter:
     """Prints the report for people."""
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: TerminalScreen) -> None:
         self._screen = screen
 
-    def begin(self) -> None:
+    def print_title(self) -> None:
         """Print the title."""
         self._screen.print()
-        self._screen.say(("acp-server doctor", "title"))
+        self._screen.print_parts(("acp-server doctor", "title"))
         self._screen.print()
 
-    def finding(self, finding: Finding) -> None:
+    def print_result(self, finding: CheckResult) -> None:
         """Print the result of a check, and the advice below it."""
-        signs = self._screen.signs
+        signs = self._screen.symbols
         by_status = {"ok": signs.ok, "warning": signs.warning, "problem": signs.problem}
         label = Text.assemble(
             (f"  {by_status[finding.status]} ", finding.status),
             finding.name.ljust(LABEL_COLUMNS),
         )
         style = "quiet" if finding.status == "ok" else finding.status
-        self._screen.say((printable(finding.fact), style), first_prefix=label)
+        self._screen.print_parts((printable(finding.fact), style), first_prefix=label)
         if finding.advice:
             arrow = Text.styled(f"{signs.arrow} ".rjust(LABEL_COLUMNS + 6), "accent")
-            self._screen.say(printable(finding.advice), first_prefix=arrow)
+            self._screen.print_parts(printable(finding.advice), first_prefix=arrow)
 
-    def settings(self, rows: Sequence[SettingRow]) -> None:
+    def print_settings(self, rows: Sequence[SettingRow]) -> None:
         """Print the settings, their values and origins."""
         self._screen.print()
         print_rows(self._screen, rows)
 
-    def end(self, findings: Sequence[Finding]) -> None:
+    def print_summary(self, findings: Sequence[CheckResult]) -> None:
         """Print the number of problems and warnings."""
         problems = sum(finding.status == "problem" for finding in findings)
         warnings = sum(finding.status == "warning" for finding in findings)
         parts = [count(n, noun) for n, noun in ((problems, "problem"), (warnings, "warning")) if n]
         self._screen.print()
-        self._screen.say((" and ".join(parts) or "No problems found.", worst(findings)))
+        self._screen.print_parts(
+            (" and ".join(parts) or "No problems found.", worst_status(findings))
+        )
         self._screen.print()

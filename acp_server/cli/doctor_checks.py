@@ -16,21 +16,21 @@ from tempfile import TemporaryDirectory
 import anyio
 from anyio import to_thread
 
-from acp_server.cli.check_result import Finding
-from acp_server.cli.config_files import checked_files
-from acp_server.cli.editor_detection import editors, found_editors
-from acp_server.cli.endpoint_check import endpoint
-from acp_server.cli.skills_check import skill_findings
-from acp_server.cli.state_checks import kept_state
+from acp_server.cli.check_result import CheckResult
+from acp_server.cli.config_files import check_all_settings
+from acp_server.cli.editor_detection import check_editors, find_editors
+from acp_server.cli.endpoint_check import check_endpoint
+from acp_server.cli.skills_check import check_skills
+from acp_server.cli.state_checks import check_state
 from acp_server.config import settings
-from acp_server.config.credentials import Credentials
+from acp_server.config.credentials import CredentialProvider
 from acp_server.config.settings import Configuration
-from acp_server.headless.driver import SpawnedAgent, spawn
-from acp_server.headless.errors import DriverError
-from acp_server.headless.process import Launch, serve_command
+from acp_server.headless.driver import SpawnedAgent, spawn_agent
+from acp_server.headless.errors import AgentClientError
+from acp_server.headless.process import AgentLaunch, serve_command
 from acp_server.models.fixed_catalog import scripted_catalog
 from acp_server.server.endpoints import configured_providers
-from acp_server.text.redaction import without_secrets
+from acp_server.text.redaction import redact_secrets
 from acp_server.version import __version__
 from skills_store.programs import find_program
 
@@ -38,133 +38,135 @@ PROGRAM = "acp-server"
 ROUND_TRIP_SECONDS = 20.0
 
 
-async def examine(configuration: Configuration, tell: Callable[[Finding], None]) -> None:
-    """Run all checks, fast ones first, and pass each result to `tell` immediately."""
-    tell(installation())
-    tell(command_on_path())
-    tell(home_folder(configuration.home))
-    for finding in configuration_problems(configuration):
-        tell(finding)
-    tell(await model(configuration))
-    tell(await endpoint(configuration))
-    for finding in await to_thread.run_sync(kept_state, configuration.home):
-        tell(finding)
-    for finding in await to_thread.run_sync(skill_findings, configuration):
-        tell(finding)
-    tell(editors(await to_thread.run_sync(found_editors, Path.home())))
-    tell(await git())
-    tell(await round_trip())
+async def run_checks(configuration: Configuration, report: Callable[[CheckResult], None]) -> None:
+    """Run all checks, fast ones first, and pass each result to `report` immediately."""
+    report(check_installation())
+    report(check_command())
+    report(check_home(configuration.home))
+    for finding in check_configuration(configuration):
+        report(finding)
+    report(await check_model(configuration))
+    report(await check_endpoint(configuration))
+    for finding in await to_thread.run_sync(check_state, configuration.home):
+        report(finding)
+    for finding in await to_thread.run_sync(check_skills, configuration):
+        report(finding)
+    report(check_editors(await to_thread.run_sync(find_editors, Path.home())))
+    report(await check_git())
+    report(await check_round_trip())
 
 
-def installation() -> Finding:
+def check_installation() -> CheckResult:
     """Return the versions of this program, Python and the system."""
     python = f"Python {platform.python_version()}"
     system = f"{platform.system()} {platform.machine()}"
-    return Finding("installation", "ok", f"{PROGRAM} {__version__}, {python}, {system}")
+    return CheckResult("installation", "ok", f"{PROGRAM} {__version__}, {python}, {system}")
 
 
-def command_on_path() -> Finding:
+def check_command() -> CheckResult:
     """Check that the command on PATH belongs to this installation."""
     found = shutil.which(PROGRAM)
     ours = Path(sysconfig.get_path("scripts"))
     if found is None:
         advice = f"use the full path in your editor: {ours / PROGRAM}"
-        return Finding("command", "warning", f"{PROGRAM} is not on PATH", advice)
+        return CheckResult("command", "warning", f"{PROGRAM} is not on PATH", advice)
     if Path(found).resolve().parent != ours.resolve():
         advice = f"put the directory of {ours / PROGRAM} first on PATH, or use its full path"
-        return Finding("command", "warning", f"{found} belongs to another installation", advice)
-    return Finding("command", "ok", found)
+        return CheckResult("command", "warning", f"{found} belongs to another installation", advice)
+    return CheckResult("command", "ok", found)
 
 
-def home_folder(home: Path) -> Finding:
+def check_home(home: Path) -> CheckResult:
     """Check that HERMES_HOME is a writable directory or can be created."""
     nearest = next(folder for folder in (home, *home.parents) if folder.exists())
     advice = "set HERMES_HOME to a directory that you can write to"
     if not nearest.is_dir():
-        return Finding("home", "problem", f"{nearest} is not a directory", advice)
+        return CheckResult("home", "problem", f"{nearest} is not a directory", advice)
     if not os.access(nearest, os.W_OK | os.X_OK):
-        return Finding("home", "problem", f"{nearest} is not writable", advice)
+        return CheckResult("home", "problem", f"{nearest} is not writable", advice)
     fact = str(home) if nearest == home else f"{home} (will be created when needed)"
-    return Finding("home", "ok", fact)
+    return CheckResult("home", "ok", fact)
 
 
-def configuration_problems(configuration: Configuration) -> Iterator[Finding]:
+def check_configuration(configuration: Configuration) -> Iterator[CheckResult]:
     """Yield a result for each problem in the settings, or one that says that there is none."""
-    found = checked_files(configuration)
+    found = check_all_settings(configuration)
     for each in found:
         if each.problem.is_harmless:
-            yield Finding("configuration", "warning", str(each), f"run `{PROGRAM} config edit`")
+            yield CheckResult("configuration", "warning", str(each), f"run `{PROGRAM} config edit`")
         else:
-            yield Finding("configuration", "problem", str(each), "correct or remove it")
+            yield CheckResult("configuration", "problem", str(each), "correct or remove it")
     if not found:
-        yield Finding("configuration", "ok", "no problems in the settings")
+        yield CheckResult("configuration", "ok", "no problems in the settings")
 
 
-async def model(configuration: Configuration) -> Finding:
+async def check_model(configuration: Configuration) -> CheckResult:
     """Check that a model is configured and that there is a credential for it."""
     current, origins = configuration.settings, configuration.origins
     name = current.model or "the endpoint's first known model"
     if scripted_catalog(current.model or "") is not None:
-        return Finding("model", "ok", f"{name} ({origins['model']})")
+        return CheckResult("model", "ok", f"{name} ({origins['model']})")
     providers = configured_providers(configuration)
     if providers is None:
         fact = f"unknown provider {current.provider!r} ({origins['provider']})"
         advice = "set `model.base_url` to its address in HERMES_HOME/acp/config.yaml"
-        return Finding("model", "warning", fact, advice)
+        return CheckResult("model", "warning", fact, advice)
     first = providers[0]
-    credential = await Credentials(first.configured, first.store).current()
+    credential = await CredentialProvider(first.credential, first.store).current()
     if credential is None and first.needs_key:
         variables = " or ".join(first.profile.key_variables) or "`model.api_key`"
         advice = f"run `{PROGRAM} setup`, or set {variables}; scripted:demo needs no account"
-        return Finding("model", "warning", "no API key: prompts will fail", advice)
+        return CheckResult("model", "warning", "no API key: prompts will fail", advice)
     if credential is None:
-        return Finding("model", "ok", f"{name}, at {without_secrets(first.address)} without a key")
-    return Finding("model", "ok", f"{name}, with the key from {credential.source}")
+        return CheckResult(
+            "model", "ok", f"{name}, at {redact_secrets(first.address)} without a key"
+        )
+    return CheckResult("model", "ok", f"{name}, with the key from {credential.source}")
 
 
-async def git() -> Finding:
+async def check_git() -> CheckResult:
     """Check that git is installed and runs."""
     environment = settings.child_environment(dict.fromkeys(settings.secret_variables()))
     # Never run a `git` from the current directory: it may be an untrusted workspace.
     found = find_program("git", environment.get("PATH"), outside=[Path()])
     advice = "install git: the demo and the workspace context use it"
     if found is None:
-        return Finding("git", "warning", "git is not on PATH", advice)
+        return CheckResult("git", "warning", "git is not on PATH", advice)
     try:
         done = await anyio.run_process([found, "--version"], env=environment)
     except (OSError, CalledProcessError) as error:
-        return Finding("git", "warning", f"{found} does not run: {error}", advice)
+        return CheckResult("git", "warning", f"{found} does not run: {error}", advice)
     version = done.stdout.decode("utf-8", "replace").strip()
-    return Finding("git", "ok", f"{version}, {found}")
+    return CheckResult("git", "ok", f"{version}, {found}")
 
 
-async def round_trip() -> Finding:
+async def check_round_trip() -> CheckResult:
     """Start the server as an editor does, open and close a session, and stop it."""
     advice = f"run `{PROGRAM} serve --log-level debug` and look at its messages"
     try:
         with anyio.fail_after(ROUND_TRIP_SECONDS):
-            return await _take_round_trip(advice)
+            return await _run_round_trip(advice)
     except TimeoutError:
         fact = f"no answer within {ROUND_TRIP_SECONDS:.0f} s"
-    except (DriverError, OSError) as error:
-        fact = without_secrets(str(error))
-    return Finding("round trip", "problem", fact, advice)
+    except (AgentClientError, OSError) as error:
+        fact = redact_secrets(str(error))
+    return CheckResult("round trip", "problem", fact, advice)
 
 
-async def _take_round_trip(advice: str) -> Finding:
+async def _run_round_trip(advice: str) -> CheckResult:
     with TemporaryDirectory(prefix="acp-doctor-", ignore_cleanup_errors=True) as folder:
-        async with spawn(Launch(serve_command(), stderr="capture")) as child:
-            milliseconds = await _greet(child, await anyio.Path(folder).resolve())
+        async with spawn_agent(AgentLaunch(serve_command(), stderr="capture")) as child:
+            milliseconds = await _measure_session(child, await anyio.Path(folder).resolve())
             left = await child.close()
     milliseconds["exit"] = round(left.seconds * 1000)
     fact = ", ".join(f"{name} {number} ms" for name, number in milliseconds.items())
     if left.code != 0:
         fact = f"{fact}, exit code {left.code}"
-        return Finding("round trip", "problem", fact, advice, milliseconds)
-    return Finding("round trip", "ok", fact, milliseconds=milliseconds)
+        return CheckResult("round trip", "problem", fact, advice, milliseconds)
+    return CheckResult("round trip", "ok", fact, milliseconds=milliseconds)
 
 
-async def _greet(child: SpawnedAgent, folder: anyio.Path) -> dict[str, int]:
+async def _measure_session(child: SpawnedAgent, folder: anyio.Path) -> dict[str, int]:
     await child.agent.initialize()
     greeted = time.perf_counter()
     session = await child.agent.new_session(Path(folder))

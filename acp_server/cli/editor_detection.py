@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from acp_server.cli.check_result import Finding
+from acp_server.cli.check_result import CheckResult
 
 PROGRAM = b"acp-server"
-MOST_FILE_BYTES = 1_000_000
+MAX_FILE_BYTES = 1_000_000
 _LINUX, _MACOS = ".config", "Library/Application Support"
 _WINDOWS = "AppData/Roaming"
 
@@ -26,26 +26,30 @@ class KnownEditor:
     """Settings files in those directories that may name this program."""
 
 
-def _places(*names: str) -> tuple[str, ...]:
+def _config_directories(*names: str) -> tuple[str, ...]:
     return tuple(f"{place}/{name}" for name in names for place in (_LINUX, _MACOS, _WINDOWS))
 
 
-def _code(program: str, folder: str) -> KnownEditor:
-    return KnownEditor((program,), _places(folder), ("User/settings.json",))
+def _vscode_like(program: str, folder: str) -> KnownEditor:
+    return KnownEditor((program,), _config_directories(folder), ("User/settings.json",))
 
 
-EDITORS: Mapping[str, KnownEditor] = {
-    "Zed": KnownEditor(("zed", "zeditor", "zed-editor"), _places("zed", "Zed"), ("settings.json",)),
-    "VS Code": _code("code", "Code"),
-    "VS Code Insiders": _code("code-insiders", "Code - Insiders"),
-    "VSCodium": _code("codium", "VSCodium"),
-    "Cursor": _code("cursor", "Cursor"),
-    "Windsurf": _code("windsurf", "Windsurf"),
-    "Neovim": KnownEditor(("nvim",), (*_places("nvim"), "AppData/Local/nvim"), ("init.lua",)),
+KNOWN_EDITORS: Mapping[str, KnownEditor] = {
+    "Zed": KnownEditor(
+        ("zed", "zeditor", "zed-editor"), _config_directories("zed", "Zed"), ("settings.json",)
+    ),
+    "VS Code": _vscode_like("code", "Code"),
+    "VS Code Insiders": _vscode_like("code-insiders", "Code - Insiders"),
+    "VSCodium": _vscode_like("codium", "VSCodium"),
+    "Cursor": _vscode_like("cursor", "Cursor"),
+    "Windsurf": _vscode_like("windsurf", "Windsurf"),
+    "Neovim": KnownEditor(
+        ("nvim",), (*_config_directories("nvim"), "AppData/Local/nvim"), ("init.lua",)
+    ),
     "Emacs": KnownEditor(("emacs",), (".config/emacs", ".emacs.d"), ("init.el",)),
     "JetBrains": KnownEditor(
         ("idea", "pycharm", "webstorm", "goland", "clion", "rustrover", "phpstorm", "rider"),
-        (*_places("JetBrains"), ".jetbrains"),
+        (*_config_directories("JetBrains"), ".jetbrains"),
         ("acp.json",),
     ),
 }
@@ -64,33 +68,35 @@ class FoundEditor:
     """Whether its settings name this program."""
 
 
-def found_editors(
+def find_editors(
     home: Path, which: Callable[[str], str | None] = shutil.which
 ) -> Sequence[FoundEditor]:
     """Return the editors that have a program on PATH or a settings directory."""
-    return tuple(_found(home, which))
+    return tuple(_iter_found_editors(home, which))
 
 
-def editors(found: Sequence[FoundEditor]) -> Finding:
+def check_editors(found: Sequence[FoundEditor]) -> CheckResult:
     """Return the check result for the found editors."""
     names = [f"{each.name}{' (set up)' if each.names_us else ''}" for each in found]
-    return Finding("editors", "ok", ", ".join(names) or "no known editor found")
+    return CheckResult("editors", "ok", ", ".join(names) or "no known editor found")
 
 
-def _found(home: Path, which: Callable[[str], str | None]) -> Iterator[FoundEditor]:
-    for name, editor in EDITORS.items():
+def _iter_found_editors(home: Path, which: Callable[[str], str | None]) -> Iterator[FoundEditor]:
+    for name, editor in KNOWN_EDITORS.items():
         programs = tuple(filter(None, map(which, editor.programs)))
         folders = [home / folder for folder in editor.folders if (home / folder).is_dir()]
         if programs or folders:
-            names_us = any(_names_us(folder / file) for folder in folders for file in editor.files)
+            names_us = any(
+                _names_program(folder / file) for folder in folders for file in editor.files
+            )
             yield FoundEditor(name, programs, tuple(map(str, folders)), names_us)
 
 
-def _names_us(file: Path) -> bool:
+def _names_program(file: Path) -> bool:
     try:
         return (
             file.is_file()
-            and file.stat().st_size <= MOST_FILE_BYTES
+            and file.stat().st_size <= MAX_FILE_BYTES
             and PROGRAM in file.read_bytes()
         )
     except OSError:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from skills_store.atomic import write_atomically
 
-MOST_BYTES = 4_000_000
-MOST_BACKUPS = 1_000
+MAX_BYTES = 4_000_000
+MAX_BACKUPS = 1_000
 BACKUP_SUFFIX = ".before-acp-server"
 
 
@@ -27,12 +27,12 @@ class EditorFileError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PlannedFileChange:
     """A planned change of a file."""
 
     file: Path
     """Path of the file, with symlinks resolved."""
-    old: bytes | None
+    old_bytes: bytes | None
     """Current content; None if the file does not exist."""
     old_text: str
     new_text: str
@@ -43,7 +43,7 @@ class Change:
         return self.new_text != self.old_text
 
 
-def plan(file: Path, home: Path, edit: Callable[[str], str]) -> Change:
+def plan_change(file: Path, home: Path, edit: Callable[[str], str]) -> PlannedFileChange:
     """Return the change that `edit` makes to a file; nothing is written.
 
     Raises:
@@ -51,16 +51,16 @@ def plan(file: Path, home: Path, edit: Callable[[str], str]) -> Change:
         OSError: The file cannot be read.
         ValueError: Raised by `edit`.
     """
-    real = _real_file(file, home)
-    old = _content(real)
+    real = _resolve_symlink(file, home)
+    old = _read_own_file(real)
     try:
         text = (old or b"").decode()
     except UnicodeDecodeError:
         raise EditorFileError(real, "is not UTF-8") from None
-    return Change(real, old, text, edit(text))
+    return PlannedFileChange(real, old, text, edit(text))
 
 
-def carry_out(change: Change) -> Path | None:
+def apply_change(change: PlannedFileChange) -> Path | None:
     """Write a change; return the path of the backup, or None if there was no old content.
 
     Raises:
@@ -70,17 +70,17 @@ def carry_out(change: Change) -> Path | None:
     change.file.parent.mkdir(parents=True, exist_ok=True)
     # The user may have answered minutes after the plan was made, and editors write their settings
     # at any time: compare again, so that nothing newer is overwritten.
-    if _content(change.file) != change.old or change.file.is_symlink():
+    if _read_own_file(change.file) != change.old_bytes or change.file.is_symlink():
         raise EditorFileError(change.file, "changed in the meantime; nothing was written")
     backup = None
-    if change.old is not None:
-        backup = _free_name(change.file)
-        write_atomically(backup, change.old, stat.S_IMODE(change.file.stat().st_mode))
+    if change.old_bytes is not None:
+        backup = _unused_backup_path(change.file)
+        write_atomically(backup, change.old_bytes, stat.S_IMODE(change.file.stat().st_mode))
     write_atomically(change.file, change.new_text.encode())
     return backup
 
 
-def _real_file(file: Path, home: Path) -> Path:
+def _resolve_symlink(file: Path, home: Path) -> Path:
     if not file.is_symlink():
         return file
     real = file.resolve()
@@ -91,7 +91,7 @@ def _real_file(file: Path, home: Path) -> Path:
     return real
 
 
-def _content(file: Path) -> bytes | None:
+def _read_own_file(file: Path) -> bytes | None:
     """Return the content of a regular file of this user; nothing else is opened."""
     try:
         status = file.stat()
@@ -99,16 +99,16 @@ def _content(file: Path) -> bytes | None:
         return None
     if not stat.S_ISREG(status.st_mode):
         raise EditorFileError(file, "is not a regular file")
-    if status.st_size > MOST_BYTES:
+    if status.st_size > MAX_BYTES:
         raise EditorFileError(file, "is too large for a settings file")
     if hasattr(os, "getuid") and status.st_uid != os.getuid():
         raise EditorFileError(file, "belongs to another user")
     return file.read_bytes()
 
 
-def _free_name(file: Path) -> Path:
+def _unused_backup_path(file: Path) -> Path:
     """Return an unused path for the backup, so that earlier backups stay."""
-    for number in range(1, MOST_BACKUPS):
+    for number in range(1, MAX_BACKUPS):
         name = f"{file.name}{BACKUP_SUFFIX}{'' if number == 1 else f'-{number}'}"
         if not os.path.lexists(file.with_name(name)):
             return file.with_name(name)

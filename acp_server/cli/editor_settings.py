@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from acp_server.cli.commented_json import look_up, put
+from acp_server.cli.commented_json import get_value, set_value
 from acp_server.startup.isolation import isolated_server
 
 PROGRAM = "acp-server"
@@ -37,12 +37,19 @@ NEXT_STEPS: Mapping[EditorName, str] = {
     "emacs": "Add this to your init file, then run M-x acp-server.",
 }
 _VSCODE_COMMAND, _VSCODE_ARGUMENTS = "acpServer.command", "acpServer.arguments"
-_VSCODE_SERVES = ("serve", "--unstable", "true")  # the extension's default, which settings replace
-_TEMPORARY = ("archive-v", "environments-v")  # in uv's cache, which may be cleared at any time
+_VSCODE_SERVE_ARGUMENTS = (
+    "serve",
+    "--unstable",
+    "true",
+)  # the extension's default, which settings replace
+_TEMPORARY_PREFIXES = (
+    "archive-v",
+    "environments-v",
+)  # in uv's cache, which may be cleared at any time
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class Platform:
     """Platform facts that determine the paths of settings files."""
 
     system: str
@@ -51,13 +58,13 @@ class Machine:
     variables: Mapping[str, str]
 
 
-def settings_file(editor: FileEditor, machine: Machine) -> Path:
+def settings_file(editor: FileEditor, machine: Platform) -> Path:
     """Return the settings file in which an editor or its extension looks for agents."""
     match editor:
         case "zed":
-            return _zed_folder(machine) / "settings.json"
+            return _zed_directory(machine) / "settings.json"
         case "vscode":
-            return _application_folder(machine) / "Code" / "User" / "settings.json"
+            return _application_directory(machine) / "Code" / "User" / "settings.json"
         case "jetbrains":
             return machine.home / ".jetbrains" / "acp.json"
 
@@ -71,16 +78,16 @@ def with_server(editor: FileEditor, text: str, command: Sequence[str]) -> str:
         CommentedJsonError: The text is not JSON with comments, or not an object.
     """
     if editor == "vscode":
-        return _with_program(text, command)
+        return _with_vscode_command(text, command)
     place = ("agent_servers", PROGRAM)
-    wanted = _agent(editor, command)
-    known = look_up(text, place)
+    wanted = _agent_entry(editor, command)
+    known = get_value(text, place)
     if not isinstance(known, dict):
-        return put(text, place, wanted)
+        return set_value(text, place, wanted)
     is_ours = known.get("command") == wanted["command"]
     for name, value in wanted.items():
         if name not in known or (name != "env" and not is_ours):
-            text = put(text, (*place, name), value)
+            text = set_value(text, (*place, name), value)
     return text
 
 
@@ -88,9 +95,9 @@ def snippet(editor: EditorName, command: Sequence[str]) -> str:
     """Return text to paste: settings, or lines for an init file."""
     match editor:
         case "neovim":
-            return _filled("neovim.lua", ", ", command)
+            return _fill_template("neovim.lua", ", ", command)
         case "emacs":
-            return _filled("emacs.el", " ", command)
+            return _fill_template("emacs.el", " ", command)
         case "zed" | "vscode" | "jetbrains":
             return with_server(editor, "", command)
 
@@ -102,7 +109,7 @@ def server_command(which: Callable[[str], str | None] = shutil.which) -> Sequenc
     does not have the shell's PATH.
     """
     beside = Path(sys.executable).with_name(PROGRAM + (".exe" if sys.platform == "win32" else ""))
-    if any(part.startswith(_TEMPORARY) for part in beside.parts):
+    if any(part.startswith(_TEMPORARY_PREFIXES) for part in beside.parts):
         found = which("uvx")
         return (found if found and Path(found).is_absolute() else "uvx", PACKAGE)
     if not beside.exists():
@@ -111,7 +118,7 @@ def server_command(which: Callable[[str], str | None] = shutil.which) -> Sequenc
     return (found if found and _is_same(Path(found), beside) else str(beside),)
 
 
-def _filled(name: str, separator: str, command: Sequence[str]) -> str:
+def _fill_template(name: str, separator: str, command: Sequence[str]) -> str:
     """Return the lines for an init file; JSON string literals are valid in Lua and Lisp too."""
     text = (files("acp_server.cli") / "text" / name).read_text(encoding="utf-8")
     words = separator.join(json.dumps(word, ensure_ascii=False) for word in command)
@@ -122,40 +129,42 @@ def _is_same(one: PurePath, other: PurePath) -> bool:
     return Path(one).is_absolute() and Path(one).resolve() == Path(other).resolve()
 
 
-def _agent(editor: Literal["zed", "jetbrains"], command: Sequence[str]) -> dict[str, JsonValue]:
+def _agent_entry(
+    editor: Literal["zed", "jetbrains"], command: Sequence[str]
+) -> dict[str, JsonValue]:
     started: dict[str, JsonValue] = {"command": command[0], "args": list(command[1:])}
     return {"type": "custom", **started} if editor == "zed" else {**started, "env": {}}
 
 
-def _with_program(text: str, command: Sequence[str]) -> str:
+def _with_vscode_command(text: str, command: Sequence[str]) -> str:
     """Return VS Code's settings with the command that its extension starts."""
-    if look_up(text, [_VSCODE_COMMAND]) == command[0]:
+    if get_value(text, [_VSCODE_COMMAND]) == command[0]:
         return text
-    text = put(text, [_VSCODE_COMMAND], command[0])
-    if len(command) == 1 and look_up(text, [_VSCODE_ARGUMENTS]) is None:
+    text = set_value(text, [_VSCODE_COMMAND], command[0])
+    if len(command) == 1 and get_value(text, [_VSCODE_ARGUMENTS]) is None:
         return text
-    return put(text, [_VSCODE_ARGUMENTS], [*command[1:], *_VSCODE_SERVES])
+    return set_value(text, [_VSCODE_ARGUMENTS], [*command[1:], *_VSCODE_SERVE_ARGUMENTS])
 
 
-def _zed_folder(machine: Machine) -> Path:
+def _zed_directory(machine: Platform) -> Path:
     if machine.system == "win32":
-        return _application_folder(machine) / "Zed"
+        return _application_directory(machine) / "Zed"
     if machine.system == "darwin":  # there Zed ignores the XDG variables
         return machine.home / ".config" / "zed"
-    flatpak = _absolute(machine, "FLATPAK_XDG_CONFIG_HOME")
-    return (flatpak or _application_folder(machine)) / "zed"
+    flatpak = _absolute_directory(machine, "FLATPAK_XDG_CONFIG_HOME")
+    return (flatpak or _application_directory(machine)) / "zed"
 
 
-def _application_folder(machine: Machine) -> Path:
+def _application_directory(machine: Platform) -> Path:
     """Return the platform's directory for application settings."""
     if machine.system == "win32":
-        return _absolute(machine, "APPDATA") or machine.home / "AppData" / "Roaming"
+        return _absolute_directory(machine, "APPDATA") or machine.home / "AppData" / "Roaming"
     if machine.system == "darwin":
         return machine.home / "Library" / "Application Support"
-    return _absolute(machine, "XDG_CONFIG_HOME") or machine.home / ".config"
+    return _absolute_directory(machine, "XDG_CONFIG_HOME") or machine.home / ".config"
 
 
-def _absolute(machine: Machine, variable: str) -> Path | None:
+def _absolute_directory(machine: Platform, variable: str) -> Path | None:
     """Return the directory that a variable names; relative paths are ignored, as XDG requires."""
     folder = Path(machine.variables.get(variable, ""))
     return folder if folder.is_absolute() else None

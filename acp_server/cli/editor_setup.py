@@ -11,14 +11,19 @@ import click
 
 from acp_server.cli.commented_json import CommentedJsonError
 from acp_server.cli.diff_lines import DiffLine, diff_lines
-from acp_server.cli.editor_detection import found_editors
-from acp_server.cli.editor_files import Change, EditorFileError, carry_out, plan
+from acp_server.cli.editor_detection import find_editors
+from acp_server.cli.editor_files import (
+    EditorFileError,
+    PlannedFileChange,
+    apply_change,
+    plan_change,
+)
 from acp_server.cli.editor_settings import (
     NEXT_STEPS,
     TITLES,
     EditorName,
     FileEditor,
-    Machine,
+    Platform,
     server_command,
     settings_file,
     snippet,
@@ -29,7 +34,7 @@ from acp_server.config import settings
 _COLOURS = {"+": "green", "-": "red"}
 
 
-class OrEditor(click.Command):
+class SetupCommand(click.Command):
     """Click command that sets up an editor if `--editor` is given, else runs as usual."""
 
     def invoke(self, ctx: click.Context) -> int:
@@ -49,57 +54,57 @@ class OrEditor(click.Command):
         if any(ctx.params.values()):
             message = "--editor can only be used with --yes and --print"
             raise click.UsageError(message, ctx)
-        return set_up(editor, is_sure=is_sure, only_prints=only_prints)
+        return set_up_editor(editor, is_sure=is_sure, only_prints=only_prints)
 
 
-def set_up(editor: EditorName, *, is_sure: bool, only_prints: bool) -> int:
+def set_up_editor(editor: EditorName, *, is_sure: bool, only_prints: bool) -> int:
     """Add this program to an editor's settings after asking; return the exit code.
 
     If stdin is not a terminal, nothing is asked, and the file is written only if `is_sure`.
     """
     if editor in ("neovim", "emacs") or only_prints:
-        _print(editor)
+        _print_snippet(editor)
         return 0
-    machine = Machine(sys.platform, Path.home(), settings.child_environment({}))
+    machine = Platform(sys.platform, Path.home(), settings.child_environment({}))
     file = settings_file(editor, machine)
     try:
-        change = plan(file, machine.home, partial(_edited, editor))
+        change = plan_change(file, machine.home, partial(_settings_with_server, editor))
         if not change.is_needed:
             click.echo(f"{TITLES[editor]} is already set up in {change.file}.", err=True)
             return 0
-        _show(editor, change, machine.home)
-        if not _may_write(change, is_sure=is_sure):
+        _print_change(editor, change, machine.home)
+        if not _confirm_write(change, is_sure=is_sure):
             return 0
-        kept = carry_out(change)
+        kept = apply_change(change)
     except (EditorFileError, CommentedJsonError, OSError) as error:
-        return _give_up(editor, file, error)
+        return _report_failure(editor, file, error)
     click.echo(f"Written{f'; the old file is saved as {kept.name}' if kept else ''}.", err=True)
     click.echo(NEXT_STEPS[editor], err=True)
     return 0
 
 
-def _edited(editor: FileEditor, text: str) -> str:
+def _settings_with_server(editor: FileEditor, text: str) -> str:
     return with_server(editor, text, server_command())
 
 
-def _print(editor: EditorName) -> None:
+def _print_snippet(editor: EditorName) -> None:
     click.echo(snippet(editor, server_command()), nl=False)
     click.echo(NEXT_STEPS[editor], err=True)
 
 
-def _show(editor: FileEditor, change: Change, home: Path) -> None:
-    if TITLES[editor] not in {each.name for each in found_editors(home)}:
+def _print_change(editor: FileEditor, change: PlannedFileChange, home: Path) -> None:
+    if TITLES[editor] not in {each.name for each in find_editors(home)}:
         click.echo(f"{TITLES[editor]} does not seem to be installed on this machine.", err=True)
-    click.echo(f"{change.file}{'' if change.old is not None else ' (new)'}:", err=True)
+    click.echo(f"{change.file}{'' if change.old_bytes is not None else ' (new)'}:", err=True)
     for line in diff_lines(change.old_text, change.new_text):
-        click.secho(_marked(line), fg=_COLOURS.get(line.sign))
+        click.secho(_diff_text(line), fg=_COLOURS.get(line.sign))
 
 
-def _marked(line: DiffLine) -> str:
+def _diff_text(line: DiffLine) -> str:
     return "…" if line.sign == "gap" else f"{line.sign} {line.text}"
 
 
-def _may_write(change: Change, *, is_sure: bool) -> bool:
+def _confirm_write(change: PlannedFileChange, *, is_sure: bool) -> bool:
     if is_sure:
         return True
     if not sys.stdin.isatty():
@@ -111,7 +116,7 @@ def _may_write(change: Change, *, is_sure: bool) -> bool:
     return False
 
 
-def _give_up(editor: FileEditor, file: Path, error: Exception) -> int:
+def _report_failure(editor: FileEditor, file: Path, error: Exception) -> int:
     where = f"{file}: " if isinstance(error, CommentedJsonError) else ""
     click.echo(f"acp-server setup: {where}{error}", err=True)
     click.echo(f"Nothing was changed. Run `acp-server setup --editor {editor} --print`", err=True)

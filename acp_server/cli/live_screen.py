@@ -12,16 +12,16 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.live import Live
 from rich.segment import Segment
 
-from acp_server.cli.screen import Screen
+from acp_server.cli.screen import TerminalScreen
 
 REDRAW_SECONDS = 1 / 30
 
 
-class Block(Protocol):
+class ScreenBlock(Protocol):
     """A piece of output that changes until it is complete."""
 
     @property
-    def is_over(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the block is complete."""
         ...
 
@@ -30,16 +30,16 @@ class Block(Protocol):
         ...
 
 
-class Stage:
+class LiveScreen:
     """Ordered list of the blocks that are not printed finally yet."""
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: TerminalScreen) -> None:
         self._screen = screen
-        self._blocks: list[Block] = []
+        self._blocks: list[ScreenBlock] = []
         self._live: Live | None = None
         self._drawn_at = float("-inf")
 
-    def add(self, block: Block) -> None:
+    def add(self, block: ScreenBlock) -> None:
         """Add a block below the others; `redraw` shows it."""
         self._blocks.append(block)
 
@@ -47,21 +47,21 @@ class Stage:
         """Show the current state; with `may_wait`, at most once per `REDRAW_SECONDS`."""
         # Only the leading complete blocks: lines printed finally cannot be moved, so the order of
         # the blocks would be lost if a later one were printed first.
-        over = list(takewhile(lambda block: block.is_over, self._blocks))
+        over = list(takewhile(lambda block: block.is_complete, self._blocks))
         now = time.perf_counter()
         if may_wait and not over and now - self._drawn_at < REDRAW_SECONDS:
             return
         self._drawn_at = now
         del self._blocks[: len(over)]
-        self._show(over)
+        self._print_complete(over)
 
     def settle(self) -> None:
         """Print all blocks finally, complete or not."""
         blocks = self._blocks.copy()
         self._blocks.clear()
-        self._show(blocks)
+        self._print_complete(blocks)
 
-    def _show(self, over: list[Block]) -> None:
+    def _print_complete(self, over: list[ScreenBlock]) -> None:
         """Print blocks finally, above the remaining ones."""
         final = Group(*(block.draw(is_final=True) for block in over))
         if not self._screen.is_interactive:
@@ -76,7 +76,7 @@ class Stage:
             self._screen.print(final, end="")
 
     def _show_live(self, above: RenderableType | None) -> None:
-        moving = _Bottom(Group(*(block.draw(is_final=False) for block in self._blocks)))
+        moving = _LastLines(Group(*(block.draw(is_final=False) for block in self._blocks)))
         if self._live is None:
             self._live = Live(
                 console=self._screen,
@@ -91,7 +91,7 @@ class Stage:
             self._screen.print(above, end="")
 
 
-class _Bottom:
+class _LastLines:
     """The last lines of a renderable that fit the terminal; the changing lines are at the end."""
 
     def __init__(self, content: RenderableType) -> None:

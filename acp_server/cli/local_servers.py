@@ -6,29 +6,31 @@ from dataclasses import dataclass
 import anyio
 import httpx2
 
-from acp_server.models.access import Access, ListedModel
+from acp_server.models.access import EndpointAccess, ListedModel
 from acp_server.models.openai_compatible.endpoint import connect, list_models
-from acp_server.models.provider_profiles import PROFILES, Profile, is_for_chat
+from acp_server.models.provider_profiles import PROFILES, ProviderProfile, is_chat_model
 from acp_server.turn.errors import ModelFailedError
 
-PATIENCE_SECONDS = 2.0
-LOCAL = tuple(profile for profile in PROFILES if profile.is_local)
+PROBE_TIMEOUT_SECONDS = 2.0
+LOCAL_PROFILES = tuple(profile for profile in PROFILES if profile.is_local)
 
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
     """A server that answered, and its chat models."""
 
-    profile: Profile
+    profile: ProviderProfile
     models: tuple[ListedModel, ...]
 
 
-async def find_local_servers(profiles: Sequence[Profile] = LOCAL) -> list[LocalServer]:
-    """Return the servers that answer within `PATIENCE_SECONDS`, in the order of the profiles."""
+async def find_local_servers(
+    profiles: Sequence[ProviderProfile] = LOCAL_PROFILES,
+) -> list[LocalServer]:
+    """Return the servers that answer within `PROBE_TIMEOUT_SECONDS`, in profile order."""
     found: dict[str, LocalServer] = {}
 
-    async def look(profile: Profile) -> None:
-        models = await _models_of(profile)
+    async def look(profile: ProviderProfile) -> None:
+        models = await _probe_models(profile)
         if models is not None:
             found[profile.name] = LocalServer(profile, models)
 
@@ -38,13 +40,13 @@ async def find_local_servers(profiles: Sequence[Profile] = LOCAL) -> list[LocalS
     return [found[profile.name] for profile in profiles if profile.name in found]
 
 
-async def _models_of(profile: Profile) -> tuple[ListedModel, ...] | None:
+async def _probe_models(profile: ProviderProfile) -> tuple[ListedModel, ...] | None:
     """Return the chat models of a server; None if none, or something else, answers there."""
-    endpoint = connect(Access(profile.base_url, idle_seconds=PATIENCE_SECONDS), "")
+    endpoint = connect(EndpointAccess(profile.base_url, idle_seconds=PROBE_TIMEOUT_SECONDS), "")
     try:
-        with anyio.move_on_after(PATIENCE_SECONDS):
+        with anyio.move_on_after(PROBE_TIMEOUT_SECONDS):
             listed = await list_models(endpoint)
-            return tuple(model for model in listed if is_for_chat(model.id))
+            return tuple(model for model in listed if is_chat_model(model.id))
     except (ModelFailedError, httpx2.HTTPError):
         return None
     finally:

@@ -14,9 +14,9 @@ from click.shell_completion import CompletionItem
 from acp_server.version import __version__
 
 PROGRAM = "acp-server"
-INTERRUPTED = 130
+INTERRUPTED_EXIT_CODE = 130
 
-Serve = Callable[[dict[str, str]], int]
+ServeCallback = Callable[[dict[str, str]], int]
 """Callback that runs the server: takes options and their values, returns the exit code."""
 
 COMMANDS: Mapping[str, str] = {
@@ -110,7 +110,7 @@ def group() -> None:
     """Group the subcommands; the help text is `DESCRIPTION`."""
 
 
-def run_command(arguments: list[str], serve: Serve) -> int:
+def run_command(arguments: list[str], serve: ServeCallback) -> int:
     """Run a command line and return its exit code; `serve` implements the `serve` command.
 
     Exit codes: 0 success, 1 a problem was found, 2 usage error, 130 interrupted by Ctrl-C.
@@ -118,15 +118,15 @@ def run_command(arguments: list[str], serve: Serve) -> int:
     try:
         outcome: object = group.main(arguments, PROGRAM, standalone_mode=False, obj=serve)
     except click.Abort:
-        return INTERRUPTED
+        return INTERRUPTED_EXIT_CODE
     except click.ClickException as error:
         error.show()
-        _show_allowed(error)
+        _print_available_options(error)
         return error.exit_code
     return outcome if isinstance(outcome, int) else 0
 
 
-def _show_allowed(error: click.ClickException) -> None:
+def _print_available_options(error: click.ClickException) -> None:
     """After an unknown option, print the options that the command accepts."""
     if isinstance(error, click.NoSuchOption) and error.ctx is not None:
         parameters = error.ctx.command.get_params(error.ctx)

@@ -12,16 +12,16 @@ from pydantic import JsonValue
 
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
-from acp_server.memory.errors import StoreError
-from acp_server.memory.operations import Operation
-from acp_server.memory.providers import external_memory, installed
-from acp_server.memory.results import Answer, Contents
-from acp_server.memory.store import Memory
+from acp_server.memory.errors import MemoryStoreError
+from acp_server.memory.operations import EntryOperation
+from acp_server.memory.providers import find_external_memory, installed_providers
+from acp_server.memory.results import MemoryContents, MemoryResult
+from acp_server.memory.store import MemoryStores
 from prompt_engine.memory_entries import DELIMITER, FILE_NAMES, StoreName
 from prompt_engine.threats import scan
 
 NAMES: tuple[StoreName, ...] = ("memory", "user")
-LAST_EDITOR = "vi"
+FALLBACK_EDITOR = "vi"
 
 target_option = click.option(
     "--target", type=click.Choice(NAMES), default="memory", help="Memory store. Default: memory."
@@ -63,18 +63,18 @@ def show(target: StoreName | None, *, is_json: bool) -> int:
 
     With --json: {STORE: {"file", "usage", "entries": [...], "blocked": [numbers from 1]}}.
     """
-    memory = _memory(settings.load({}))
+    memory = _open_memory(settings.load({}))
     try:
         found = {name: memory.contents(name) for name in ((target,) if target else NAMES)}
-    except StoreError as error:
-        return _failed(error.reason)
+    except MemoryStoreError as error:
+        return _report_failure(error.reason)
     if is_json:
         stores = {name: _as_json(memory, contents) for name, contents in found.items()}
         click.echo(json.dumps(stores, ensure_ascii=False, indent=2))
         return 0
     click.echo("\n\n".join(_as_text(memory, contents) for contents in found.values()))
     for contents in found.values():
-        _warn(contents)
+        _print_warnings(contents)
     return 0
 
 
@@ -91,7 +91,7 @@ Examples:
 @json_option
 def add(text: str, target: StoreName, *, is_json: bool) -> int:
     """Add an entry."""
-    return _change(target, Operation("add", text), is_json=is_json)
+    return _apply_change(target, EntryOperation("add", text), is_json=is_json)
 
 
 @command.command(
@@ -106,7 +106,7 @@ Examples:
 @json_option
 def remove(text: str, target: StoreName, *, is_json: bool) -> int:
     """Remove the one entry that contains TEXT."""
-    return _change(target, Operation("remove", old_text=text), is_json=is_json)
+    return _apply_change(target, EntryOperation("remove", old_text=text), is_json=is_json)
 
 
 @command.command(
@@ -125,7 +125,7 @@ def undo(target: StoreName | None, *, is_json: bool) -> int:
     The last 20 changes of each store can be undone. Changes that you made to the file yourself in
     the meantime are never overwritten.
     """
-    return _told(_memory(settings.load({})).undo(target), is_json=is_json)
+    return _print_answer(_open_memory(settings.load({})).undo(target), is_json=is_json)
 
 
 @command.command(
@@ -142,26 +142,26 @@ def edit(target: StoreName) -> int:
 
     Entries are separated by a line that contains only §.
     """
-    memory = _memory(settings.load({}))
+    memory = _open_memory(settings.load({}))
     try:
         base = memory.raw(target)
         draft = Path(tempfile.mkdtemp(prefix="acp-server-")) / FILE_NAMES[target]
         draft.write_bytes(base)
-    except StoreError as error:
-        return _failed(error.reason)
+    except MemoryStoreError as error:
+        return _report_failure(error.reason)
     except OSError as error:
-        return _failed(f"the draft cannot be created: {error}")
+        return _report_failure(f"the draft cannot be created: {error}")
     try:
         click.edit(filename=str(draft), editor=_editor(settings.child_environment({})))
         answer = memory.rewrite(target, base, draft.read_bytes())
     except (click.ClickException, OSError) as error:
-        return _failed(f"{error}; your draft is in {draft}")
+        return _report_failure(f"{error}; your draft is in {draft}")
     if not answer.is_success:
-        return _failed(f"{answer.text}; your draft is in {draft}")
+        return _report_failure(f"{answer.text}; your draft is in {draft}")
     shutil.rmtree(draft.parent, ignore_errors=True)
     if answer.contents is not None:
-        _warn(answer.contents)
-    return _told(answer)
+        _print_warnings(answer.contents)
+    return _print_answer(answer)
 
 
 @command.command(
@@ -176,12 +176,12 @@ Examples:
 def status(*, is_json: bool) -> int:
     """Show how full the stores are and whether the external memory answers."""
     configuration = settings.load({})
-    memory, current = _memory(configuration), configuration.settings
+    memory, current = _open_memory(configuration), configuration.settings
     stores = [
-        _standing(memory, "memory", is_on=current.memory_enabled),
-        _standing(memory, "user", is_on=current.user_profile_enabled),
+        _store_status(memory, "memory", is_on=current.memory_enabled),
+        _store_status(memory, "user", is_on=current.user_profile_enabled),
     ]
-    provider = anyio.run(_provider, configuration)
+    provider = anyio.run(_provider_status, configuration)
     if is_json:
         found = {"stores": stores, "asks_first": current.memory_ask, "provider": provider}
         click.echo(json.dumps(found, ensure_ascii=False, indent=2))
@@ -194,84 +194,91 @@ def status(*, is_json: bool) -> int:
     return 0
 
 
-def _memory(configuration: Configuration) -> Memory:
+def _open_memory(configuration: Configuration) -> MemoryStores:
     """Return both stores; the user can also see a disabled one."""
     current = configuration.settings
     limits: Mapping[StoreName, int] = {
         "memory": current.memory_char_limit,
         "user": current.user_char_limit,
     }
-    return Memory(configuration.home, limits, scan)
+    return MemoryStores(configuration.home, limits, scan)
 
 
-def _change(target: StoreName, operation: Operation, *, is_json: bool) -> int:
-    return _told(_memory(settings.load({})).apply(target, [operation]), is_json=is_json)
+def _apply_change(target: StoreName, operation: EntryOperation, *, is_json: bool) -> int:
+    return _print_answer(
+        _open_memory(settings.load({})).apply(target, [operation]), is_json=is_json
+    )
 
 
-def _told(answer: Answer, *, is_json: bool = False) -> int:
+def _print_answer(answer: MemoryResult, *, is_json: bool = False) -> int:
     """Print the answer of a memory operation; return the exit code."""
     if is_json:
         click.echo(json.dumps(answer.as_json(), ensure_ascii=False))
         return 0 if answer.is_success else 1
     if not answer.is_success:
         choices = answer.matches or answer.current_entries or ()
-        return _failed("\n".join([answer.text, *(f"  {_first_line(each)}" for each in choices)]))
+        return _report_failure(
+            "\n".join([answer.text, *(f"  {_first_line(each)}" for each in choices)])
+        )
     usage = f" ({answer.contents.usage} characters)" if answer.contents is not None else ""
     click.echo(f"{answer.text}{usage}")
     return 0
 
 
-def _failed(reason: str) -> int:
+def _report_failure(reason: str) -> int:
     click.echo(f"acp-server memory: {reason}", err=True)
     return 1
 
 
-def _warn(contents: Contents) -> None:
+def _print_warnings(contents: MemoryContents) -> None:
     """Print notes about blocked entries and about a store over its limit."""
-    for number in _blocked(contents):
+    for number in _blocked_entry_numbers(contents):
         click.echo(f"note: entry {number} of {contents.name} is blocked from the model", err=True)
     if contents.used > contents.limit:
         over = f"{contents.name} is {contents.used - contents.limit:,} characters over its limit"
         click.echo(f"note: {over}; remove or shorten entries before adding more", err=True)
 
 
-def _blocked(contents: Contents) -> list[int]:
+def _blocked_entry_numbers(contents: MemoryContents) -> list[int]:
     """Return the numbers, from 1, of the entries that are blocked from the model."""
     return [n for n, entry in enumerate(contents.entries, 1) if scan(entry, "strict")]
 
 
-def _as_text(memory: Memory, contents: Contents) -> str:
+def _as_text(memory: MemoryStores, contents: MemoryContents) -> str:
     head = f"{contents.name} [{contents.usage} characters] {memory.path(contents.name)}"
     return "\n".join((head, "", DELIMITER.join(contents.entries) or "(empty)"))
 
 
-def _as_json(memory: Memory, contents: Contents) -> dict[str, JsonValue]:
+def _as_json(memory: MemoryStores, contents: MemoryContents) -> dict[str, JsonValue]:
     return {
         "file": str(memory.path(contents.name)),
         "usage": contents.usage,
         "entries": list(contents.entries),
-        "blocked": list[JsonValue](_blocked(contents)),
+        "blocked": list[JsonValue](_blocked_entry_numbers(contents)),
     }
 
 
-def _standing(memory: Memory, name: StoreName, *, is_on: bool) -> dict[str, JsonValue]:
+def _store_status(memory: MemoryStores, name: StoreName, *, is_on: bool) -> dict[str, JsonValue]:
     """Return the state of a store, including the reason if it cannot be read."""
     try:
         contents = memory.contents(name)
-        blocked = len(_blocked(contents))
+        blocked = len(_blocked_entry_numbers(contents))
         count = len(contents.entries)
         state = f"{contents.usage} characters, {count} entr{'y' if count == 1 else 'ies'}"
         state += f", {blocked} blocked from the model" if blocked else ""
-    except StoreError as error:
+    except MemoryStoreError as error:
         state = error.reason
     return {"name": name, "file": str(memory.path(name)), "is_on": is_on, "state": state}
 
 
-async def _provider(configuration: Configuration) -> dict[str, JsonValue]:
+async def _provider_status(configuration: Configuration) -> dict[str, JsonValue]:
     """Return the state of the external memory after a request to it."""
     name = configuration.settings.memory_provider
-    memory = external_memory(name, configuration.home, scan)
-    found: dict[str, JsonValue] = {"name": name, "installed": list[JsonValue](installed())}
+    memory = find_external_memory(name, configuration.home, scan)
+    found: dict[str, JsonValue] = {
+        "name": name,
+        "installed": list[JsonValue](installed_providers()),
+    }
     if memory is None:
         return found | {"is_working": None, "state": "none"}
     notice = (await memory.system_block()).notice
@@ -279,7 +286,7 @@ async def _provider(configuration: Configuration) -> dict[str, JsonValue]:
 
 
 def _editor(environment: Mapping[str, str]) -> str:
-    return environment.get("VISUAL") or environment.get("EDITOR") or LAST_EDITOR
+    return environment.get("VISUAL") or environment.get("EDITOR") or FALLBACK_EDITOR
 
 
 def _first_line(entry: str) -> str:

@@ -11,8 +11,8 @@ from acp_server.config import settings
 from acp_server.models.access import ListedModel
 from acp_server.models.endpoint_catalog import EndpointCatalog
 from acp_server.models.model_facts import ASSUMED_WINDOW_TOKENS
-from acp_server.server.endpoints import Provider, open_models
-from acp_server.text.redaction import without_secrets
+from acp_server.server.endpoints import ConfiguredProvider, open_models
+from acp_server.text.redaction import redact_secrets
 from acp_server.turn.errors import TurnError
 
 EXAMPLES = """\
@@ -21,11 +21,13 @@ Examples:
   acp-server models
   acp-server models --json | jq -r '.providers[].models[].id'
 """
-ASSUMED = f"size unknown, {ASSUMED_WINDOW_TOKENS:,} tokens assumed; set model.context_length"
+ASSUMED_WINDOW_NOTE = (
+    f"size unknown, {ASSUMED_WINDOW_TOKENS:,} tokens assumed; set model.context_length"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ProviderModels:
     """Models of one provider, or the reason that they could not be listed."""
 
     provider: str
@@ -47,27 +49,27 @@ def command(*, is_json: bool) -> int:
     With --json: {"providers": [{"provider", "address", "default", "models": [{"id", "name",
     "window_tokens", "output_tokens"}], "problem"}]}.
     """
-    offers = anyio.run(_offers)
+    offers = anyio.run(_list_all)
     if is_json:
         click.echo(json.dumps({"providers": [asdict(offer) for offer in offers]}, indent=2))
     else:
-        _tell(offers)
+        _print_models(offers)
     return int(any(offer.problem for offer in offers))
 
 
-async def _offers() -> Sequence[Offer]:
-    room = open_models(settings.load({}))
+async def _list_all() -> Sequence[ProviderModels]:
+    models = open_models(settings.load({}))
     try:
-        return [await _offer(provider, catalog) for provider, catalog in room.endpoints]
+        return [await _list_provider(provider, catalog) for provider, catalog in models.endpoints]
     finally:
-        await room.close()
+        await models.close()
 
 
-async def _offer(provider: Provider, catalog: EndpointCatalog) -> Offer:
+async def _list_provider(provider: ConfiguredProvider, catalog: EndpointCatalog) -> ProviderModels:
     problem = ""
     listed: tuple[ListedModel, ...] = ()
     try:
-        listed = await catalog.listed()
+        listed = await catalog.fetch_models()
     except TurnError as error:
         problem = error.reason
     offered = {choice.id for choice in catalog.choices()}
@@ -81,11 +83,11 @@ async def _offer(provider: Provider, catalog: EndpointCatalog) -> Offer:
         for model in listed
         if model.id in offered
     ]
-    address = without_secrets(provider.address)
-    return Offer(provider.profile.name, address, catalog.default_id, rows, problem)
+    address = redact_secrets(provider.address)
+    return ProviderModels(provider.profile.name, address, catalog.default_id, rows, problem)
 
 
-def _tell(offers: Sequence[Offer]) -> None:
+def _print_models(offers: Sequence[ProviderModels]) -> None:
     if not offers:
         click.echo("No models to list: the model is scripted, or its provider is unknown.")
     for offer in offers:
@@ -94,6 +96,6 @@ def _tell(offers: Sequence[Offer]) -> None:
             click.echo(f"  {offer.problem}")
         for model in offer.models:
             window = model["window_tokens"]
-            size = f"{window:,} tokens" if isinstance(window, int) else ASSUMED
+            size = f"{window:,} tokens" if isinstance(window, int) else ASSUMED_WINDOW_NOTE
             mark = "*" if model["id"] == offer.default else " "
             click.echo(f"{mark} {model['id']}  ({size})")

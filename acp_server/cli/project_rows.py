@@ -11,25 +11,29 @@ from pathlib import Path
 import anyio
 from pydantic import JsonValue
 
-from acp_server.cli.setting_rows import SettingRow, setting_rows, shown
+from acp_server.cli.setting_rows import SettingRow, displayable, setting_rows
 from acp_server.config.settings import Configuration
-from acp_server.mcp.server_configs import servers_in
-from acp_server.mcp.tool_names import SEPARATOR, server_names
+from acp_server.mcp.server_configs import parse_workspace_servers
+from acp_server.mcp.tool_names import SEPARATOR, server_name_parts
 from acp_server.permissions.trust import TrustStore
-from acp_server.server.app import model_catalog
-from acp_server.server.config_mapping import memory_premises, prompt_settings
+from acp_server.server.app import open_model_catalog
+from acp_server.server.config_mapping import memory_config, prompt_config
 from acp_server.session.project.requests import NOT_TRUSTED, SERVERS
-from acp_server.session.project.settings import ProjectSettings, narrowed, understood
-from acp_server.tools.factory import names_offered
-from prompt_engine.sources.context_files import ContextRequest, find_context
+from acp_server.session.project.settings import (
+    ProjectSettings,
+    parse_project_settings,
+    stricter_mode,
+)
+from acp_server.tools.factory import offered_tool_names
+from prompt_engine.sources.context_files import ContextRequest, find_project_context
 from prompt_engine.threats import scan
 
-IS_NARROW = "your settings allow less"
-HAS_NAMESAKE = "your settings already have a server of this name"
+SETTINGS_ARE_STRICTER = "your settings allow less"
+SERVER_NAME_TAKEN = "your settings already have a server of this name"
 
 
 @dataclass(frozen=True, slots=True)
-class Unused:
+class UnusedSetting:
     """A project setting that is not used, with the reason."""
 
     origin: str
@@ -45,19 +49,21 @@ class ProjectRows:
 
     root: Path
     rows: Sequence[SettingRow]
-    unused: Sequence[Unused]
+    unused: Sequence[UnusedSetting]
     is_trusted: bool
 
 
 def project_rows(configuration: Configuration, root: Path) -> ProjectRows:
     """Return the settings of sessions in a directory; `root` must be resolved."""
-    project = _Project(configuration, root, anyio.run(_models, configuration))
-    given, unused = [*project.given()], [*project.unused()]
+    project = _ProjectSettingsCheck(configuration, root, anyio.run(_known_model_ids, configuration))
+    given, unused = [*project.accepted_rows()], [*project.unused_settings()]
     rows = {row.name: row for row in setting_rows(configuration)}
     store = TrustStore(configuration.home / "acp" / "trust.json")
     is_trusted = store.verdict(root) == "trusted"
     if not is_trusted:
-        waiting = [Unused(row.origin, f"{row.name}: {row.text} ({NOT_TRUSTED})") for row in given]
+        waiting = [
+            UnusedSetting(row.origin, f"{row.name}: {row.text} ({NOT_TRUSTED})") for row in given
+        ]
         return ProjectRows(root, [*rows.values()], [*waiting, *unused], is_trusted)
     for row in given:
         own = rows.get(row.name, row)
@@ -65,24 +71,26 @@ def project_rows(configuration: Configuration, root: Path) -> ProjectRows:
     return ProjectRows(root, [*rows.values()], unused, is_trusted)
 
 
-class _Project:
+class _ProjectSettingsCheck:
     """A project's frontmatter, checked against the configuration."""
 
     def __init__(self, configuration: Configuration, root: Path, models: Collection[str]) -> None:
         self._current = configuration.settings
         self._models = models
-        self._values, self._origins = _said(configuration, root)
-        self._servers, self._server_problems = servers_in(self._values.pop(SERVERS, None))
-        names = server_names([*self._current.mcp_servers, *self._servers]).values()
+        self._values, self._origins = _frontmatter_values(configuration, root)
+        self._servers, self._server_problems = parse_workspace_servers(
+            self._values.pop(SERVERS, None)
+        )
+        names = server_name_parts([*self._current.mcp_servers, *self._servers]).values()
         self._prefixes = tuple(name + SEPARATOR for name in names)
-        self._tools = names_offered(memory_premises(self._current))
-        self._asked = self._understood(self._values)
+        self._tools = offered_tool_names(memory_config(self._current))
+        self._requested = self._parse(self._values)
 
-    def given(self) -> Iterator[SettingRow]:
+    def accepted_rows(self) -> Iterator[SettingRow]:
         """Yield the settings that the project may change, as rows."""
-        asked = self._asked
+        asked = self._requested
         values: dict[str, JsonValue] = {
-            "mode": None if self._asks_too_much else asked.mode,
+            "mode": None if self._widens_mode else asked.mode,
             "model": asked.model,
             "tools": [*asked.tools],
             "skills": [*asked.skills],
@@ -93,43 +101,49 @@ class _Project:
         for name, server in self._servers.items():
             if name not in self._current.mcp_servers:
                 key = f"{SERVERS}.{name}"
-                yield SettingRow(key, shown(server), self._origins[SERVERS], "", "", key)
+                yield SettingRow(key, displayable(server), self._origins[SERVERS], "", "", key)
 
-    def unused(self) -> Iterator[Unused]:
+    def unused_settings(self) -> Iterator[UnusedSetting]:
         """Yield the settings that would not be used even if the project is trusted."""
         for name, value in self._values.items():
-            for refused in self._understood({name: value}).refused:
-                yield Unused(self._origins[name], refused)
-        if self._asks_too_much:
-            yield Unused(self._origins["mode"], f"mode: {self._asked.mode} ({IS_NARROW})")
+            for refused in self._parse({name: value}).refused:
+                yield UnusedSetting(self._origins[name], refused)
+        if self._widens_mode:
+            yield UnusedSetting(
+                self._origins["mode"], f"mode: {self._requested.mode} ({SETTINGS_ARE_STRICTER})"
+            )
         for problem in self._server_problems:
-            yield Unused(self._origins[SERVERS], problem)
+            yield UnusedSetting(self._origins[SERVERS], problem)
         for name in self._servers:
             if name in self._current.mcp_servers:
-                yield Unused(self._origins[SERVERS], f"{SERVERS}.{name} ({HAS_NAMESAKE})")
+                yield UnusedSetting(
+                    self._origins[SERVERS], f"{SERVERS}.{name} ({SERVER_NAME_TAKEN})"
+                )
 
     @property
-    def _asks_too_much(self) -> bool:
-        mode = self._asked.mode
-        return mode is not None and narrowed(self._current.mode, mode) != mode
+    def _widens_mode(self) -> bool:
+        mode = self._requested.mode
+        return mode is not None and stricter_mode(self._current.mode, mode) != mode
 
-    def _understood(self, values: Mapping[str, JsonValue]) -> ProjectSettings:
-        return understood(values, self._models, self._tools, self._prefixes)
+    def _parse(self, values: Mapping[str, JsonValue]) -> ProjectSettings:
+        return parse_project_settings(values, self._models, self._tools, self._prefixes)
 
 
-async def _models(configuration: Configuration) -> Collection[str]:
+async def _known_model_ids(configuration: Configuration) -> Collection[str]:
     """Return the ids of the models that are known without a request to an endpoint."""
-    async with model_catalog(configuration) as catalog:
+    async with open_model_catalog(configuration) as catalog:
         return [choice.id for choice in catalog.choices()]
 
 
-def _said(configuration: Configuration, root: Path) -> tuple[dict[str, JsonValue], dict[str, str]]:
+def _frontmatter_values(
+    configuration: Configuration, root: Path
+) -> tuple[dict[str, JsonValue], dict[str, str]]:
     """Return the values and the file that sets each; the nearest file wins."""
-    settings = prompt_settings(configuration)
+    settings = prompt_config(configuration)
     request = ContextRequest(root, agents_md_scope=settings.agents_md_scope)
     values: dict[str, JsonValue] = {}
     origins: dict[str, str] = {}
-    for found in reversed(find_context(request, scan, settings.is_trusted).settings):
+    for found in reversed(find_project_context(request, scan, settings.is_trusted).settings):
         values |= found.values
         origins |= dict.fromkeys(found.values, str(root / found.path))
     return values, origins

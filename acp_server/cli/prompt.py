@@ -6,20 +6,20 @@ from pathlib import Path
 import anyio
 import click
 
-from acp_server.cli.stored_prompt import show_kept
+from acp_server.cli.stored_prompt import show_stored_prompt
 from acp_server.config import settings
 from acp_server.models.families import known_window_tokens
-from acp_server.permissions.trust import NobodyToTrust, TrustKeeper, TrustStore
-from acp_server.server.app import model_catalog
-from acp_server.server.config_mapping import memory_premises, prompt_settings, skill_rules
-from acp_server.session.ports.skills import Want
-from acp_server.session.project.settings import ProjectSettings, understood
-from acp_server.session.prompting.provider import Subject
-from acp_server.session.prompting.workspace_prompt import ProjectBriefing
-from acp_server.session.session import Workspace
-from acp_server.skills.service import SkillRoom
+from acp_server.permissions.trust import NoTrustAsker, TrustStore, WorkspaceTrust
+from acp_server.server.app import open_model_catalog
+from acp_server.server.config_mapping import memory_config, prompt_config, skill_rules
+from acp_server.session.ports.skills import SkillIndexRequest
+from acp_server.session.project.settings import ProjectSettings, parse_project_settings
+from acp_server.session.prompting.provider import SystemPromptRequest
+from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
+from acp_server.session.session import SessionWorkspace
+from acp_server.skills.service import SkillService
 from acp_server.skills.session_skills import SessionSkills
-from acp_server.tools.factory import names_offered
+from acp_server.tools.factory import offered_tool_names
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
@@ -66,16 +66,18 @@ def show(cwd: Path | None, model: str, session_id: str | None, *, is_json: bool)
             "--session cannot be used with --cwd or --model: it shows the prompt as it was sent"
         )
         raise click.UsageError(problem)
-    return show_kept(session_id, is_json=is_json)
+    return show_stored_prompt(session_id, is_json=is_json)
 
 
 def _show_new(cwd: Path, model: str, *, is_json: bool) -> int:
     configuration = settings.load({"--model": model} if model else {})
-    briefing = ProjectBriefing(prompt_settings(configuration), Workspace(cwd.resolve()))
-    text = anyio.run(_write, configuration, briefing, cwd.resolve(), model)
-    notices = list(briefing.notices())
+    prompt_provider = WorkspacePromptProvider(
+        prompt_config(configuration), SessionWorkspace(cwd.resolve())
+    )
+    text = anyio.run(_write_prompt, configuration, prompt_provider, cwd.resolve(), model)
+    notices = list(prompt_provider.take_notices())
     if is_json:
-        report = {"text": text, "report": briefing.report, "notices": notices}
+        report = {"text": text, "report": prompt_provider.report, "notices": notices}
         click.echo(json.dumps(report, ensure_ascii=False, indent=2))
         return 0
     click.echo(text)
@@ -84,29 +86,36 @@ def _show_new(cwd: Path, model: str, *, is_json: bool) -> int:
     return 0
 
 
-async def _write(
-    configuration: settings.Configuration, briefing: ProjectBriefing, root: Path, model: str
+async def _write_prompt(
+    configuration: settings.Configuration,
+    prompt_provider: WorkspacePromptProvider,
+    root: Path,
+    model: str,
 ) -> str:
     """Write the prompt as a session's first turn would, without the external memory's section.
 
     The project's settings are known only after a first pass; if the project is trusted, they can
     change the model, tools and skills, so the prompt is written a second time.
     """
-    room = SkillRoom(configuration.home, Path.home(), skill_rules(configuration))
-    names = names_offered(memory_premises(configuration.settings))
+    skill_service = SkillService(configuration.home, Path.home(), skill_rules(configuration))
+    names = offered_tool_names(memory_config(configuration.settings))
 
     async def write(asked: ProjectSettings) -> str:
         model_id = model or asked.model or configuration.settings.model or "unnamed"
         tools = frozenset(asked.tools or names)
-        index = await SessionSkills(room, "", root).index(Want(tools, asked.skills))
+        index = await SessionSkills(skill_service, "", root).index(
+            SkillIndexRequest(tools, asked.skills)
+        )
         window = known_window_tokens(model_id)
-        return await briefing.write(Subject(model_id, window, tools, index))
+        return await prompt_provider.write_prompt(
+            SystemPromptRequest(model_id, window, tools, index)
+        )
 
-    text = await write(understood({}, ()))
-    async with model_catalog(configuration) as catalog:
+    text = await write(parse_project_settings({}, ()))
+    async with open_model_catalog(configuration) as catalog:
         models = [choice.id for choice in catalog.choices()]
-    asked = understood(briefing.project_settings(), models, names)
-    if not asked.uses or not await _is_trusted(asked, configuration, root):
+    asked = parse_project_settings(prompt_provider.project_settings(), models, names)
+    if not asked.summary or not await _is_trusted(asked, configuration, root):
         return text
     return await write(asked)
 
@@ -115,4 +124,4 @@ async def _is_trusted(
     asked: ProjectSettings, configuration: settings.Configuration, root: Path
 ) -> bool:
     store = TrustStore(configuration.home / "acp" / "trust.json")
-    return await TrustKeeper(store, NobodyToTrust(), root).is_given(asked.uses)
+    return await WorkspaceTrust(store, NoTrustAsker(), root).is_trusted(asked.summary)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from acp_server.cli.run_options import ALL
-from acp_server.cli.shutdown_signals import Endings
+from acp_server.cli.run_options import ALL_OPTIONS
+from acp_server.cli.shutdown_signals import ShutdownSignals
 
 EXAMPLES = """\
 \b
@@ -36,13 +36,13 @@ class RunCommand(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            from acp_server.cli.run_outputs import refuse
+            from acp_server.cli.run_outputs import print_failed_start
 
-            refuse(error.format_message(), _format_in(given))
+            print_failed_start(error.format_message(), _requested_format(given))
             raise
 
 
-def _format_in(arguments: Sequence[str]) -> str:
+def _requested_format(arguments: Sequence[str]) -> str:
     """Return the value of `--format`, even if the rest of the command line is invalid."""
     pairs = zip(arguments, (*arguments[1:], ""), strict=True)
     named = [value for name, value in pairs if name == "--format"]
@@ -59,17 +59,17 @@ def _run(**options: object) -> int:
     a path glob, the first words of a command, or a host.
     """
     # Handle signals before the slow imports below: a SIGTERM during them must still give a result.
-    with Endings() as endings:
-        from acp_server.cli.run_dispatch import do
+    with ShutdownSignals() as endings:
+        from acp_server.cli.run_dispatch import dispatch_run
 
-        return do(options, endings)
+        return dispatch_run(options, endings)
 
 
-def _decorated(function: Callable[..., int]) -> click.Command:
+def _with_options(function: Callable[..., int]) -> click.Command:
     """Return the command with all of its options."""
-    for option in reversed(ALL):
+    for option in reversed(ALL_OPTIONS):
         function = option(function)
     return click.command(name="run", cls=RunCommand, epilog=EXAMPLES)(function)
 
 
-command = _decorated(_run)
+command = _with_options(_run)

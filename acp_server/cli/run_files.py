@@ -3,22 +3,24 @@
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from acp_server.headless.run.findings import Finding
-from acp_server.headless.run.junit import Case, junit
-from acp_server.headless.run.report import Report
-from acp_server.headless.run.sanitizing import Cleaner
+from acp_server.headless.run.findings import ReviewFinding
+from acp_server.headless.run.junit import JunitCase, junit_report
+from acp_server.headless.run.report import RunReport
+from acp_server.headless.run.sanitizing import OutputSanitizer
 
 
 def write_files(
-    report: Report, places: Mapping[str, Path | None], cleaner: Cleaner
+    report: RunReport, paths: Mapping[str, Path | None], cleaner: OutputSanitizer
 ) -> Iterator[str]:
     """Write the requested files (`last message`, `patch`, `JUnit`); yield a text per failure."""
     contents = {
         "last message": f"{cleaner.plain(report.text)}\n".encode(),
         "patch": cleaner.patch(report.changes.patch),
-        "JUnit": junit([case_of("task", report, cleaner)], cleaned(report.findings, cleaner)),
+        "JUnit": junit_report(
+            [junit_case("task", report, cleaner)], clean_findings(report.findings, cleaner)
+        ),
     }
-    for name, place in places.items():
+    for name, place in paths.items():
         if place is not None:
             problem = write_bytes(place, contents[name])
             if problem:
@@ -35,7 +37,9 @@ def write_bytes(place: Path, data: bytes) -> str:
     return ""
 
 
-def cleaned(findings: Iterable[Finding], cleaner: Cleaner) -> tuple[Finding, ...]:
+def clean_findings(
+    findings: Iterable[ReviewFinding], cleaner: OutputSanitizer
+) -> tuple[ReviewFinding, ...]:
     """Return the findings with secrets and terminal control characters removed."""
     return tuple(
         finding.model_copy(
@@ -49,9 +53,9 @@ def cleaned(findings: Iterable[Finding], cleaner: Cleaner) -> tuple[Finding, ...
     )
 
 
-def case_of(name: str, report: Report, cleaner: Cleaner) -> Case:
+def junit_case(name: str, report: RunReport, cleaner: OutputSanitizer) -> JunitCase:
     """Return a run as a JUnit test case."""
-    return Case(
+    return JunitCase(
         name,
         report.duration_seconds,
         report.outcome,

@@ -5,59 +5,61 @@ from contextlib import contextmanager
 
 import click
 
-from acp_server.cli.run_files import cleaned
+from acp_server.cli.run_files import clean_findings
 from acp_server.config import settings
-from acp_server.headless.run.github import Workflow, command, harmless
-from acp_server.headless.run.report import Report
-from acp_server.headless.run.sanitizing import Cleaner
+from acp_server.headless.run.github import GithubStep, format_command, neutralize_commands
+from acp_server.headless.run.report import RunReport
+from acp_server.headless.run.sanitizing import OutputSanitizer
 
-MOST_OUTPUT_CHARACTERS = 100_000
+MAX_OUTPUT_CHARACTERS = 100_000
 """Longest answer in a step output; GitHub allows one megabyte for all outputs of a job."""
 
 
-class Step:
+class GitHubStep:
     """The GitHub Actions step that this process runs in."""
 
-    def __init__(self, workflow: Workflow, cleaner: Cleaner) -> None:
+    def __init__(self, workflow: GithubStep, cleaner: OutputSanitizer) -> None:
         self._workflow = workflow
         self._cleaner = cleaner
 
-    def harmless(self, text: str) -> str:
+    def escape(self, text: str) -> str:
         """Return the text with everything escaped that the runner would read as a command."""
-        return harmless(text)
+        return neutralize_commands(text)
 
-    def report(self, report: Report) -> Iterator[str]:
+    def write_report(self, report: RunReport) -> Iterator[str]:
         """Write annotations, summary and outputs for the finished run; yield a text per failure."""
         self._workflow.end_group()
-        changed = [*(file.path for file in report.changes.files), *report.reviewed]
+        changed = [*(file.path for file in report.changes.files), *report.reviewed_files]
         if report.exit_code:
-            self._workflow.tell(
-                command("error", self._cleaner.line(report.reason), title=f"run: {report.outcome}")
+            self._workflow.send_command(
+                format_command(
+                    "error", self._cleaner.line(report.reason), title=f"run: {report.outcome}"
+                )
             )
-        hidden = self._workflow.annotate(cleaned(report.findings, self._cleaner), changed)
+        hidden = self._workflow.annotate(clean_findings(report.findings, self._cleaner), changed)
         try:
-            self._workflow.summarise(self._summary(report, hidden))
-            self._workflow.put_out(self._outputs(report))
+            self._workflow.append_summary(self._summary(report, hidden))
+            self._workflow.set_outputs(self._outputs(report))
         except OSError as error:
             yield f"the GitHub step summary and outputs cannot be written: {error}"
 
-    def _outputs(self, report: Report) -> dict[str, str]:
-        cost = report.spent.cost_usd
+    def _outputs(self, report: RunReport) -> dict[str, str]:
+        cost = report.usage.cost_usd
         return {
             "outcome": report.outcome,
             "exit-code": str(report.exit_code),
             "session-id": report.session_id,
-            "text": self._cleaner.plain(report.text)[:MOST_OUTPUT_CHARACTERS],
+            "text": self._cleaner.plain(report.text)[:MAX_OUTPUT_CHARACTERS],
             "cost-usd": "" if cost is None else f"{cost:.6f}",
             "files-changed": str(len(report.changes.files)),
         }
 
-    def _summary(self, report: Report, hidden: int) -> str:
-        cost = report.spent.cost_usd
+    def _summary(self, report: RunReport, hidden: int) -> str:
+        cost = report.usage.cost_usd
         rows = {
             "Outcome": f"{report.outcome} ({report.exit_code})",
             "Reason": self._cleaner.line(report.reason),
-            "Model calls": str(report.spent.requests),
+            "Model calls": str(report.usage.requests),
             "Cost": "" if cost is None else f"${cost:.4f}",
             "Files changed": str(len(report.changes.files)),
             "Denied": str(len(report.denials)),
@@ -74,22 +76,23 @@ class Step:
 
 
 @contextmanager
-def step_for(is_wanted: bool | None, cleaner: Cleaner) -> Generator[Step | None]:  # noqa: FBT001  what an option says
+def open_step(is_wanted: bool | None, cleaner: OutputSanitizer) -> Generator[GitHubStep | None]:  # noqa: FBT001  what an option says
     """Provide the step if this process runs in GitHub Actions, or if `is_wanted`; else None.
 
-    While it lasts, the runner ignores workflow commands in the output, except those of `Step`.
+    While it lasts, the runner ignores workflow commands in the output, except those of
+    `GitHubStep`.
     """
     environment = settings.child_environment({})
     is_step = environment.get("GITHUB_ACTIONS") == "true" if is_wanted is None else is_wanted
     if not is_step:
         yield None
         return
-    workflow = Workflow(_write, environment)
-    workflow.begin_group("acp-server run")
+    workflow = GithubStep(_write, environment)
+    workflow.start_group("acp-server run")
     try:
-        yield Step(workflow, cleaner)
+        yield GitHubStep(workflow, cleaner)
     finally:
-        workflow.end()
+        workflow.resume_commands()
 
 
 def _write(line: str) -> None:

@@ -6,18 +6,20 @@ from pathlib import Path
 import click
 
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
-FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+DIRECTORY = click.Path(path_type=Path, exists=True, file_okay=False)
 NEW_FILE = click.Path(path_type=Path, dir_okay=False)
-NEW_FOLDER = click.Path(path_type=Path, file_okay=False)
+NEW_DIRECTORY = click.Path(path_type=Path, file_okay=False)
 POSITIVE = click.FloatRange(min=0, min_open=True)
 COUNT = click.IntRange(min=1)
 
 Decorator = Callable[[Callable[..., int]], Callable[..., int]]
 
-TASK: tuple[Decorator, ...] = (
+TASK_OPTIONS: tuple[Decorator, ...] = (
     click.argument("prompt", required=False),
     click.option("--prompt-file", type=FILE, help="Read the task from a file."),
-    click.option("--cwd", type=FOLDER, help="Workspace directory. Default: the current directory."),
+    click.option(
+        "--cwd", type=DIRECTORY, help="Workspace directory. Default: the current directory."
+    ),
     click.option("--model", metavar="MODEL", help="Model to use. Default: the configured model."),
     click.option(
         "--mode",
@@ -40,7 +42,7 @@ TASK: tuple[Decorator, ...] = (
     ),
 )
 
-RULES: tuple[Decorator, ...] = (
+RULE_OPTIONS: tuple[Decorator, ...] = (
     click.option(
         "--allow", metavar="RULE", multiple=True, help="Allow tool calls that match. Repeatable."
     ),
@@ -71,7 +73,7 @@ RULES: tuple[Decorator, ...] = (
     ),
 )
 
-LIMITS: tuple[Decorator, ...] = (
+LIMIT_OPTIONS: tuple[Decorator, ...] = (
     click.option("--max-turns", type=COUNT, help="Stop after this many model requests."),
     click.option("--max-cost", type=POSITIVE, metavar="USD", help="Stop at this cost."),
     click.option("--max-tokens", type=COUNT, help="Stop after this many input and output tokens."),
@@ -85,7 +87,7 @@ LIMITS: tuple[Decorator, ...] = (
     ),
 )
 
-ANSWER: tuple[Decorator, ...] = (
+ANSWER_OPTIONS: tuple[Decorator, ...] = (
     click.option(
         "--json-schema",
         type=FILE,
@@ -101,7 +103,7 @@ ANSWER: tuple[Decorator, ...] = (
     ),
 )
 
-OUTPUTS: tuple[Decorator, ...] = (
+OUTPUT_OPTIONS: tuple[Decorator, ...] = (
     click.option(
         "--format",
         "format_",
@@ -121,13 +123,22 @@ OUTPUTS: tuple[Decorator, ...] = (
     click.option("--dry-run", is_flag=True, help="Show the first request without sending it."),
 )
 
-MANY: tuple[Decorator, ...] = (
+MANY_TASKS_OPTIONS: tuple[Decorator, ...] = (
     click.option("--tasks", type=FILE, help="Run many tasks from a JSON Lines file."),
     click.option(
         "--jobs", type=COUNT, default=1, show_default=True, help="Tasks to run at the same time."
     ),
     click.option("--shard", metavar="I/N", help="Run only part I of N parts of the tasks."),
-    click.option("--output", type=NEW_FOLDER, help="Directory for the tasks' results and patches."),
+    click.option(
+        "--output", type=NEW_DIRECTORY, help="Directory for the tasks' results and patches."
+    ),
 )
 
-ALL = (*TASK, *RULES, *LIMITS, *ANSWER, *OUTPUTS, *MANY)
+ALL_OPTIONS = (
+    *TASK_OPTIONS,
+    *RULE_OPTIONS,
+    *LIMIT_OPTIONS,
+    *ANSWER_OPTIONS,
+    *OUTPUT_OPTIONS,
+    *MANY_TASKS_OPTIONS,
+)

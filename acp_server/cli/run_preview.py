@@ -11,46 +11,46 @@ from dataclasses import replace
 import click
 from pydantic import JsonValue
 
-from acp_server.cli.async_runner import run_until_asked
-from acp_server.cli.run_outputs import Outputs, cleaner_for
-from acp_server.cli.shutdown_signals import Endings
-from acp_server.headless.run.budget import Budget
+from acp_server.cli.async_runner import run_until_signal
+from acp_server.cli.run_outputs import OutputOptions, cleaner_for
+from acp_server.cli.shutdown_signals import ShutdownSignals
+from acp_server.headless.run.budget import RunBudget
 from acp_server.headless.run.feeds import SilentFeed
-from acp_server.headless.run.lines import claimed_stdout, json_line
+from acp_server.headless.run.lines import claim_stdout, json_line
 from acp_server.headless.run.request import RunRequest
-from acp_server.headless.run.result import VERSION
-from acp_server.headless.run.runner import Run
-from acp_server.permissions.run_rules import Order
+from acp_server.headless.run.result import RESULT_VERSION
+from acp_server.headless.run.runner import HeadlessRun
+from acp_server.permissions.run_rules import RunRule
 from acp_server.server.config_mapping import content_trust
 from acp_server.session.prompting.loaded_files import loaded_context
 from acp_server.session.prompting.provider import LoadedFile
 from acp_server.turn.conversation import Text
 from acp_server.turn.ports import ModelRequest
-from prompt_engine.sources.context_files import ContextRequest, find_context
+from prompt_engine.sources.context_files import ContextRequest, find_project_context
 from prompt_engine.threats import scan
 
 Json = dict[str, JsonValue]
 BOUNDARY = "──── cache boundary ────"
 
 
-def show_preview(request: RunRequest, outputs: Outputs, endings: Endings) -> int:
+def show_preview(request: RunRequest, outputs: OutputOptions, endings: ShutdownSignals) -> int:
     """Print the request that would be sent; return 0, or the exit code of the error."""
-    unasked = replace(request, budget=Budget(requests=0), is_ephemeral=request.session is None)
-    task = Run(unasked, SilentFeed())
+    unasked = replace(request, budget=RunBudget(requests=0), is_ephemeral=request.session is None)
+    task = HeadlessRun(unasked, SilentFeed())
 
     async def work() -> int:
         return (await task.execute()).exit_code
 
-    with claimed_stdout() as lines:
-        code = run_until_asked(work, endings)
+    with claim_stdout() as lines:
+        code = run_until_signal(work, endings)
         report = task.report
         cleaner = cleaner_for(request.configuration)
-        if task.unasked is None:
+        if task.blocked_request is None:
             click.echo(f"{report.outcome}: {cleaner.line(report.reason)}", err=True)
             return code or 1
-        preview = _preview(request, report.model, task.unasked)
+        preview = _preview(request, report.model, task.blocked_request)
         if outputs.format_ == "text":
-            lines.write_now(cleaner.plain("\n".join(_shown(preview))))
+            lines.write_now(cleaner.plain("\n".join(_preview_lines(preview))))
         else:
             lines.write_now(json_line(cleaner.json(preview)))
     return 0
@@ -65,22 +65,22 @@ def _preview(request: RunRequest, model: str, unasked: ModelRequest) -> Json:
     ]
     return {
         "type": "preview",
-        "version": VERSION,
+        "version": RESULT_VERSION,
         "model": model,
         "tools": [tool.name for tool in unasked.tools],
         "system": unasked.system,
         "messages": len(unasked.messages),
         "prompt": "\n".join(said),
         "cache_boundaries": [
-            {"behind": "tools and system", "characters": _size(unasked)},
-            {"behind": "prompt", "characters": _size(unasked) + sum(map(len, said))},
+            {"behind": "tools and system", "characters": _prefix_characters(unasked)},
+            {"behind": "prompt", "characters": _prefix_characters(unasked) + sum(map(len, said))},
         ],
         "instructions_loaded": [_file(each) for each in _instructions(request)],
         "policy": _policy(request),
     }
 
 
-def _size(request: ModelRequest) -> int:
+def _prefix_characters(request: ModelRequest) -> int:
     tools = sum(
         len(each.name) + len(each.description) + len(json.dumps(dict(each.schema)))
         for each in request.tools
@@ -90,7 +90,11 @@ def _size(request: ModelRequest) -> int:
 
 def _instructions(request: RunRequest) -> Sequence[LoadedFile]:
     trust = content_trust(request.configuration.home)
-    return list(loaded_context(find_context(ContextRequest(request.folder), scan, trust.is_given)))
+    return list(
+        loaded_context(
+            find_project_context(ContextRequest(request.workspace), scan, trust.is_trusted)
+        )
+    )
 
 
 def _file(file: LoadedFile) -> Json:
@@ -103,12 +107,12 @@ def _file(file: LoadedFile) -> Json:
 
 
 def _policy(request: RunRequest) -> Json:
-    rules, budget = request.rules, request.budget
+    rules, budget = request.policy, request.budget
     return {
         "mode": rules.mode,
-        "rules": [_rule(each) for each in rules.orders.rules],
-        "ask": "fail" if rules.stops_when_asked else "deny",
-        "on_denied": "fail" if rules.stops_when_denied else "continue",
+        "rules": [_rule(each) for each in rules.rules.rules],
+        "ask": "fail" if rules.stop_on_question else "deny",
+        "on_denied": "fail" if rules.stop_on_denial else "continue",
         "project_is_trusted": rules.is_trusted,
         "sandbox": request.configuration.settings.sandbox_mode,
         "max_turns": budget.requests,
@@ -118,7 +122,7 @@ def _policy(request: RunRequest) -> Json:
     }
 
 
-def _rule(order: Order) -> Json:
+def _rule(order: RunRule) -> Json:
     return {
         "action": order.action,
         "tools": list(order.tools),
@@ -128,7 +132,7 @@ def _rule(order: Order) -> Json:
     }
 
 
-def _shown(preview: Json) -> Iterator[str]:
+def _preview_lines(preview: Json) -> Iterator[str]:
     """Yield the preview as readable text."""
     yield f"model: {preview['model']}"
     yield f"tools: {json.dumps(preview['tools'])}"

@@ -10,30 +10,34 @@ from pydantic import BaseModel, ConfigDict
 
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
-from acp_server.headless.run.answer_schema import AnswerShape, SchemaError, shape_from
-from acp_server.headless.run.budget import Budget
-from acp_server.headless.run.findings import Severity, shape_of_findings
-from acp_server.headless.run.request import LAST, Rules, RunRequest
-from acp_server.headless.run.rule_parsing import Policy, RuleError, policy_from, rule_from
+from acp_server.headless.run.answer_schema import (
+    AnswerSchema,
+    AnswerSchemaError,
+    load_answer_schema,
+)
+from acp_server.headless.run.budget import RunBudget
+from acp_server.headless.run.findings import Severity, findings_schema
+from acp_server.headless.run.request import LAST_SESSION, RunPolicy, RunRequest
+from acp_server.headless.run.rule_parsing import RuleError, RulesFile, load_rules_file, parse_rule
 from acp_server.permissions.modes import Mode
-from acp_server.permissions.run_rules import Order, Orders
+from acp_server.permissions.run_rules import RunRule, RunRules
 
 MODES: dict[str, Mode] = {"plan": "plan", "edit": "accept_edits", "full": "bypass"}
 ALL_OF_STDIN = "-"
-MOST_SKILLS = 5
-PATIENCE_SECONDS = 3.0
+MAX_SKILLS = 5
+STDIN_TIMEOUT_SECONDS = 3.0
 """How long to wait for the first byte of a pipe: some parents hold one open but never write."""
-NOT_AWAITED = (
-    f"note: stdin sent no data for {PATIENCE_SECONDS:.0f} seconds and is ignored; "
+STDIN_IGNORED_NOTE = (
+    f"note: stdin sent no data for {STDIN_TIMEOUT_SECONDS:.0f} seconds and is ignored; "
     "to wait for it, use `-` as the prompt"
 )
 
 
-class WrongRequestError(Exception):
+class RunOptionsError(Exception):
     """Options that conflict or name a missing file or tool; the text is shown to the user."""
 
 
-class Given(BaseModel):
+class RunOptions(BaseModel):
     """Values of the options of `acp-server run`, by parameter name."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -65,68 +69,68 @@ class Given(BaseModel):
     fail_on: Severity = "warning"
 
 
-def request_from(given: Given, stdin: BinaryIO | None) -> RunRequest:
+def request_from(options: RunOptions, stdin: BinaryIO | None) -> RunRequest:
     """Return the run request for the options.
 
     `stdin` is None if the process was started with it closed; then nothing is piped in.
 
     Raises:
-        WrongRequestError: Options contradict each other or name a missing file or tool.
+        RunOptionsError: Options contradict each other or name a missing file or tool.
     """
-    if given.session is not None and given.resume is not None:
+    if options.session is not None and options.resume is not None:
         reason = "--session and --resume cannot be used together"
-        raise WrongRequestError(reason)
-    if given.ephemeral and (given.session or given.resume):
+        raise RunOptionsError(reason)
+    if options.ephemeral and (options.session or options.resume):
         reason = "--ephemeral cannot be used with --session or --resume: it saves nothing"
-        raise WrongRequestError(reason)
-    if len(given.skills) > MOST_SKILLS:
-        reason = f"--skill can be given at most {MOST_SKILLS} times"
-        raise WrongRequestError(reason)
+        raise RunOptionsError(reason)
+    if len(options.skills) > MAX_SKILLS:
+        reason = f"--skill can be given at most {MAX_SKILLS} times"
+        raise RunOptionsError(reason)
     try:
-        rules, answer = rules_from(given), _answer(given)
-    except (RuleError, SchemaError) as error:
-        raise WrongRequestError(str(error)) from None
+        rules, answer = rules_from(options), _answer_shape(options)
+    except (RuleError, AnswerSchemaError) as error:
+        raise RunOptionsError(str(error)) from None
     return RunRequest(
-        prompt=_prompt(given, stdin),
-        folder=(given.cwd or Path()).resolve(),
-        configuration=_configuration(given),
-        rules=rules,
-        budget=Budget(given.max_turns, given.max_cost, given.max_tokens),
-        timeout_seconds=given.timeout,
-        session=LAST if given.resume else given.session,
-        is_ephemeral=given.ephemeral,
-        skills=given.skills,
-        answer=answer,
-        fails_on=given.fail_on if given.findings else None,
+        prompt=_prompt(options, stdin),
+        workspace=(options.cwd or Path()).resolve(),
+        configuration=_configuration(options),
+        policy=rules,
+        budget=RunBudget(options.max_turns, options.max_cost, options.max_tokens),
+        timeout_seconds=options.timeout,
+        session=LAST_SESSION if options.resume else options.session,
+        is_ephemeral=options.ephemeral,
+        skills=options.skills,
+        answer_schema=answer,
+        fail_on=options.fail_on if options.findings else None,
     )
 
 
-def _answer(given: Given) -> AnswerShape | None:
+def _answer_shape(given: RunOptions) -> AnswerSchema | None:
     """Return the required shape of the final answer, or None for free text.
 
     Raises:
         SchemaError: The file is not a JSON schema.
-        WrongRequestError: Both --findings and --json-schema are given.
+        RunOptionsError: Both --findings and --json-schema are given.
     """
     if given.json_schema is None:
-        return shape_of_findings() if given.findings else None
+        return findings_schema() if given.findings else None
     if given.findings:
         reason = "--findings has its own schema and cannot be used with --json-schema"
-        raise WrongRequestError(reason)
-    return shape_from(given.json_schema)
+        raise RunOptionsError(reason)
+    return load_answer_schema(given.json_schema)
 
 
-def _configuration(given: Given) -> Configuration:
+def _configuration(given: RunOptions) -> Configuration:
     """Return the configuration with the overrides of the command line.
 
     Raises:
-        WrongRequestError: The settings have problems. A warning would go unseen in an unattended
+        RunOptionsError: The settings have problems. A warning would go unseen in an unattended
             run, so each problem is an error.
     """
     said = {"--model": given.model, "--sandbox": given.sandbox}
     configuration = settings.load({name: value for name, value in said.items() if value})
     if configuration.problems:
-        raise WrongRequestError("; ".join(configuration.problems))
+        raise RunOptionsError("; ".join(configuration.problems))
     changes = {"retries": given.max_retries, "connect_seconds": given.connect_timeout}
     changed = configuration.settings.model_copy(
         update={name: value for name, value in changes.items() if value is not None}
@@ -134,64 +138,64 @@ def _configuration(given: Given) -> Configuration:
     return Configuration(changed, configuration.home, configuration.origins, ())
 
 
-def rules_from(given: Given) -> Rules:
+def rules_from(options: RunOptions) -> RunPolicy:
     """Return the permission rules, in order of precedence: deny, ask, allow, then the policy file.
 
     Raises:
         RuleError: A rule is invalid.
     """
-    policy = policy_from(given.policy) if given.policy is not None else Policy()
-    ordered: list[Order] = [rule_from("deny", text) for text in given.deny]
-    ordered += [rule_from("ask", text) for text in given.ask]
-    ordered += [rule_from("allow", text) for text in given.allow]
-    return Rules(
-        mode=MODES[given.mode],
-        orders=Orders((*ordered, *policy.rules)),
-        stops_when_asked=policy.fails_when_asked,
-        stops_when_denied=given.on_denied == "fail",
-        is_trusted=given.trust_project,
+    policy = load_rules_file(options.policy) if options.policy is not None else RulesFile()
+    ordered: list[RunRule] = [parse_rule("deny", text) for text in options.deny]
+    ordered += [parse_rule("ask", text) for text in options.ask]
+    ordered += [parse_rule("allow", text) for text in options.allow]
+    return RunPolicy(
+        mode=MODES[options.mode],
+        rules=RunRules((*ordered, *policy.rules)),
+        stop_on_question=policy.stop_on_question,
+        stop_on_denial=options.on_denied == "fail",
+        is_trusted=options.trust_project,
     )
 
 
-def _prompt(given: Given, stdin: BinaryIO | None) -> str:
+def _prompt(given: RunOptions, stdin: BinaryIO | None) -> str:
     """Return the task, followed by the piped input.
 
     Raises:
-        WrongRequestError: There is no task, or there are two.
+        RunOptionsError: There is no task, or there are two.
     """
     if given.prompt is not None and given.prompt_file is not None:
         reason = "PROMPT and --prompt-file cannot be used together"
-        raise WrongRequestError(reason)
+        raise RunOptionsError(reason)
     if given.prompt == ALL_OF_STDIN:
-        task, piped = "" if stdin is None else _decoded(stdin.read()), ""
+        task, piped = "" if stdin is None else _decode(stdin.read()), ""
     else:
-        task, piped = given.prompt or _text_of(given.prompt_file), _piped(stdin)
+        task, piped = given.prompt or _read_prompt_file(given.prompt_file), _read_piped(stdin)
     parts = [part for part in (task.strip(), piped.strip()) if part]
     if not parts:
         reason = "there is no task: give PROMPT or --prompt-file, or pipe the task to stdin"
-        raise WrongRequestError(reason)
+        raise RunOptionsError(reason)
     return "\n\n".join(parts)
 
 
-def _text_of(file: Path | None) -> str:
+def _read_prompt_file(file: Path | None) -> str:
     try:
         return "" if file is None else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = f"{file}: {error}"
-        raise WrongRequestError(reason) from None
+        raise RunOptionsError(reason) from None
 
 
-def _piped(stdin: BinaryIO | None) -> str:
-    """Return the piped input; give up on a pipe that sends nothing for `PATIENCE_SECONDS`."""
+def _read_piped(stdin: BinaryIO | None) -> str:
+    """Return the piped input; give up on a pipe that sends nothing for `STDIN_TIMEOUT_SECONDS`."""
     if stdin is None or stdin.isatty():
         return ""
     # select() works on sockets only on Windows, so there the read may block.
-    if os.name == "nt" or select.select([stdin], [], [], PATIENCE_SECONDS)[0]:
-        return _decoded(stdin.read())
-    click.echo(NOT_AWAITED, err=True)
+    if os.name == "nt" or select.select([stdin], [], [], STDIN_TIMEOUT_SECONDS)[0]:
+        return _decode(stdin.read())
+    click.echo(STDIN_IGNORED_NOTE, err=True)
     return ""
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     """Return piped bytes as text; a piped diff may contain files that are not UTF-8."""
     return data.decode("utf-8", "replace")

@@ -17,7 +17,7 @@ from rich.theme import Theme
 from acp_server.protocol.tool_calls import ToolKind
 
 MILLISECONDS_PER_SECOND = 1000
-WIDEST_COLUMNS = 100
+MAX_COLUMNS = 100
 RIGHT_MARGIN_COLUMNS = 2
 THEME = Theme(
     {
@@ -41,7 +41,7 @@ THEME = Theme(
 )
 
 
-def _kinds() -> dict[ToolKind, str]:
+def _default_kind_symbols() -> dict[ToolKind, str]:
     return {
         "read": "≡",
         "edit": "±",
@@ -57,7 +57,7 @@ def _kinds() -> dict[ToolKind, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
+class Symbols:
     """Symbols for statuses, prompts and tool kinds."""
 
     prompt: str = "\u276f"
@@ -73,11 +73,11 @@ class Signs:
     bar: str = "│"
     ellipsis: str = "…"
     rule: str = "─"
-    kinds: Mapping[ToolKind, str] = field(default_factory=_kinds)
+    kinds: Mapping[ToolKind, str] = field(default_factory=_default_kind_symbols)
     """One symbol per tool kind."""
 
 
-ASCII_SIGNS = Signs(
+ASCII_SYMBOLS = Symbols(
     prompt=">",
     ok="+",
     problem="x",
@@ -112,7 +112,7 @@ _UNPRINTABLE = {
 }
 
 
-class Screen(Console):
+class TerminalScreen(Console):
     """Rich console with this program's theme and symbols; a closed pipe ends the command."""
 
     def __init__(self, *, stderr: bool = False, file: TextIO | None = None) -> None:
@@ -123,8 +123,8 @@ class Screen(Console):
         super().__init__(
             file=file, stderr=stderr, theme=THEME, highlight=False, emoji=False, markup=False
         )
-        self.width = min(self.width, WIDEST_COLUMNS)
-        self.signs = ASCII_SIGNS if self.options.ascii_only else Signs()
+        self.width = min(self.width, MAX_COLUMNS)
+        self.symbols = ASCII_SYMBOLS if self.options.ascii_only else Symbols()
 
     def on_broken_pipe(self) -> None:
         """Raise instead of exiting, as rich would, so that the command can clean up.
@@ -135,7 +135,7 @@ class Screen(Console):
         self.quiet = True
         raise BrokenPipeError(32, "the reader closed the pipe")
 
-    def say(self, *parts: str | tuple[str, str], first_prefix: Text | None = None) -> None:
+    def print_parts(self, *parts: str | tuple[str, str], first_prefix: Text | None = None) -> None:
         """Print parts (a text, or a text and its style) indented, or after a label."""
         body = Text.assemble(*parts)
         body.overflow = "fold"
@@ -144,30 +144,30 @@ class Screen(Console):
 
     def join(self, *pieces: str) -> str:
         """Return the non-empty pieces as one line, separated by dots."""
-        return f" {self.signs.dot} ".join(piece for piece in pieces if piece)
+        return f" {self.symbols.dot} ".join(piece for piece in pieces if piece)
 
 
 @dataclass(frozen=True, slots=True)
 class Indented:
-    """Renderable with a prefix on each line, folded to `most_lines` lines if it has more."""
+    """Renderable with a prefix on each line, folded to `max_lines` lines if it has more."""
 
     content: RenderableType
     prefix: str = "  "
     prefix_style: str = "quiet"
     first_prefix: Text | None = None
     """Prefix of the first line; it must have the same width."""
-    most_lines: int | None = None
+    max_lines: int | None = None
     ellipsis: str = "..."
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = max(1, options.max_width - len(self.prefix) - RIGHT_MARGIN_COLUMNS)
         lines = console.render_lines(self.content, options.update_width(width), pad=False)
-        hidden = 0 if self.most_lines is None else len(lines) - self.most_lines
+        hidden = 0 if self.max_lines is None else len(lines) - self.max_lines
         if hidden > 0:
             note = Segment(
                 f"{self.ellipsis} {count(hidden, 'more line')}", console.get_style("quiet")
             )
-            lines[self.most_lines :] = [[note]]
+            lines[self.max_lines :] = [[note]]
         style = console.get_style(self.prefix_style)
         for number, line in enumerate(lines):
             prefix = [Segment(self.prefix, style)]

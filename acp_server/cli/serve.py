@@ -10,7 +10,7 @@ from typing import Literal, Union, get_args, get_origin, get_type_hints
 
 import click
 
-from acp_server.config.settings import Settings, sources
+from acp_server.config.settings import Settings, setting_sources
 
 EXAMPLES = """\
 \b
@@ -27,22 +27,22 @@ def setting_options() -> list[click.Option]:
     return [
         click.Option(
             [source.option, name],
-            type=_choices(hints[name]),
+            type=_choice_type(hints[name]),
             metavar=_placeholder(name, hints[name]),
-            help=f"{source.meaning}{f' [{source.variable}]' if source.variable else ''}.",
+            help=f"{source.description}{f' [{source.variable}]' if source.variable else ''}.",
         )
-        for name, source in sources().items()
+        for name, source in setting_sources().items()
         if source.option
     ]
 
 
-def _choices(hint: object) -> click.Choice[str] | None:
+def _choice_type(hint: object) -> click.Choice[str] | None:
     """Return the choices of a setting with a fixed set of values; None for free text."""
-    values = _values(hint)
+    values = _allowed_values(hint)
     return click.Choice(values) if values else None
 
 
-def _values(hint: object) -> list[str]:
+def _allowed_values(hint: object) -> list[str]:
     """Return the allowed values of a setting, or an empty list for free text."""
     if hint is bool:
         return ["true", "false"]
@@ -51,15 +51,17 @@ def _values(hint: object) -> list[str]:
 
 def _placeholder(name: str, hint: object) -> str:
     """Return the placeholder of the value in the help text: the choices, if there are any."""
-    if _values(hint):
-        return "|".join(_values(hint))
+    if _allowed_values(hint):
+        return "|".join(_allowed_values(hint))
     parts = get_args(hint) if get_origin(hint) in {UnionType, Union} else ()
     return name.rpartition("_")[2].upper() if parts else "TEXT"
 
 
 @click.pass_obj
 def _serve(serve: Callable[[dict[str, str]], int], /, **given: str | None) -> int:
-    options = {sources()[name].option: value for name, value in given.items() if value is not None}
+    options = {
+        setting_sources()[name].option: value for name, value in given.items() if value is not None
+    }
     return serve(options)
 
 

@@ -8,10 +8,15 @@ from datetime import datetime
 
 from rich.text import Text
 
-from acp_server.cli.screen import Screen, count, one_line, printable
-from acp_server.cli.transcript import Saying, Speaker
+from acp_server.cli.screen import TerminalScreen, count, one_line, printable
+from acp_server.cli.transcript import Speaker, TranscriptEntry
 from acp_server.session.ports.archive import SessionFacts
-from acp_server.session.ports.session_search import MARK_BEGIN, MARK_END, Findings, Hit
+from acp_server.session.ports.session_search import (
+    MARK_BEGIN,
+    MARK_END,
+    SessionHit,
+    SessionSearchResults,
+)
 
 STYLES: dict[Speaker, str] = {
     "user": "prompt",
@@ -32,62 +37,64 @@ LABELS: dict[Speaker, str] = {
 UNTITLED = "(no title)"
 
 
-class SessionPages:
+class SessionPrinter:
     """Prints session lists, sessions and search results."""
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: TerminalScreen) -> None:
         self._screen = screen
 
-    def listed(self, sessions: Sequence[SessionFacts]) -> None:
+    def print_list(self, sessions: Sequence[SessionFacts]) -> None:
         """Print one line per session."""
         for each in sessions:
             title = one_line(each.title) or UNTITLED
-            self._line(
-                (f"{_when(each.updated_at)}  ", "quiet"),
+            self._print_line(
+                (f"{_local_time(each.updated_at)}  ", "quiet"),
                 (each.id, "accent"),
                 f"  {title}  ",
                 (one_line(str(each.cwd)), "quiet"),
             )
         if not sessions:
-            self._line("No sessions found.")
+            self._print_line("No sessions found.")
 
-    def show(self, title: str, about: Sequence[str], sayings: Iterable[Saying]) -> None:
+    def print_session(
+        self, title: str, about: Sequence[str], entries: Iterable[TranscriptEntry]
+    ) -> None:
         """Print the title, facts and messages of a session."""
-        self._line((one_line(title) or UNTITLED, "title"))
+        self._print_line((one_line(title) or UNTITLED, "title"))
         for fact in about:
-            self._line((one_line(fact), "quiet"))
-        for each in sayings:
-            self._line()
-            self._line((f"{LABELS[each.speaker]}: ", "quiet"), *self._said(each))
+            self._print_line((one_line(fact), "quiet"))
+        for each in entries:
+            self._print_line()
+            self._print_line((f"{LABELS[each.speaker]}: ", "quiet"), *self._styled_text(each))
 
-    def found(self, findings: Findings) -> None:
+    def print_search_results(self, findings: SessionSearchResults) -> None:
         """Print search results."""
         for hit in findings.hits:
-            self._hit(hit)
+            self._print_hit(hit)
         if not findings.hits:
-            self._line("No matches found.")
+            self._print_line("No matches found.")
         for note in findings.notes:
-            self._line((f"note: {note}", "quiet"))
+            self._print_line((f"note: {note}", "quiet"))
 
-    def _hit(self, hit: Hit) -> None:
+    def _print_hit(self, hit: SessionHit) -> None:
         session = hit.session
         source = "" if session.source == "acp-server" else f"  ({session.source})"
-        self._line(
-            (f"{_when(session.updated_at)}  ", "quiet"),
+        self._print_line(
+            (f"{_local_time(session.updated_at)}  ", "quiet"),
             (session.id, "accent"),
             f"  {one_line(session.title) or UNTITLED}",
             (f"{source}  {count(hit.matches, 'hit')}", "quiet"),
         )
-        self._line(f"    {LABELS[hit.text.role]}: ", *_marked(hit.snippet))
+        self._print_line(f"    {LABELS[hit.text.role]}: ", *_highlighted(hit.snippet))
 
-    def _said(self, saying: Saying) -> list[tuple[str, str]]:
+    def _styled_text(self, saying: TranscriptEntry) -> list[tuple[str, str]]:
         return [(printable(saying.text), STYLES[saying.speaker])]
 
-    def _line(self, *parts: str | tuple[str, str]) -> None:
+    def _print_line(self, *parts: str | tuple[str, str]) -> None:
         self._screen.print(Text.assemble(*parts), soft_wrap=True)
 
 
-def _marked(snippet: str) -> list[tuple[str, str]]:
+def _highlighted(snippet: str) -> list[tuple[str, str]]:
     """Return a snippet as styled parts, with the matches highlighted."""
     parts: list[tuple[str, str]] = []
     before, *others = one_line(snippet).split(MARK_BEGIN)
@@ -98,5 +105,5 @@ def _marked(snippet: str) -> list[tuple[str, str]]:
     return parts
 
 
-def _when(moment: datetime) -> str:
+def _local_time(moment: datetime) -> str:
     return f"{moment.astimezone():%Y-%m-%d %H:%M}"

@@ -11,39 +11,44 @@ from typing import Literal
 import click
 from pydantic import JsonValue
 
-from acp_server.cli.async_runner import run
-from acp_server.cli.screen import Screen, count
-from acp_server.cli.session_printer import SessionPages
-from acp_server.cli.stored_sessions import KeptSessions, NoSuchSessionError
+from acp_server.cli.async_runner import run_async
+from acp_server.cli.screen import TerminalScreen, count
+from acp_server.cli.session_printer import SessionPrinter
+from acp_server.cli.stored_sessions import SessionIdError, StoredSessions
 from acp_server.cli.transcript import (
-    Saying,
+    TranscriptEntry,
     facts_as_json,
+    foreign_transcript_entries,
     json_lines,
     markdown,
-    past_as_json,
-    sayings_as_json,
-    sayings_in,
-    sayings_of,
+    search_facts_as_json,
+    transcript_as_json,
+    transcript_entries,
 )
 from acp_server.config import settings
 from acp_server.session.errors import SessionError
 from acp_server.session.ports.archive import StoredSession
-from acp_server.session.ports.session_search import Findings, Inquiry, PastSession, Sort
+from acp_server.session.ports.session_search import (
+    PastSession,
+    SessionQuery,
+    SessionSearchResults,
+    Sort,
+)
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 CWD = click.option("--cwd", type=FOLDER, help="Only sessions started in this directory.")
 JSON = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 
-MOST_READ = 100_000
-MOST_FOUND = 50
+MAX_MESSAGES_READ = 100_000
+MIN_HITS_TO_FILTER = 50
 """Hits to fetch when `--cwd` filters them: the search itself cannot filter by directory."""
-UNITS = {"h": 3_600, "d": 86_400, "w": 604_800, "m": 2_592_000, "y": 31_536_000}
+SECONDS_PER_UNIT = {"h": 3_600, "d": 86_400, "w": 604_800, "m": 2_592_000, "y": 31_536_000}
 _AGE = re.compile(r"(\d{1,6})([hdwmy])")
 
-Format = Literal["jsonl", "md"]
+ExportFormat = Literal["jsonl", "md"]
 
 
-class Age(click.ParamType[timedelta]):
+class AgeParamType(click.ParamType[timedelta]):
     """Click type for an age such as 12h, 90d, 8w, 6m or 1y; a month has 30 days."""
 
     name = "age"
@@ -57,8 +62,8 @@ class Age(click.ParamType[timedelta]):
         found = _AGE.fullmatch(value.strip().lower())
         if found is None:
             self.fail(f"{value!r} is not an age; write it like 12h, 90d, 8w, 6m or 1y", param, ctx)
-        seconds = int(found[1]) * UNITS[found[2]]
-        return timedelta(seconds=min(seconds, 100 * UNITS["y"]))
+        seconds = int(found[1]) * SECONDS_PER_UNIT[found[2]]
+        return timedelta(seconds=min(seconds, 100 * SECONDS_PER_UNIT["y"]))
 
 
 @click.group(
@@ -96,14 +101,14 @@ def list_sessions(cwd: Path | None, limit: int, *, is_json: bool) -> int:
     """List sessions, most recently used first."""
 
     async def work() -> int:
-        found = await _kept().all(_absolute(cwd), limit)
+        found = await _stored_sessions().list_sessions(_absolute(cwd), limit)
         if is_json:
             _print_json([facts_as_json(each) for each in found])
         else:
-            SessionPages(Screen()).listed(found)
+            SessionPrinter(TerminalScreen()).print_list(found)
         return 0
 
-    return _told(work)
+    return _run_reporting_errors(work)
 
 
 @command.command(
@@ -121,20 +126,20 @@ def show(session_id: str, *, with_tasks: bool, is_json: bool) -> int:
     """Print the messages and tool calls of a session."""
 
     async def work() -> int:
-        kept = _kept()
-        past = await kept.meant(session_id)
-        stored = await _stored(kept, past)
-        said = await _said(kept, past, stored, with_tasks=with_tasks)
-        facts = past_as_json(past) if stored is None else facts_as_json(stored.facts)
+        kept = _stored_sessions()
+        past = await kept.resolve(session_id)
+        stored = await _load_stored(kept, past)
+        said = await _load_transcript(kept, past, stored, with_tasks=with_tasks)
+        facts = search_facts_as_json(past) if stored is None else facts_as_json(stored.facts)
         if is_json:
-            whole: dict[str, JsonValue] = {**facts, "said": sayings_as_json(said)}
+            whole: dict[str, JsonValue] = {**facts, "said": transcript_as_json(said)}
             _print_json(whole)
         else:
             about = [f"{name}: {value}" for name, value in facts.items() if value not in {"", None}]
-            SessionPages(Screen()).show(past.title, about, said)
+            SessionPrinter(TerminalScreen()).print_session(past.title, about, said)
         return 0
 
-    return _told(work)
+    return _run_reporting_errors(work)
 
 
 @command.command(
@@ -164,16 +169,18 @@ def search(words: Sequence[str], limit: int, sort: Sort, cwd: Path | None, *, is
     """
 
     async def work() -> int:
-        most = limit if cwd is None else max(limit, MOST_FOUND)
-        findings = await _kept().past.discover(Inquiry(" ".join(words), most, sort))
-        findings = _in_folder(findings, _absolute(cwd), limit)
+        most = limit if cwd is None else max(limit, MIN_HITS_TO_FILTER)
+        findings = await _stored_sessions().past_sessions.search(
+            SessionQuery(" ".join(words), most, sort)
+        )
+        findings = _filter_by_directory(findings, _absolute(cwd), limit)
         if is_json:
             _print_json(_findings_as_json(findings))
         else:
-            SessionPages(Screen()).found(findings)
+            SessionPrinter(TerminalScreen()).print_search_results(findings)
         return 0
 
-    return _told(work)
+    return _run_reporting_errors(work)
 
 
 @command.command(
@@ -193,24 +200,24 @@ Examples:
     show_default=True,
     help="jsonl: all stored data, one object per line; md: a readable document.",
 )
-def export(session_id: str, form: Format) -> int:
+def export(session_id: str, form: ExportFormat) -> int:
     """Print a complete session."""
 
     async def work() -> int:
-        kept = _kept()
-        past = await kept.meant(session_id)
-        stored = await _stored(kept, past)
+        kept = _stored_sessions()
+        past = await kept.resolve(session_id)
+        stored = await _load_stored(kept, past)
         if form == "md":
-            said = await _said(kept, past, stored)
+            said = await _load_transcript(kept, past, stored)
             click.echo(markdown(past.title, past.cwd, past.updated_at, said))
         elif stored is not None:
             for line in json_lines(stored):
                 click.echo(line)
         else:
-            raise NoSuchSessionError(_of_hermes(past, "export it with --format md"))
+            raise SessionIdError(_foreign_session_error(past, "export it with --format md"))
         return 0
 
-    return _told(work)
+    return _run_reporting_errors(work)
 
 
 @command.command(
@@ -226,10 +233,10 @@ def delete(session_id: str, *, is_json: bool) -> int:
     """Delete a session permanently; searches no longer find it."""
 
     async def work() -> int:
-        kept = _kept()
-        past = await kept.meant(session_id)
+        kept = _stored_sessions()
+        past = await kept.resolve(session_id)
         if past.source != "acp-server":
-            raise NoSuchSessionError(_of_hermes(past, "delete it there"))
+            raise SessionIdError(_foreign_session_error(past, "delete it there"))
         await kept.delete(past.id)
         if is_json:
             _print_json({"deleted": [past.id]})
@@ -237,7 +244,7 @@ def delete(session_id: str, *, is_json: bool) -> int:
             click.echo(f"Deleted {past.id}")
         return 0
 
-    return _told(work)
+    return _run_reporting_errors(work)
 
 
 @command.command(
@@ -248,7 +255,9 @@ Examples:
   acp-server sessions prune --older-than 6m --cwd ~/code/app
 """
 )
-@click.option("--older-than", "age", type=Age(), required=True, help="Age: 12h, 90d, 8w, 6m, 1y.")
+@click.option(
+    "--older-than", "age", type=AgeParamType(), required=True, help="Age: 12h, 90d, 8w, 6m, 1y."
+)
 @click.option("--dry-run", "is_dry_run", is_flag=True, help="List the sessions; delete nothing.")
 @CWD
 @JSON
@@ -257,31 +266,31 @@ def prune(age: timedelta, cwd: Path | None, *, is_dry_run: bool, is_json: bool) 
 
     async def work() -> int:
         before = datetime.now(UTC) - age
-        pruned = await _kept().prune(before, _absolute(cwd), is_dry_run=is_dry_run)
+        pruned = await _stored_sessions().prune(before, _absolute(cwd), is_dry_run=is_dry_run)
         ids = [each.id for each in pruned.deleted]
         if is_json:
             in_use: list[JsonValue] = [each.id for each in pruned.in_use]
             _print_json({"deleted": [*ids], "in_use": in_use, "is_dry_run": is_dry_run})
             return 0
         if is_dry_run:
-            SessionPages(Screen()).listed(pruned.deleted)
+            SessionPrinter(TerminalScreen()).print_list(pruned.deleted)
         verb = "would be deleted" if is_dry_run else "deleted"
         click.echo(f"{count(len(ids), 'session')} {verb}")
         if pruned.in_use:
             click.echo(f"{count(len(pruned.in_use), 'session')} in use, kept")
         return 0
 
-    return _told(work)
+    return _run_reporting_errors(work)
 
 
-def _kept() -> KeptSessions:
-    return KeptSessions(settings.load({}).home)
+def _stored_sessions() -> StoredSessions:
+    return StoredSessions(settings.load({}).home)
 
 
-def _told(work: Callable[[], Awaitable[int]]) -> int:
+def _run_reporting_errors(work: Callable[[], Awaitable[int]]) -> int:
     """Run the command; print a session error to stderr and return 1."""
     try:
-        return run(work)
+        return run_async(work)
     except SessionError as error:
         click.echo(f"acp-server sessions: {error}", err=True)
         return 1
@@ -291,34 +300,42 @@ def _absolute(cwd: Path | None) -> Path | None:
     return None if cwd is None else cwd.expanduser().absolute()
 
 
-async def _stored(kept: KeptSessions, past: PastSession) -> StoredSession | None:
+async def _load_stored(kept: StoredSessions, past: PastSession) -> StoredSession | None:
     """Return a stored session; None if another program stores it."""
     if past.source != "acp-server":
         return None
-    async with kept.archive() as archive:
+    async with kept.open_archive() as archive:
         return None if archive is None else await archive.read(past.id)
 
 
-async def _said(
-    kept: KeptSessions, past: PastSession, stored: StoredSession | None, *, with_tasks: bool = False
-) -> list[Saying]:
+async def _load_transcript(
+    kept: StoredSessions,
+    past: PastSession,
+    stored: StoredSession | None,
+    *,
+    with_tasks: bool = False,
+) -> list[TranscriptEntry]:
     if stored is not None:
-        return list(sayings_of(stored.entries, with_tasks=with_tasks))
-    return list(sayings_in(await kept.past.read(past.id, MOST_READ)))
+        return list(transcript_entries(stored.entries, with_tasks=with_tasks))
+    return list(
+        foreign_transcript_entries(await kept.past_sessions.read(past.id, MAX_MESSAGES_READ))
+    )
 
 
-def _of_hermes(past: PastSession, how: str) -> str:
+def _foreign_session_error(past: PastSession, how: str) -> str:
     return f"{past.id} is stored by Hermes Agent: {how}"
 
 
-def _in_folder(findings: Findings, cwd: Path | None, limit: int) -> Findings:
+def _filter_by_directory(
+    findings: SessionSearchResults, cwd: Path | None, limit: int
+) -> SessionSearchResults:
     hits = [hit for hit in findings.hits if cwd is None or hit.session.cwd == str(cwd)]
     return replace(findings, hits=tuple(hits[:limit]))
 
 
-def _findings_as_json(findings: Findings) -> JsonValue:
+def _findings_as_json(findings: SessionSearchResults) -> JsonValue:
     hits: list[JsonValue] = [
-        past_as_json(hit.session)
+        search_facts_as_json(hit.session)
         | {
             "matches": hit.matches,
             "message_id": hit.text.id,

@@ -10,11 +10,11 @@ from pydantic import BaseModel, JsonValue, SecretStr
 from rich.table import Table
 from rich.text import Text
 
-from acp_server.cli.screen import Indented, Screen, printable
-from acp_server.config.settings import Configuration, sources
-from acp_server.text.redaction import HIDDEN, without_secrets
+from acp_server.cli.screen import Indented, TerminalScreen, printable
+from acp_server.config.settings import Configuration, setting_sources
+from acp_server.text.redaction import REDACTED, redact_secrets
 
-UNFOLDED_COLUMNS = 10_000
+PIPE_COLUMNS = 10_000
 """Table width in a pipe: wider than any row, so that each setting is one line."""
 
 
@@ -38,7 +38,7 @@ class SettingRow:
         return str(self.value) if is_word else json.dumps(self.value)
 
     @property
-    def told_origin(self) -> str:
+    def origin_text(self) -> str:
         """Origin of the value, with the name of the variable or option."""
         names = {"environment": self.variable, "option": self.option}
         return " ".join((self.origin, names.get(self.origin, ""))).strip()
@@ -46,13 +46,13 @@ class SettingRow:
 
 def setting_rows(configuration: Configuration) -> Iterator[SettingRow]:
     """Yield a row for each setting."""
-    for name, source in sources().items():
-        value = shown(getattr(configuration.settings, name))
+    for name, source in setting_sources().items():
+        value = displayable(getattr(configuration.settings, name))
         origin = configuration.origins[name]
         yield SettingRow(name, value, origin, source.option, source.variable, source.key)
 
 
-def shown(value: object) -> JsonValue:
+def displayable(value: object) -> JsonValue:
     """Return a value as JSON with all secrets hidden.
 
     Raises:
@@ -62,58 +62,60 @@ def shown(value: object) -> JsonValue:
         case None | bool() | int() | float():
             return value
         case SecretStr():
-            return HIDDEN
+            return REDACTED
         case str() | Path():
-            return without_secrets(str(value))
+            return redact_secrets(str(value))
         case BaseModel():
-            return {name: shown(getattr(value, name)) for name in type(value).model_fields}
+            return {name: displayable(getattr(value, name)) for name in type(value).model_fields}
         case Mapping():
             entries = cast("Mapping[str, object]", value)
-            return {name: shown(entry) for name, entry in entries.items()}
+            return {name: displayable(entry) for name, entry in entries.items()}
         case tuple():
-            return _shown_words([shown(each) for each in cast("tuple[object, ...]", value)])
+            return _displayable_words(
+                [displayable(each) for each in cast("tuple[object, ...]", value)]
+            )
         case _:
             raise TypeError(type(value))
 
 
-def _shown_words(words: Sequence[JsonValue]) -> JsonValue:
+def _displayable_words(words: Sequence[JsonValue]) -> JsonValue:
     """Hide words that follow a flag for a secret, such as `--token`."""
     pairs = zip(("", *words), words, strict=False)
-    return [HIDDEN if _is_hidden_behind(flag, word) else word for flag, word in pairs]
+    return [REDACTED if _is_secret_after(flag, word) else word for flag, word in pairs]
 
 
-def _is_hidden_behind(flag: JsonValue, word: JsonValue) -> bool:
+def _is_secret_after(flag: JsonValue, word: JsonValue) -> bool:
     is_flag = isinstance(flag, str) and flag.startswith("-") and isinstance(word, str)
-    return is_flag and without_secrets(f"{flag} {word}").endswith(f" {HIDDEN}")
+    return is_flag and redact_secrets(f"{flag} {word}").endswith(f" {REDACTED}")
 
 
-def known_secrets(value: object) -> Iterator[str]:
+def iter_secrets(value: object) -> Iterator[str]:
     """Yield every secret in a nested value."""
     match value:
         case SecretStr():
             yield value.get_secret_value()
         case BaseModel():
             for name in type(value).model_fields:
-                yield from known_secrets(getattr(value, name))
+                yield from iter_secrets(getattr(value, name))
         case Mapping():
             for entry in cast("Mapping[str, object]", value).values():
-                yield from known_secrets(entry)
+                yield from iter_secrets(entry)
         case _:
             return
 
 
-def print_rows(screen: Screen, rows: Sequence[SettingRow]) -> None:
+def print_rows(screen: TerminalScreen, rows: Sequence[SettingRow]) -> None:
     """Print a table of settings, values and origins."""
     table = Table(box=None, padding=(0, 3, 0, 0), show_edge=False, header_style="quiet")
     table.add_column("setting", no_wrap=True)
     table.add_column("value", overflow="fold")
     table.add_column("from", overflow="fold")
     for row in rows:
-        cells = (row.key or row.variable or row.name, row.text, row.told_origin)
+        cells = (row.key or row.variable or row.name, row.text, row.origin_text)
         styles = ("", "title" if row.origin != "default" else "quiet", "quiet")
         texts = (Text(printable(c), style=s) for c, s in zip(cells, styles, strict=True))
         table.add_row(*texts)
     columns = screen.width
-    screen.width = columns if screen.is_terminal else UNFOLDED_COLUMNS
+    screen.width = columns if screen.is_terminal else PIPE_COLUMNS
     screen.print(Indented(table), end="")
     screen.width = columns

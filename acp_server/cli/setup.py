@@ -6,16 +6,16 @@ from pathlib import Path
 import anyio
 import click
 
-from acp_server.cli.config_files import PRIVATE, prepare
+from acp_server.cli.config_files import PRIVATE, create_settings_file
 from acp_server.cli.editor_settings import EDITORS
-from acp_server.cli.editor_setup import OrEditor
-from acp_server.cli.local_servers import LOCAL, LocalServer, find_local_servers
+from acp_server.cli.editor_setup import SetupCommand
+from acp_server.cli.local_servers import LOCAL_PROFILES, LocalServer, find_local_servers
 from acp_server.config import settings
-from acp_server.config.changing import with_section
+from acp_server.config.changing import update_section
 from acp_server.config.credentials import KeyStore
 from acp_server.config.settings import Configuration
 from acp_server.models.provider_profiles import ANTHROPIC, PROFILES
-from acp_server.server.endpoints import Provider, configured_providers, provider_called
+from acp_server.server.endpoints import ConfiguredProvider, configured_providers, provider_by_name
 from skills_store.atomic import write_atomically
 
 EXAMPLES = """\
@@ -32,7 +32,7 @@ Examples:
 NAMES = [profile.name for profile in PROFILES]
 
 
-@click.command(cls=OrEditor, epilog=EXAMPLES)
+@click.command(cls=SetupCommand, epilog=EXAMPLES)
 @click.option("--provider", "name", type=click.Choice(NAMES), help="Provider of the key.")
 @click.option("--use", "is_used", is_flag=True, help="Use this provider for new sessions.")
 @click.option("--local", is_flag=True, help="Choose a model of a server on this machine.")
@@ -58,23 +58,23 @@ def command(*, name: str | None, is_used: bool, local: bool, forget: bool, in_fi
     Comments in the file are preserved, and a backup of the old file is stored next to it.
     """
     configuration = settings.load({})
-    provider = _provider(configuration, name)
+    provider = _find_provider(configuration, name)
     if forget:
-        return _forget(provider.store)
-    if local or (name is None and sys.stdin.isatty() and _wants_local()):
-        return _choose_local(configuration.home)
-    key = _ask(provider)
+        return _remove_key(provider.store)
+    if local or (name is None and sys.stdin.isatty() and _confirm_local_search()):
+        return _choose_local_model(configuration.home)
+    key = _read_key(provider)
     if not key:
         click.echo("No key entered; nothing was stored.", err=True)
         return 1
     store = KeyStore(configuration.home, account=provider.store.account, use_keyring=not in_file)
     try:
         place = store.save(key)
-        if is_used and not provider.is_first:
-            change_model(configuration.home, provider=provider.profile.name, default=None)
-        elif not provider.is_first and provider.profile is not ANTHROPIC:
+        if is_used and not provider.is_main:
+            update_model_settings(configuration.home, provider=provider.profile.name, default=None)
+        elif not provider.is_main and provider.profile is not ANTHROPIC:
             others = {*configuration.settings.other_providers, provider.profile.name}
-            change_model(configuration.home, others=sorted(others))
+            update_model_settings(configuration.home, others=sorted(others))
     except (OSError, ValueError) as error:
         click.echo(f"The key cannot be stored: {error}", err=True)
         return 1
@@ -82,7 +82,7 @@ def command(*, name: str | None, is_used: bool, local: bool, forget: bool, in_fi
     return 0
 
 
-def change_model(home: Path, **changes: object) -> Path:
+def update_model_settings(home: Path, **changes: object) -> Path:
     """Change the `model` section of HERMES_HOME/acp/config.yaml; return the path of the file.
 
     Raises:
@@ -90,25 +90,25 @@ def change_model(home: Path, **changes: object) -> Path:
         ValueError: The file is not valid YAML.
     """
     file = home / "acp" / "config.yaml"
-    prepare(file)
-    text = with_section(file.read_text(encoding="utf-8"), "model", changes, "default")
+    create_settings_file(file)
+    text = update_section(file.read_text(encoding="utf-8"), "model", changes, "default")
     write_atomically(file, text.encode(), PRIVATE)
     return file
 
 
-def _provider(configuration: Configuration, name: str | None) -> Provider:
+def _find_provider(configuration: Configuration, name: str | None) -> ConfiguredProvider:
     """Return the named or the configured provider; Anthropic if that is unknown."""
     providers = configured_providers(configuration) or ()
     if name is None and providers:
         return providers[0]
     wanted = name or ANTHROPIC.name
     found = next((each for each in providers if each.profile.name == wanted), None)
-    return found or provider_called(wanted, configuration)
+    return found or provider_by_name(wanted, configuration)
 
 
-def _forget(store: KeyStore) -> int:
+def _remove_key(store: KeyStore) -> int:
     try:
-        store.forget()
+        store.delete()
     except OSError as error:
         click.echo(f"The key cannot be removed: {error}", err=True)
         return 1
@@ -116,7 +116,7 @@ def _forget(store: KeyStore) -> int:
     return 0
 
 
-def _ask(provider: Provider) -> str:
+def _read_key(provider: ConfiguredProvider) -> str:
     """Return the key: typed without echo in a terminal, else the first line of stdin."""
     if sys.stdin.isatty():
         title = f"{provider.profile.title} API key"
@@ -128,13 +128,15 @@ def _ask(provider: Provider) -> str:
 # Local model servers.
 
 
-def _wants_local() -> bool:
-    names = ", ".join(f"{profile.title} at port {profile.default_port}" for profile in LOCAL)
+def _confirm_local_search() -> bool:
+    names = ", ".join(
+        f"{profile.title} at port {profile.default_port}" for profile in LOCAL_PROFILES
+    )
     question = f"Search for model servers on this machine ({names})?"
     return click.confirm(question, default=False, err=True)
 
 
-def _choose_local(home: Path) -> int:
+def _choose_local_model(home: Path) -> int:
     found: list[LocalServer] = anyio.run(find_local_servers)
     offered = [(server, model.id) for server in found for model in server.models]
     if not offered:
@@ -142,12 +144,12 @@ def _choose_local(home: Path) -> int:
         return 1
     for number, (server, model_id) in enumerate(offered, 1):
         click.echo(f"{number:3}  {model_id}  ({server.profile.title})", err=True)
-    number = _ask_number(len(offered))
+    number = _read_model_number(len(offered))
     if number is None:
         click.echo("No model chosen; nothing was changed.", err=True)
         return 1
     server, model_id = offered[number - 1]
-    file = change_model(
+    file = update_model_settings(
         home,
         provider=server.profile.name,
         default=model_id,
@@ -157,7 +159,7 @@ def _choose_local(home: Path) -> int:
     return 0
 
 
-def _ask_number(most: int) -> int | None:
+def _read_model_number(most: int) -> int | None:
     """Return the number typed in a terminal, or in the first line of stdin; None if invalid."""
     if sys.stdin.isatty():
         typed: int = click.prompt("Number of the model", type=click.IntRange(1, most), err=True)

@@ -10,29 +10,31 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType, TracebackType
 
-SIGNALS = tuple(
+SHUTDOWN_SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
 
 
-class EndedError(BaseException):
+class ShutdownRequestedError(BaseException):
     """A blocking operation was interrupted because a signal asks the process to end."""
 
 
-class Endings(AbstractContextManager["Endings"]):
+class ShutdownSignals(AbstractContextManager["ShutdownSignals"]):
     """Context manager that records termination signals instead of letting them end the process."""
 
     def __init__(self) -> None:
-        self.number: int | None = None
+        self.signal_number: int | None = None
         """Number of the first signal, or None."""
-        self._is_breaking = False
+        self._should_interrupt = False
         self._reader, self._writer = socket.socketpair()
-        self._before: dict[int, Callable[[int, FrameType | None], object] | int | None] = {}
+        self._previous_handlers: dict[
+            int, Callable[[int, FrameType | None], object] | int | None
+        ] = {}
 
-    def __enter__(self) -> "Endings":
+    def __enter__(self) -> "ShutdownSignals":
         """Install the signal handlers."""
-        for number in SIGNALS:
-            self._before[number] = signal.signal(number, self._take)
+        for number in SHUTDOWN_SIGNALS:
+            self._previous_handlers[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(
@@ -44,36 +46,36 @@ class Endings(AbstractContextManager["Endings"]):
         """Restore the previous handlers, unless a signal came: then the process ends anyway."""
         # After a first signal, restoring would let a second one kill the process before it exits
         # with the code of its outcome.
-        if self.number is None:
-            for number, handler in self._before.items():
+        if self.signal_number is None:
+            for number, handler in self._previous_handlers.items():
                 signal.signal(number, handler)
         self._reader.close()
         self._writer.close()
 
     @contextmanager
-    def breaking(self) -> Generator[None]:
+    def interrupt_blocking(self) -> Generator[None]:
         """Interrupt the blocking code inside if a signal comes, or has come already.
 
         Raises:
-            EndedError: A signal came.
+            ShutdownRequestedError: A signal came.
         """
-        self._is_breaking = True
+        self._should_interrupt = True
         try:
-            if self.number is not None:
-                raise EndedError
+            if self.signal_number is not None:
+                raise ShutdownRequestedError
             yield
         finally:
-            self._is_breaking = False
+            self._should_interrupt = False
 
     def fileno(self) -> int:
         """Return a file descriptor that becomes readable when a signal comes."""
         return self._reader.fileno()
 
-    def _take(self, number: int, frame: FrameType | None) -> None:
+    def _handle(self, number: int, frame: FrameType | None) -> None:
         """Record the signal; the byte written wakes an event loop that waits on `fileno`."""
         del frame
-        if self.number is None:
-            self.number = number
+        if self.signal_number is None:
+            self.signal_number = number
             self._writer.send(b"\0")
-        if self._is_breaking:
-            raise EndedError
+        if self._should_interrupt:
+            raise ShutdownRequestedError

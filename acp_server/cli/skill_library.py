@@ -10,10 +10,10 @@ from click.shell_completion import CompletionItem
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
 from acp_server.server.config_mapping import skill_rules
-from acp_server.skills.service import SkillRoom
-from skills_store import Library
-from skills_store.editor import Keeper
-from skills_store.ownership import read_claims
+from acp_server.skills.service import SkillService
+from skills_store import SkillLibrary
+from skills_store.editor import SkillEditor
+from skills_store.ownership import read_installed_names
 
 CWD = click.option(
     "--cwd",
@@ -25,32 +25,32 @@ JSON = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 
 
 @dataclass(frozen=True, slots=True)
-class Skills:
+class CliSkills:
     """Services for the skills of a directory."""
 
     configuration: Configuration
-    room: SkillRoom
-    library: Library
-    keeper: Keeper
-    waiting: Path | None = None
+    service: SkillService
+    library: SkillLibrary
+    editor: SkillEditor
+    untrusted_workspace: Path | None = None
     """The workspace if it is not trusted: then its own skills are not included."""
 
 
-def open_skills(cwd: Path | None = None) -> Skills:
+def open_skills(cwd: Path | None = None) -> CliSkills:
     """Return the skills of a session in a directory; without `cwd`, only the user's own skills."""
     configuration = settings.load({})
     environment = settings.child_environment(dict.fromkeys(settings.secret_variables()))
-    room = SkillRoom(
+    skill_service = SkillService(
         configuration.home, Path.home(), skill_rules(configuration), environment=environment
     )
     workspace = None if cwd is None else cwd.resolve()
-    is_trusted = workspace is not None and room.is_trusted(workspace)
-    shelf = room.shelf(workspace if is_trusted else None)
+    is_trusted = workspace is not None and skill_service.is_trusted(workspace)
+    skill_roots = skill_service.skill_roots(workspace if is_trusted else None)
     waiting = None if is_trusted else workspace
-    return Skills(configuration, room, shelf.library, shelf.keeper, waiting)
+    return CliSkills(configuration, skill_service, skill_roots.library, skill_roots.editor, waiting)
 
 
-def failed(reason: object) -> int:
+def report_failure(reason: object) -> int:
     """Print the reason of a failure to stderr and return exit code 1."""
     told = str(reason).replace("`skills_list`", "`acp-server skills list`")
     click.echo(f"acp-server skills: {told}", err=True)
@@ -63,7 +63,7 @@ def complete_name(
     """Return completions for the name of a skill."""
     del context, parameter
     found = ((each.full_name, each.description) for each in open_skills(Path()).library.skills())
-    return _completed(found, incomplete)
+    return _completion_items(found, incomplete)
 
 
 def complete_archived(
@@ -71,8 +71,8 @@ def complete_archived(
 ) -> list[CompletionItem]:
     """Return completions for the name of an archived skill."""
     del context, parameter
-    found = ((each.name, each.reason) for each in open_skills().keeper.archive.entries())
-    return _completed(found, incomplete)
+    found = ((each.name, each.reason) for each in open_skills().editor.archive.entries())
+    return _completion_items(found, incomplete)
 
 
 def complete_installed(
@@ -80,11 +80,11 @@ def complete_installed(
 ) -> list[CompletionItem]:
     """Return completions for the name of an installed skill."""
     del context, parameter
-    names = read_claims(open_skills().keeper.home).installed
-    return _completed([(name, "") for name in sorted(names)], incomplete)
+    names = read_installed_names(open_skills().editor.home).installed
+    return _completion_items([(name, "") for name in sorted(names)], incomplete)
 
 
-def _completed(found: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
+def _completion_items(found: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
     unique = dict(found)
     return [
         CompletionItem(name, help=told)

@@ -10,21 +10,34 @@ from typing import cast
 import click
 from pydantic import JsonValue
 
-from acp_server.cli.skill_library import CWD, JSON, Skills, complete_name, failed, open_skills
+from acp_server.cli.skill_library import (
+    CWD,
+    JSON,
+    CliSkills,
+    complete_name,
+    open_skills,
+    report_failure,
+)
 from acp_server.cli.skills_install import install, uninstall
 from acp_server.cli.skills_lifecycle import archive, pin, restore, unpin, usage
 from acp_server.tools.factory import TOOL_NAMES
-from acp_server.tools.skills.skill_view import answer_of, file_answer_of
-from skills_store import BinaryFileView, SkillError, Viewer, check_created, reason_hidden
+from acp_server.tools.skills.skill_view import skill_file_json, skill_json
+from skills_store import (
+    BinaryFileView,
+    SkillError,
+    ViewContext,
+    reason_hidden,
+    validate_new_document,
+)
 from skills_store.collection import call_name, category_name
-from skills_store.discovery import is_never_entered
-from skills_store.ownership import owner_of, read_claims
+from skills_store.discovery import is_ignored_directory
+from skills_store.ownership import owner_of, read_installed_names
 from skills_store.skill import SKILL_FILE
 from skills_store.usage import UsageRecord
 
-CURATION = "acp_server.cli.skills_curate"
+CURATE_MODULE = "acp_server.cli.skills_curate"
 """Module of the command `curate`, imported only when it is used."""
-MOST_SHOWN_CHARACTERS = 90
+MAX_DESCRIPTION_CHARACTERS = 90
 
 
 class SkillsGroup(click.Group):
@@ -33,12 +46,12 @@ class SkillsGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the subcommands."""
         names = super().list_commands(ctx)
-        return [*names, "curate"] if find_spec(CURATION) is not None else names
+        return [*names, "curate"] if find_spec(CURATE_MODULE) is not None else names
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a subcommand, or None if there is none of that name."""
-        if cmd_name == "curate" and find_spec(CURATION) is not None:
-            return cast("click.Command", import_module(CURATION).curate)
+        if cmd_name == "curate" and find_spec(CURATE_MODULE) is not None:
+            return cast("click.Command", import_module(CURATE_MODULE).curate)
         return super().get_command(ctx, cmd_name)
 
 
@@ -82,7 +95,7 @@ def list_skills(category: str | None, cwd: Path, *, is_all: bool, is_json: bool)
     "pinned", "state", "hidden"}], "problems": [...], "shadowed": [{"folder", "by"}]}.
     """
     skills = open_skills(cwd)
-    found = [each for each in _rows(skills) if is_all or not each["hidden"]]
+    found = [each for each in _skill_rows(skills) if is_all or not each["hidden"]]
     if category is not None:
         found = [each for each in found if f"{each['category']}/".startswith(f"{category}/")]
     problems = [str(each) for each in skills.library.problems()]
@@ -99,7 +112,7 @@ def list_skills(category: str | None, cwd: Path, *, is_all: bool, is_json: bool)
     notes = [*problems, *(f"{one} is shadowed by {other}" for one, other in shadowed)]
     for note in notes:
         click.echo(f"note: {note}", err=True)
-    _tell_waiting(skills)
+    _print_trust_note(skills)
     return 0
 
 
@@ -122,18 +135,20 @@ def view(name: str, file: str, cwd: Path, *, is_json: bool) -> int:
     With --json: the result of the tool `skill_view`.
     """
     skills = open_skills(cwd)
-    viewer = Viewer(skills.room.environment)
+    viewer = ViewContext(skills.service.environment)
     try:
         if file and file != SKILL_FILE:
             shown = skills.library.view_file(name, file, viewer)
-            answer = file_answer_of(shown)
+            answer = skill_file_json(shown)
             is_binary = isinstance(shown, BinaryFileView)
-            text = f"{shown.place} is not a text file" if is_binary else str(answer["content"])
+            text = (
+                f"{shown.absolute_path} is not a text file" if is_binary else str(answer["content"])
+            )
         else:
             skill = skills.library.view(name, viewer)
-            answer, text = answer_of(skill), skill.content
+            answer, text = skill_json(skill), skill.content
     except SkillError as error:
-        return failed(error)
+        return report_failure(error)
     click.echo(json.dumps(answer, ensure_ascii=False, indent=2) if is_json else text)
     return 0
 
@@ -154,10 +169,10 @@ def validate(paths: tuple[Path, ...], *, is_json: bool) -> int:
     PATHS are skill directories, directories that contain some, or SKILL.md files. The exit code is
     1 if a skill is not valid. With --json: {"FILE": ["line N: ...", ...]} with every checked file.
     """
-    files = [file for path in paths for file in _documents(path.absolute())]
+    files = [file for path in paths for file in _find_skill_files(path.absolute())]
     if not files:
-        return failed(f"found no {SKILL_FILE} in PATHS")
-    found = {str(file): list(_faults(file)) for file in dict.fromkeys(files)}
+        return report_failure(f"found no {SKILL_FILE} in PATHS")
+    found = {str(file): list(_validation_errors(file)) for file in dict.fromkeys(files)}
     if is_json:
         click.echo(json.dumps(found, ensure_ascii=False, indent=2))
     else:
@@ -166,10 +181,10 @@ def validate(paths: tuple[Path, ...], *, is_json: bool) -> int:
     return int(any(found.values()))
 
 
-def _rows(skills: Skills) -> Iterator[dict[str, JsonValue]]:
-    collection, claims = skills.library.collection(), read_claims(skills.keeper.home)
-    circumstances = skills.room.circumstances(frozenset(TOOL_NAMES))
-    records = skills.keeper.usage.records()
+def _skill_rows(skills: CliSkills) -> Iterator[dict[str, JsonValue]]:
+    collection, claims = skills.library.collection(), read_installed_names(skills.editor.home)
+    circumstances = skills.service.visibility_facts(frozenset(TOOL_NAMES))
+    records = skills.editor.usage.records()
     for skill in collection.skills:
         record = records.get(skill.name) or UsageRecord()
         yield {
@@ -178,7 +193,7 @@ def _rows(skills: Skills) -> Iterator[dict[str, JsonValue]]:
             "category": category_name(skill),
             "from": skill.root.kind,
             "folder": str(skill.folder),
-            "owner": owner_of(skill, claims, skills.keeper.usage),
+            "owner": owner_of(skill, claims, skills.editor.usage),
             "pinned": record.pinned,
             "state": record.state,
             "hidden": reason_hidden(skill, circumstances) or "",
@@ -194,12 +209,12 @@ def _lines(rows: list[dict[str, JsonValue]]) -> Iterator[str]:
             category = str(row["category"])
             yield f"{category}:"
         told = " ".join(str(row["description"]).split())
-        if len(told) > MOST_SHOWN_CHARACTERS:
-            told = f"{told[: MOST_SHOWN_CHARACTERS - 1]}…"
-        yield f"  {row['name']!s:{width}}  {_marks(row)}{told}"
+        if len(told) > MAX_DESCRIPTION_CHARACTERS:
+            told = f"{told[: MAX_DESCRIPTION_CHARACTERS - 1]}…"
+        yield f"  {row['name']!s:{width}}  {_labels(row)}{told}"
 
 
-def _marks(row: Mapping[str, JsonValue]) -> str:
+def _labels(row: Mapping[str, JsonValue]) -> str:
     """Return the owner, pin, state and hiding reason of a skill in brackets, if notable."""
     marks = [str(row["owner"])] if row["owner"] not in {"user", "bundled"} else []
     marks += ["pinned"] if row["pinned"] else []
@@ -208,17 +223,17 @@ def _marks(row: Mapping[str, JsonValue]) -> str:
     return f"[{', '.join(marks)}] " if marks else ""
 
 
-def _tell_waiting(skills: Skills) -> None:
+def _print_trust_note(skills: CliSkills) -> None:
     """Print a note if the workspace has skills that need trust."""
-    if skills.waiting is None:
+    if skills.untrusted_workspace is None:
         return
-    names = skills.room.brought(skills.waiting)
+    names = skills.service.workspace_skill_names(skills.untrusted_workspace)
     if names:
         what = f"skills of this workspace, not used until you trust it: {', '.join(names)}"
         click.echo(f"note: {what} (run `acp-server trust`)", err=True)
 
 
-def _documents(path: Path) -> Iterator[Path]:
+def _find_skill_files(path: Path) -> Iterator[Path]:
     """Yield the SKILL.md files below a path, without following symlinks to directories."""
     if path.is_file():
         yield path
@@ -226,11 +241,11 @@ def _documents(path: Path) -> Iterator[Path]:
         yield path / SKILL_FILE
     else:
         for each in sorted(path.iterdir()):
-            if each.is_dir() and not each.is_symlink() and not is_never_entered(each.name):
-                yield from _documents(each)
+            if each.is_dir() and not each.is_symlink() and not is_ignored_directory(each.name):
+                yield from _find_skill_files(each)
 
 
-def _faults(file: Path) -> Iterator[str]:
+def _validation_errors(file: Path) -> Iterator[str]:
     try:
         text = file.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
@@ -238,7 +253,9 @@ def _faults(file: Path) -> Iterator[str]:
         return
     if file.name != SKILL_FILE:
         yield f"must be named {SKILL_FILE}"
-    yield from (f"line {each.line}: {each.text}" for each in check_created(file.parent.name, text))
+    yield from (
+        f"line {each.line}: {each.text}" for each in validate_new_document(file.parent.name, text)
+    )
 
 
 for _command in (install, uninstall, pin, unpin, archive, restore, usage):

@@ -9,11 +9,16 @@ import click
 
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
-from acp_server.learning.curator_run import Curated, Curation, NothingToUndoError, Undone
+from acp_server.learning.curator_run import (
+    CuratorResult,
+    CuratorRuns,
+    CuratorUndo,
+    NothingToUndoError,
+)
 from acp_server.server import app
 from acp_server.server.config_mapping import skill_rules
-from acp_server.skills.service import SkillRoom
-from skills_store.curation import archivals, report_text
+from acp_server.skills.service import SkillService
+from skills_store.curation import archive_outcomes, render_report
 from skills_store.errors import SkillError
 
 NOTHING_TO_UNDO = "nothing to undo: no run changed anything, or the last one is already undone"
@@ -44,40 +49,40 @@ def curate(*, dry_run: bool, is_undo: bool, model: str | None, is_json: bool) ->
         raise click.UsageError(message)
     configuration = settings.load({} if model is None else {"--model": model})
     if is_undo:
-        return _guarded(lambda: _undo(configuration, is_json=is_json))
-    return _guarded(lambda: _curate(configuration, is_dry=dry_run, is_json=is_json))
+        return _run_reporting_failures(lambda: _undo(configuration, is_json=is_json))
+    return _run_reporting_failures(lambda: _curate(configuration, is_dry=dry_run, is_json=is_json))
 
 
-def _guarded(work: Callable[[], Awaitable[int]]) -> int:
+def _run_reporting_failures(work: Callable[[], Awaitable[int]]) -> int:
     """Run the command; print an error to stderr and return 1."""
     try:
         return anyio.run(work)
     except NothingToUndoError:
-        return _failed(NOTHING_TO_UNDO)
+        return _report_failure(NOTHING_TO_UNDO)
     except (SkillError, OSError) as error:
-        return _failed(str(error))
+        return _report_failure(str(error))
 
 
-def _failed(reason: str) -> int:
+def _report_failure(reason: str) -> int:
     click.echo(f"acp-server skills curate: {reason}", err=True)
     return 1
 
 
 async def _curate(configuration: Configuration, *, is_dry: bool, is_json: bool) -> int:
-    async with app.model_catalog(configuration) as catalog:
+    async with app.open_model_catalog(configuration) as catalog:
         await catalog.refresh()
-        curation = Curation(_room(configuration), catalog)
-        curated = await (curation.rehearse() if is_dry else curation.run())
+        curation = CuratorRuns(_skill_service(configuration), catalog)
+        curated = await (curation.dry_run() if is_dry else curation.run())
     if is_json:
         click.echo(json.dumps(_as_json(curated), ensure_ascii=False, indent=2))
     else:
         click.echo(_as_text(curated))
-    return 1 if curated.report.faults else 0
+    return 1 if curated.report.issues else 0
 
 
 async def _undo(configuration: Configuration, *, is_json: bool) -> int:
-    async with app.model_catalog(configuration) as catalog:
-        undone = await Curation(_room(configuration), catalog).undo()
+    async with app.open_model_catalog(configuration) as catalog:
+        undone = await CuratorRuns(_skill_service(configuration), catalog).undo()
     if is_json:
         told = {"undone": undone.undone.name, "safety_snapshot": undone.safety_id}
         click.echo(json.dumps(told))
@@ -86,34 +91,34 @@ async def _undo(configuration: Configuration, *, is_json: bool) -> int:
     return 0
 
 
-def _room(configuration: Configuration) -> SkillRoom:
-    return SkillRoom(configuration.home, Path.home(), skill_rules(configuration))
+def _skill_service(configuration: Configuration) -> SkillService:
+    return SkillService(configuration.home, Path.home(), skill_rules(configuration))
 
 
-def _as_text(curated: Curated) -> str:
-    text = report_text(curated.report)
-    if curated.folder is None:
+def _as_text(curated: CuratorResult) -> str:
+    text = render_report(curated.report)
+    if curated.directory is None:
         return f"{text}\nThis is a plan; nothing was written."
-    return f"{text}\nSaved the report in {curated.folder}."
+    return f"{text}\nSaved the report in {curated.directory}."
 
 
-def _undone_text(undone: Undone) -> str:
+def _undone_text(undone: CuratorUndo) -> str:
     return (
         f"Restored all skills as before the run of {undone.undone.name}. "
         f"Their state until now is saved in the snapshot {undone.safety_id}."
     )
 
 
-def _as_json(curated: Curated) -> dict[str, object]:
-    gone = archivals(curated.report.made)
+def _as_json(curated: CuratorResult) -> dict[str, object]:
+    gone = archive_outcomes(curated.report.changes)
     return {
         "summary": curated.report.summary,
-        "is_plan": curated.folder is None,
+        "is_plan": curated.directory is None,
         "consolidations": [{"from": each.name, "into": each.into} for each in gone if each.into],
         "prunings": [{"name": each.name} for each in gone if not each.into],
-        "faults": list(curated.report.faults),
+        "faults": list(curated.report.issues),
         "snapshot": curated.report.snapshot_id or None,
-        "report": None if curated.folder is None else str(curated.folder),
+        "report": None if curated.directory is None else str(curated.directory),
         "requests": curated.spent.requests,
         "cost_usd": curated.spent.cost_usd,
     }

@@ -6,18 +6,24 @@ from collections.abc import Iterable, Sequence
 import click
 from pydantic import JsonValue
 
-from acp_server.cli.skill_library import JSON, Skills, complete_installed, failed, open_skills
+from acp_server.cli.skill_library import (
+    JSON,
+    CliSkills,
+    complete_installed,
+    open_skills,
+    report_failure,
+)
 from acp_server.config import settings
 from acp_server.skills.screening import strict_scan
 from skills_store import SkillError
 from skills_store.calls import ManageCall
-from skills_store.guard import Trust
-from skills_store.install import Candidate, Installer, Plan
+from skills_store.guard import SkillTrust
+from skills_store.install import InstallCandidate, Installer, InstallPlan
 from skills_store.names import is_same_name
-from skills_store.sources.locations import is_named
-from skills_store.sources.repositories import Git
+from skills_store.sources.locations import is_listed_source
+from skills_store.sources.repositories import GitCloner
 
-MOST_FINDINGS = 20
+MAX_FINDINGS = 20
 
 
 @click.command(
@@ -50,16 +56,16 @@ def install(
     skills = open_skills()
     installer = _installer(skills)
     named = skills.configuration.settings.skills_trusted_sources
-    trust: Trust = "trusted" if is_named(source, named) else "community"
+    trust: SkillTrust = "trusted" if is_listed_source(source, named) else "community"
     click.echo(f"Fetching {source} ...", err=True)
     try:
         plan = installer.plan(source, trust)
     except (SkillError, OSError) as error:
-        return failed(error)
+        return report_failure(error)
     chosen = [each for each in plan.candidates if not names or each.name in names]
     if missing := set(names) - {each.name for each in chosen}:
-        return failed(f"the source contains no skill named {', '.join(sorted(missing))}")
-    return _Installation(installer, plan, category, is_yes=is_yes, is_json=is_json).run(chosen)
+        return report_failure(f"the source contains no skill named {', '.join(sorted(missing))}")
+    return _InstallSession(installer, plan, category, is_yes=is_yes, is_json=is_json).run(chosen)
 
 
 @click.command(
@@ -73,26 +79,26 @@ Examples:
 def uninstall(name: str) -> int:
     """Archive an installed skill; `restore` brings it back as one of your own."""
     skills = open_skills()
-    keeper, said = skills.keeper, ""
+    editor, said = skills.editor, ""
 
     def put_away(installed: str) -> None:
         nonlocal said
         call = ManageCall("delete", installed, origin="user", reason="uninstalled")
-        said = keeper.commit(keeper.plan(call)).message
+        said = editor.commit(editor.plan(call)).message
 
     try:
         _installer(skills).uninstall(name, put_away)
     except (SkillError, OSError) as error:
-        return failed(error)
+        return report_failure(error)
     click.echo(said)
     return 0
 
 
-class _Installation:
+class _InstallSession:
     """Shows the skills of a plan, asks about each and installs them."""
 
     def __init__(
-        self, installer: Installer, plan: Plan, category: str, *, is_yes: bool, is_json: bool
+        self, installer: Installer, plan: InstallPlan, category: str, *, is_yes: bool, is_json: bool
     ) -> None:
         self._installer = installer
         self._plan = plan
@@ -100,7 +106,7 @@ class _Installation:
         self._is_yes = is_yes
         self._is_json = is_json
 
-    def run(self, chosen: Sequence[Candidate]) -> int:
+    def run(self, chosen: Sequence[InstallCandidate]) -> int:
         """Install the skills; return the exit code, 1 unless all are installed."""
         folders: dict[str, str] = {}
         refused = 0
@@ -108,47 +114,47 @@ class _Installation:
             self._show(each)
             if not each.is_installable:
                 refused += 1
-            elif self._is_wanted(each):
+            elif self._confirm(each):
                 try:
                     folder = self._installer.commit(
                         self._plan, each, self._category, is_approved=True
                     )
                 except (SkillError, OSError) as error:
                     refused += 1
-                    failed(error)
+                    report_failure(error)
                 else:
                     folders[each.name] = str(folder)
-                    self._say(f"  installed in {folder}")
+                    self._print(f"  installed in {folder}")
         if self._is_json:
             click.echo(json.dumps(self._as_json(chosen, folders), ensure_ascii=False, indent=2))
         return int(refused > 0 or (len(folders) < len(chosen) and not self._is_json))
 
-    def _is_wanted(self, candidate: Candidate) -> bool:
+    def _confirm(self, candidate: InstallCandidate) -> bool:
         if self._is_yes or self._is_json:
             return self._is_yes
         return click.confirm(f"  Install {candidate.name}?", default=candidate.decision == "allow")
 
-    def _show(self, candidate: Candidate) -> None:
+    def _show(self, candidate: InstallCandidate) -> None:
         files = len(candidate.contents.files)
         head = f"{candidate.name}: {candidate.verdict.level} ({files} files)"
-        self._say(f"{head}  {' '.join(candidate.description.split())}")
+        self._print(f"{head}  {' '.join(candidate.description.split())}")
         findings = candidate.verdict.findings
-        more = len(findings) - MOST_FINDINGS
-        lines: Iterable[str] = map(str, findings[:MOST_FINDINGS])
+        more = len(findings) - MAX_FINDINGS
+        lines: Iterable[str] = map(str, findings[:MAX_FINDINGS])
         for line in (*lines, *((f"and {more} more",) if more > 0 else ())):
-            self._say(f"  {line}")
+            self._print(f"  {line}")
         for problem in candidate.problems:
-            self._say(f"  not installed: {problem}")
+            self._print(f"  not installed: {problem}")
         if candidate.decision == "block":
-            self._say(
+            self._print(
                 f"  not installed: the scan rated it {candidate.verdict.level}, and its source "
                 f"is {'trusted' if self._plan.origin.trust == 'trusted' else 'not trusted'}"
             )
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         click.echo(line, err=self._is_json)
 
-    def _as_json(self, chosen: Sequence[Candidate], folders: dict[str, str]) -> JsonValue:
+    def _as_json(self, chosen: Sequence[InstallCandidate], folders: dict[str, str]) -> JsonValue:
         origin = self._plan.origin
         return {
             "source": origin.source,
@@ -167,10 +173,10 @@ class _Installation:
         }
 
 
-def _installer(skills: Skills) -> Installer:
+def _installer(skills: CliSkills) -> Installer:
     def is_taken(name: str) -> bool:
-        found = skills.keeper.holdings.look()
+        found = skills.editor.catalog.list_skills()
         return any(not each.root.plugin and is_same_name(each.name, name) for each in found)
 
-    git = Git(settings.child_environment(dict.fromkeys(settings.secret_variables())))
-    return Installer(skills.keeper.home, git, is_taken, strict_scan)
+    git = GitCloner(settings.child_environment(dict.fromkeys(settings.secret_variables())))
+    return Installer(skills.editor.home, git, is_taken, strict_scan)

@@ -10,17 +10,17 @@ from acp_server.cli.skill_library import (
     JSON,
     complete_archived,
     complete_name,
-    failed,
     open_skills,
+    report_failure,
 )
 from skills_store import SkillError
 from skills_store.calls import ManageCall
-from skills_store.usage import UsageRecord, written_time
+from skills_store.usage import UsageRecord, format_time
 
 NAME = click.argument("name", shell_complete=complete_name)
 
 
-def _pinning(verb: str, meaning: str, *, is_pinned: bool) -> click.Command:
+def _pin_command(verb: str, meaning: str, *, is_pinned: bool) -> click.Command:
     """Return the command that pins or unpins a skill."""
     examples = f"\b\nExamples:\n  acp-server skills {verb} release\n"
 
@@ -32,8 +32,10 @@ def _pinning(verb: str, meaning: str, *, is_pinned: bool) -> click.Command:
     return command
 
 
-pin = _pinning("pin", "Protect a skill from deletion and from automatic changes.", is_pinned=True)
-unpin = _pinning("unpin", "Remove the protection of a pinned skill.", is_pinned=False)
+pin = _pin_command(
+    "pin", "Protect a skill from deletion and from automatic changes.", is_pinned=True
+)
+unpin = _pin_command("unpin", "Remove the protection of a pinned skill.", is_pinned=False)
 
 
 @click.command(
@@ -53,12 +55,12 @@ Examples:
 )
 def archive(name: str, absorbed_into: str) -> int:
     """Archive one of your own skills; `restore` brings it back."""
-    keeper = open_skills().keeper
+    editor = open_skills().editor
     call = ManageCall("delete", name, absorbed_into=absorbed_into, origin="user")
     try:
-        done = keeper.commit(keeper.plan(call))
+        done = editor.commit(editor.plan(call))
     except (SkillError, OSError) as error:
-        return failed(error)
+        return report_failure(error)
     click.echo(done.message)
     return 0
 
@@ -86,17 +88,17 @@ def restore(name: str | None, *, is_list: bool, is_json: bool) -> int:
         if name is not None or not is_list:
             message = "Give either the NAME of an archived skill or --list."
             raise click.UsageError(message)
-        return _list(is_json=is_json)
-    keeper = open_skills().keeper
+        return _list_restorable(is_json=is_json)
+    editor = open_skills().editor
     try:
-        if any(each.id == name for each in keeper.passes()):
-            undone = keeper.undo(name)
+        if any(each.id == name for each in editor.undo_records()):
+            undone = editor.undo(name)
             changed = ", ".join(dict.fromkeys(step.name for step in undone.steps))
             said = f"Undid the changes to {changed}"
         else:
-            said = f"Restored {name} to {keeper.restore(name)}"
+            said = f"Restored {name} to {editor.restore(name)}"
     except (SkillError, OSError) as error:
-        return failed(error)
+        return report_failure(error)
     click.echo(json.dumps({"success": True, "message": said}) if is_json else said)
     return 0
 
@@ -116,7 +118,7 @@ def usage(*, is_json: bool) -> int:
     With --json: {NAME: {"views", "uses", "patches", "last_activity_at", "created_at",
     "created_by", "pinned", "state"}}.
     """
-    records = open_skills().keeper.usage.records()
+    records = open_skills().editor.usage.records()
     if is_json:
         page = {name: _as_json(record) for name, record in sorted(records.items())}
         click.echo(json.dumps(page, ensure_ascii=False, indent=2))
@@ -129,53 +131,53 @@ def usage(*, is_json: bool) -> int:
     for name, record in sorted(records.items()):
         counts = f"{record.view_count:5}  {record.use_count:4}  {record.patch_count:7}"
         state = f"{record.state}{', pinned' if record.pinned else ''}"
-        click.echo(f"{name:{width}}  {counts}  {_day(record.last_activity_at):10}  {state}")
+        click.echo(f"{name:{width}}  {counts}  {_date_text(record.last_activity_at):10}  {state}")
     return 0
 
 
 def _set_pin(name: str, *, is_pinned: bool) -> int:
     skills = open_skills()
     try:
-        skill, records = skills.library.find(name), skills.keeper.usage
+        skill, records = skills.library.find(name), skills.editor.usage
         (records.pin if is_pinned else records.unpin)(skill.name)
     except (SkillError, OSError) as error:
-        return failed(error)
+        return report_failure(error)
     click.echo(f"{'Pinned' if is_pinned else 'Unpinned'} {skill.name}")
     return 0
 
 
-def _list(*, is_json: bool) -> int:
-    keeper = open_skills().keeper
+def _list_restorable(*, is_json: bool) -> int:
+    editor = open_skills().editor
     archived: list[JsonValue] = [
         {
             "name": each.name,
-            "archived_at": _written(each.archived_at),
+            "archived_at": _json_time(each.archived_at),
             "absorbed_into": each.absorbed_into,
             "reason": each.reason,
         }
-        for each in keeper.archive.entries()
+        for each in editor.archive.entries()
     ]
     reviews: list[JsonValue] = [
         {
             "id": each.id,
             "by": each.origin,
-            "at": _written(each.began_at),
+            "at": _json_time(each.began_at),
             "skills": [*dict.fromkeys(step.name for step in each.steps)],
             "is_undone": each.undone_at is not None,
         }
-        for each in keeper.passes()
+        for each in editor.undo_records()
     ]
     if is_json:
         click.echo(json.dumps({"archived": archived, "reviews": reviews}, indent=2))
         return 0
     lines = [
-        f"{each.name}  archived {_day(each.archived_at)}: {each.reason or 'no reason given'}"
-        for each in keeper.archive.entries()
+        f"{each.name}  archived {_date_text(each.archived_at)}: {each.reason or 'no reason given'}"
+        for each in editor.archive.entries()
     ]
-    for each in keeper.passes():
+    for each in editor.undo_records():
         changed = ", ".join(dict.fromkeys(step.name for step in each.steps))
         undone = " (undone)" if each.undone_at is not None else ""
-        lines.append(f"{each.id}  {each.origin} {_day(each.began_at)}: {changed}{undone}")
+        lines.append(f"{each.id}  {each.origin} {_date_text(each.began_at)}: {changed}{undone}")
     click.echo("\n".join(lines) or "Nothing to restore.")
     return 0
 
@@ -185,17 +187,17 @@ def _as_json(record: UsageRecord) -> JsonValue:
         "views": record.view_count,
         "uses": record.use_count,
         "patches": record.patch_count,
-        "last_activity_at": _written(record.last_activity_at),
-        "created_at": _written(record.created_at),
+        "last_activity_at": _json_time(record.last_activity_at),
+        "created_at": _json_time(record.created_at),
         "created_by": record.created_by,
         "pinned": record.pinned,
         "state": record.state,
     }
 
 
-def _written(time: datetime | None) -> str | None:
-    return None if time is None else written_time(time)
+def _json_time(time: datetime | None) -> str | None:
+    return None if time is None else format_time(time)
 
 
-def _day(time: datetime | None) -> str:
+def _date_text(time: datetime | None) -> str:
     return "never" if time is None else f"{time:%Y-%m-%d}"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from acp_server.cli.check_result import Finding
+from acp_server.cli.check_result import CheckResult
 
 DOCUMENTS = {
     "trust.json": "you are asked again which workspaces to trust",
@@ -23,17 +23,17 @@ DOCUMENTS = {
 """JSON documents, each with the consequence of not being readable."""
 CREDENTIALS = "credentials.json"
 DATABASE = "sessions.db"
-PATIENCE_SECONDS = 5.0
-_STEPS_BETWEEN_LOOKS = 10_000
+CHECK_TIMEOUT_SECONDS = 5.0
+_PROGRESS_STEPS = 10_000
 _BYTES_PER_MEGABYTE = 1_000_000
 
 
-def kept_state(home: Path) -> Sequence[Finding]:
-    """Check the documents and the database. Blocks, up to `PATIENCE_SECONDS` for the database."""
-    return [*_documents(home / "acp"), database(home / "acp" / DATABASE)]
+def check_state(home: Path) -> Sequence[CheckResult]:
+    """Check the documents and the database. Blocks, at most `CHECK_TIMEOUT_SECONDS` there."""
+    return [*_check_documents(home / "acp"), check_database(home / "acp" / DATABASE)]
 
 
-def _documents(folder: Path) -> Iterator[Finding]:
+def _check_documents(folder: Path) -> Iterator[CheckResult]:
     readable: list[str] = []
     for name, consequence in DOCUMENTS.items():
         file = folder / name
@@ -43,62 +43,62 @@ def _documents(folder: Path) -> Iterator[Finding]:
             continue
         except (OSError, ValueError, RecursionError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not valid JSON"
-            yield _broken(file, reason or "it cannot be read", consequence)
+            yield _unusable_result(file, reason or "it cannot be read", consequence)
             continue
         if not isinstance(document, dict):
-            yield _broken(file, "it is not a JSON object", consequence)
-        elif name == CREDENTIALS and _is_open_to_others(file):
+            yield _unusable_result(file, "it is not a JSON object", consequence)
+        elif name == CREDENTIALS and _is_readable_by_others(file):
             advice = f"chmod 600 {file}"
-            yield Finding("state", "warning", f"other users can read {file}", advice)
+            yield CheckResult("state", "warning", f"other users can read {file}", advice)
         else:
             readable.append(name)
     if readable:
-        yield Finding("state", "ok", f"{', '.join(readable)} can be read")
+        yield CheckResult("state", "ok", f"{', '.join(readable)} can be read")
 
 
-def _broken(file: Path, reason: str, consequence: str) -> Finding:
+def _unusable_result(file: Path, reason: str, consequence: str) -> CheckResult:
     advice = f"repair it or move it away; until then, {consequence}"
-    return Finding("state", "problem", f"{file} cannot be used: {reason}", advice)
+    return CheckResult("state", "problem", f"{file} cannot be used: {reason}", advice)
 
 
-def _is_open_to_others(file: Path) -> bool:
+def _is_readable_by_others(file: Path) -> bool:
     return sys.platform != "win32" and bool(file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
 
 
-def database(file: Path) -> Finding:
+def check_database(file: Path) -> CheckResult:
     """Check the sessions database; return its size and whether it is intact."""
     if not file.is_file():
-        return Finding("database", "ok", f"{file}: not created yet")
+        return CheckResult("database", "ok", f"{file}: not created yet")
     try:
         size = f"{file.stat().st_size / _BYTES_PER_MEGABYTE:.1f} MB"
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as opened:
-            return _examined(opened, f"{file}, {size}")
+            return _quick_check(opened, f"{file}, {size}")
     except sqlite3.OperationalError as error:
         advice = "another program may have locked it; try again"
-        return Finding("database", "warning", f"{file} could not be checked: {error}", advice)
+        return CheckResult("database", "warning", f"{file} could not be checked: {error}", advice)
     except (sqlite3.DatabaseError, OSError) as error:
-        return _damaged(file, str(error))
+        return _damaged_result(file, str(error))
 
 
-def _examined(opened: sqlite3.Connection, fact: str) -> Finding:
-    """Return the result of SQLite's quick_check, which is aborted after `PATIENCE_SECONDS`."""
+def _quick_check(opened: sqlite3.Connection, fact: str) -> CheckResult:
+    """Return the result of SQLite's quick_check, which is aborted after `CHECK_TIMEOUT_SECONDS`."""
     version: int = opened.execute("PRAGMA user_version").fetchone()[0]
     fact = f"{fact}, version {version}"
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    opened.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_LOOKS)
+    deadline = time.monotonic() + CHECK_TIMEOUT_SECONDS
+    opened.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_STEPS)
     try:
         verdict: str = opened.execute("PRAGMA quick_check(1)").fetchone()[0]
     except sqlite3.OperationalError:
         if time.monotonic() <= deadline:
             raise
-        return Finding("database", "ok", f"{fact}, too large to check completely")
+        return CheckResult("database", "ok", f"{fact}, too large to check completely")
     if verdict != "ok":
-        return Finding("database", "problem", f"{fact}, is damaged: {verdict}", _ADVICE)
-    return Finding("database", "ok", f"{fact}, intact")
+        return CheckResult("database", "problem", f"{fact}, is damaged: {verdict}", _DAMAGED_ADVICE)
+    return CheckResult("database", "ok", f"{fact}, intact")
 
 
-def _damaged(file: Path, reason: str) -> Finding:
-    return Finding("database", "problem", f"{file} is damaged: {reason}", _ADVICE)
+def _damaged_result(file: Path, reason: str) -> CheckResult:
+    return CheckResult("database", "problem", f"{file} is damaged: {reason}", _DAMAGED_ADVICE)
 
 
-_ADVICE = "make a copy; at its next start the server moves it aside and creates a new one"
+_DAMAGED_ADVICE = "make a copy; at its next start the server moves it aside and creates a new one"

@@ -14,21 +14,21 @@ import click
 
 from acp_server.history.archive import LazyArchive
 from acp_server.history.search import PastSessions
-from acp_server.history.search_databases import Places
+from acp_server.history.search_databases import DatabasePaths
 from acp_server.session.errors import SessionError, SessionInUseError
-from acp_server.session.ports.archive import Archive, SessionFacts
+from acp_server.session.ports.archive import SessionArchive, SessionFacts
 from acp_server.session.ports.session_search import PastSession
 
-MOST_NAMED = 5
+MAX_LISTED_IDS = 5
 """How many ids the error for an ambiguous prefix lists."""
 
 
-class NoSuchSessionError(SessionError):
+class SessionIdError(SessionError):
     """No session, or more than one, matches an id."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pruned:
+class PruneResult:
     """Result of pruning: sessions that were deleted and sessions that are in use."""
 
     deleted: tuple[SessionFacts, ...]
@@ -36,42 +36,48 @@ class Pruned:
     """Sessions that another process has open; they were kept."""
 
 
-class KeptSessions:
+class StoredSessions:
     """Access to the sessions stored in a HERMES_HOME."""
 
     def __init__(self, home: Path) -> None:
-        self.places = Places(home / "acp" / "sessions.db", home / "state.db")
-        self.past = PastSessions(self.places)
+        self.database_paths = DatabasePaths(home / "acp" / "sessions.db", home / "state.db")
+        self.past_sessions = PastSessions(self.database_paths)
 
-    async def meant(self, beginning: str) -> PastSession:
+    async def resolve(self, id_prefix: str) -> PastSession:
         """Return the session with this id or unique id prefix.
 
         Raises:
-            NoSuchSessionError: No session, or more than one, matches.
+            SessionIdError: No session, or more than one, matches.
             ArchiveError: The database cannot be read.
         """
-        found = await self.past.identify(beginning, MOST_NAMED) if beginning else ()
+        found = (
+            await self.past_sessions.find_by_id_prefix(id_prefix, MAX_LISTED_IDS)
+            if id_prefix
+            else ()
+        )
         if len(found) == 1:
             return found[0]
         if not found:
-            problem = f"no session {beginning!r}; run `acp-server sessions list` to see all"
-            raise NoSuchSessionError(problem)
+            problem = f"no session {id_prefix!r}; run `acp-server sessions list` to see all"
+            raise SessionIdError(problem)
         ids = ", ".join(session.id for session in found)
-        problem = f"several sessions start with {beginning!r}; give more of the ID: {ids}"
-        raise NoSuchSessionError(problem)
+        problem = f"several sessions start with {id_prefix!r}; give more of the ID: {ids}"
+        raise SessionIdError(problem)
 
-    async def all(self, cwd: Path | None = None, most: int | None = None) -> list[SessionFacts]:
+    async def list_sessions(
+        self, cwd: Path | None = None, limit: int | None = None
+    ) -> list[SessionFacts]:
         """Return this server's sessions, most recently used first."""
         found: list[SessionFacts] = []
-        async with self.archive() as archive:
+        async with self.open_archive() as archive:
             cursor: str | None = None
-            while archive is not None and (most is None or len(found) < most):
+            while archive is not None and (limit is None or len(found) < limit):
                 page = await archive.page(None, cursor)
                 found += [each for each in page.sessions if cwd is None or each.cwd == cwd]
                 cursor = page.cursor
                 if cursor is None:
                     break
-        return found[:most]
+        return found[:limit]
 
     async def delete(self, session_id: str) -> None:
         """Delete one of this server's sessions.
@@ -80,28 +86,28 @@ class KeptSessions:
             SessionInUseError: Another live process has it open.
             ArchiveError: It cannot be deleted.
         """
-        async with self.archive() as archive:
+        async with self.open_archive() as archive:
             if archive is not None:
-                await _forget(archive, session_id)
+                await _delete_session(archive, session_id)
 
-    async def prune(self, before: datetime, cwd: Path | None, *, is_dry_run: bool) -> Pruned:
+    async def prune(self, before: datetime, cwd: Path | None, *, is_dry_run: bool) -> PruneResult:
         """Delete this server's sessions that were last used before a moment."""
-        old = [each for each in await self.all(cwd) if each.updated_at < before]
+        old = [each for each in await self.list_sessions(cwd) if each.updated_at < before]
         if is_dry_run:
-            return Pruned(tuple(old))
+            return PruneResult(tuple(old))
         in_use: list[SessionFacts] = []
-        async with self.archive() as archive:
+        async with self.open_archive() as archive:
             if archive is None:
-                return Pruned(())
+                return PruneResult(())
             for each in old:
                 try:
-                    await _forget(archive, each.id)
+                    await _delete_session(archive, each.id)
                 except SessionInUseError:
                     in_use.append(each)
-        return Pruned(tuple(each for each in old if each not in in_use), tuple(in_use))
+        return PruneResult(tuple(each for each in old if each not in in_use), tuple(in_use))
 
     @asynccontextmanager
-    async def archive(self) -> AsyncGenerator[LazyArchive | None]:
+    async def open_archive(self) -> AsyncGenerator[LazyArchive | None]:
         """Open the archive of this server's sessions; None if there is no database yet.
 
         Raises:
@@ -109,11 +115,11 @@ class KeptSessions:
         """
         # Opening an archive moves a damaged database aside and starts a new one. A command that
         # only reads must not do that, so a read-only query comes first: it raises instead.
-        await self.past.browse(1)
-        if not self.places.ours.exists():
+        await self.past_sessions.browse(1)
+        if not self.database_paths.own.exists():
             yield None
             return
-        archive = LazyArchive(self.places.ours)
+        archive = LazyArchive(self.database_paths.own)
         archive.on_problem = lambda problem: click.echo(f"note: {problem}", err=True)
         try:
             yield archive
@@ -122,6 +128,6 @@ class KeptSessions:
                 await archive.close()
 
 
-async def _forget(archive: Archive, session_id: str) -> None:
+async def _delete_session(archive: SessionArchive, session_id: str) -> None:
     await archive.resume(session_id)  # takes the session's lock; fails if another process has it
     await archive.delete(session_id)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from acp_server.cli.screen import printable
-from acp_server.headless.run.sanitizing import without_escapes
+from acp_server.headless.run.sanitizing import strip_escapes
 
-MOST_LINE_CHARACTERS = 400
+MAX_LINE_CHARACTERS = 400
 _FENCE = re.compile(r"(`{3,})[\w-]*\n(.*?)\n?\1\s*", re.DOTALL)
 
 L = TypeVar("L")
@@ -19,7 +19,7 @@ End = Literal["first", "last"]
 
 
 @dataclass(frozen=True, slots=True)
-class Folded(Generic[L]):
+class FoldedLines(Generic[L]):
     """The first or last of many lines, and the number of hidden ones."""
 
     lines: Sequence[L]
@@ -28,18 +28,18 @@ class Folded(Generic[L]):
     """Whether these are the first or the last lines."""
 
 
-def folded(lines: Sequence[L], most: int, end: End) -> Folded[L]:
-    """Return at most `most` lines of one end; one line more is shown rather than hidden."""
-    hidden = len(lines) - most
+def fold(lines: Sequence[L], limit: int, end: End) -> FoldedLines[L]:
+    """Return at most `limit` lines of one end; one line more is shown rather than hidden."""
+    hidden = len(lines) - limit
     if hidden <= 1:
-        return Folded(lines, 0, end)
-    return Folded(lines[hidden:] if end == "last" else lines[:most], hidden, end)
+        return FoldedLines(lines, 0, end)
+    return FoldedLines(lines[hidden:] if end == "last" else lines[:limit], hidden, end)
 
 
 def text_lines(text: str) -> list[str]:
     """Return the printable lines of a text, without a Markdown code fence around it."""
     fenced = _FENCE.fullmatch(text)
-    return [cut(line) for line in (fenced[2] if fenced else text).rstrip().split("\n")]
+    return [truncate_line(line) for line in (fenced[2] if fenced else text).rstrip().split("\n")]
 
 
 def output_lines(output: str) -> list[str]:
@@ -47,11 +47,11 @@ def output_lines(output: str) -> list[str]:
 
     Of a line that was overwritten after a carriage return, the last text is shown.
     """
-    plain = without_escapes(output.replace("\r\n", "\n")).rstrip()
-    return [cut(line.rstrip("\r").rpartition("\r")[2]) for line in plain.split("\n")]
+    plain = strip_escapes(output.replace("\r\n", "\n")).rstrip()
+    return [truncate_line(line.rstrip("\r").rpartition("\r")[2]) for line in plain.split("\n")]
 
 
-def cut(line: str) -> str:
-    """Return a printable line of at most `MOST_LINE_CHARACTERS` characters and an ellipsis."""
-    short = line if len(line) <= MOST_LINE_CHARACTERS else f"{line[:MOST_LINE_CHARACTERS]}…"
+def truncate_line(line: str) -> str:
+    """Return a printable line of at most `MAX_LINE_CHARACTERS` characters and an ellipsis."""
+    short = line if len(line) <= MAX_LINE_CHARACTERS else f"{line[:MAX_LINE_CHARACTERS]}…"
     return printable(short.removesuffix("\r").replace("\n", " "))

@@ -20,9 +20,9 @@ from acp_server.session.ports.archive import (
     StoredSession,
     TaskMessage,
 )
-from acp_server.session.ports.session_search import Passage, PastSession
-from acp_server.text.surrogates import mended
-from acp_server.turn.conversation import Text, ToolCall, ToolResult, UserMessage, text_of
+from acp_server.session.ports.session_search import PastSession, SessionExcerpt
+from acp_server.text.surrogates import repair_surrogates
+from acp_server.turn.conversation import Text, ToolCall, ToolResult, UserMessage, prompt_to_text
 from acp_server.turn.events import (
     CompactionChanged,
     MessageChunk,
@@ -36,65 +36,67 @@ from acp_server.turn.events import (
 Speaker = Literal["user", "assistant", "tool", "plan", "notice", "task"]
 HEADINGS: dict[Speaker, str] = {"user": "User", "assistant": "Assistant"}
 """Speakers with a heading in Markdown; the other entries become quotes below them."""
-BOXES = {"completed": "[x]", "in_progress": "[-]", "pending": "[ ]"}
+PLAN_CHECKBOXES = {"completed": "[x]", "in_progress": "[-]", "pending": "[ ]"}
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class TranscriptEntry:
     """One entry of a transcript: a message, tool call, plan or notice."""
 
     speaker: Speaker
     text: str
 
 
-def sayings_of(entries: Iterable[Entry], *, with_tasks: bool = False) -> Iterator[Saying]:
+def transcript_entries(
+    entries: Iterable[Entry], *, with_tasks: bool = False
+) -> Iterator[TranscriptEntry]:
     """Yield the entries shown to the user, without reasoning; `with_tasks` adds sub-agents."""
     for each in entries:
         if isinstance(each, TaskMessage):
-            yield from _of_task(each) if with_tasks else ()
+            yield from _task_entries(each) if with_tasks else ()
             continue
         notice = each.notice if isinstance(each, CompactionChanged) else None
-        saying = _saying(notice or each)
+        saying = _entry_of(notice or each)
         if saying is not None and saying.text.strip():
-            yield Saying(saying.speaker, mended(saying.text))
+            yield TranscriptEntry(saying.speaker, repair_surrogates(saying.text))
 
 
-def sayings_in(passage: Passage) -> Iterator[Saying]:
+def foreign_transcript_entries(passage: SessionExcerpt) -> Iterator[TranscriptEntry]:
     """Yield the messages of a session that another program stores."""
     for each in passage.texts:
-        yield Saying(each.role, each.text)
+        yield TranscriptEntry(each.role, each.text)
 
 
 def facts_as_json(facts: SessionFacts) -> dict[str, JsonValue]:
     """Return the metadata of a session."""
-    usage = facts.spent.usage
+    usage = facts.usage.usage
     return {
         "id": facts.id,
-        "title": mended(facts.title),
-        "cwd": mended(str(facts.cwd)),
+        "title": repair_surrogates(facts.title),
+        "cwd": repair_surrogates(str(facts.cwd)),
         "created_at": facts.created_at.isoformat(),
         "updated_at": facts.updated_at.isoformat(),
         "mode": facts.mode,
         "model_id": facts.model_id,
         "input_tokens": usage.prompt_tokens,
         "output_tokens": usage.output_tokens,
-        "cost_usd": facts.spent.cost_usd,
+        "cost_usd": facts.usage.cost_usd,
     }
 
 
-def past_as_json(session: PastSession) -> dict[str, JsonValue]:
+def search_facts_as_json(session: PastSession) -> dict[str, JsonValue]:
     """Return the metadata of a session found by a search."""
     return {
         "id": session.id,
         "source": session.source,
         "title": session.title,
         "cwd": session.cwd,
-        "created_at": session.began_at.isoformat(),
+        "created_at": session.created_at.isoformat(),
         "updated_at": session.updated_at.isoformat(),
     }
 
 
-def sayings_as_json(sayings: Iterable[Saying]) -> list[JsonValue]:
+def transcript_as_json(sayings: Iterable[TranscriptEntry]) -> list[JsonValue]:
     """Return the transcript as a list of objects."""
     return [{"speaker": each.speaker, "text": each.text} for each in sayings]
 
@@ -104,12 +106,12 @@ def json_lines(stored: StoredSession) -> Iterator[str]:
     session: JsonValue = {"session": facts_as_json(stored.facts)}
     yield json.dumps(session, ensure_ascii=False)
     for entry in stored.entries:
-        yield f'{{"entry": {mended(encode(entry))}}}'
+        yield f'{{"entry": {repair_surrogates(encode(entry))}}}'
     for message in stored.messages:
-        yield f'{{"message": {mended(encode(message))}}}'
+        yield f'{{"message": {repair_surrogates(encode(message))}}}'
 
 
-def markdown(title: str, cwd: str, updated_at: datetime, sayings: Iterable[Saying]) -> str:
+def markdown(title: str, cwd: str, updated_at: datetime, sayings: Iterable[TranscriptEntry]) -> str:
     """Return a session as a Markdown document."""
     blocks = [
         f"# {' '.join(title.split()) or 'Session'}",
@@ -121,51 +123,53 @@ def markdown(title: str, cwd: str, updated_at: datetime, sayings: Iterable[Sayin
             blocks.append(f"## {HEADINGS[each.speaker]}")
         if each.speaker in HEADINGS:  # calls and notices in between do not end a speaker's section
             speaker = each.speaker
-        blocks.append(each.text if each.speaker in HEADINGS else _aside(each))
+        blocks.append(each.text if each.speaker in HEADINGS else _quoted(each))
     return printable("\n\n".join(blocks))
 
 
-def _aside(saying: Saying) -> str:
+def _quoted(saying: TranscriptEntry) -> str:
     lines = saying.text.splitlines()
     return "\n".join(f"> {line}".rstrip() for line in lines)
 
 
-def _saying(entry: Entry) -> Saying | None:
+def _entry_of(entry: Entry) -> TranscriptEntry | None:
     match entry:
         case PromptReceived():
-            return Saying("user", text_of(entry.parts))
+            return TranscriptEntry("user", prompt_to_text(entry.parts))
         case MessageChunk():
-            return Saying("assistant", entry.text)
+            return TranscriptEntry("assistant", entry.text)
         case CallRecord():
-            return Saying("tool", _call(entry))
+            return TranscriptEntry("tool", _call_text(entry))
         case PlanChanged():
-            steps = [f"{BOXES[step.status]} {step.content}" for step in entry.entries]
-            return Saying("plan", "\n".join(steps))
+            steps = [f"{PLAN_CHECKBOXES[step.status]} {step.content}" for step in entry.entries]
+            return TranscriptEntry("plan", "\n".join(steps))
         case NoticeRaised():
-            return Saying("notice", entry.title)
+            return TranscriptEntry("notice", entry.title)
         case ThoughtChunk() | SummaryChunk() | CompactionChanged() | TaskMessage():
             return None
         case _:
             assert_never(entry)
 
 
-def _of_task(said: TaskMessage) -> Iterator[Saying]:
+def _task_entries(said: TaskMessage) -> Iterator[TranscriptEntry]:
     """Yield a sub-agent's prompts, answers, calls and results, labelled with its task."""
     name = f"{said.call_id}, task {said.number}"
     for part in said.message.parts:
         match part:
             case Text() if isinstance(said.message, UserMessage):
-                yield Saying("task", mended(f"{name}, prompt: {part.text}"))
+                yield TranscriptEntry("task", repair_surrogates(f"{name}, prompt: {part.text}"))
             case Text():
-                yield Saying("task", mended(f"{name}, answer: {part.text}"))
+                yield TranscriptEntry("task", repair_surrogates(f"{name}, answer: {part.text}"))
             case ToolCall():
-                yield Saying("task", mended(f"{name}, call {part.name}: {part.arguments}"))
+                yield TranscriptEntry(
+                    "task", repair_surrogates(f"{name}, call {part.name}: {part.arguments}")
+                )
             case ToolResult():
-                yield Saying("task", mended(f"{name}, result: {part.text}"))
+                yield TranscriptEntry("task", repair_surrogates(f"{name}, result: {part.text}"))
             case _:
                 pass
 
 
-def _call(record: CallRecord) -> str:
+def _call_text(record: CallRecord) -> str:
     title = record.state.title or record.appeared.title or record.appeared.name
     return f"{title} ({record.state.status or 'pending'})"

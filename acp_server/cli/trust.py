@@ -33,13 +33,13 @@ def command(folder: Path, *, revoke: bool, is_list: bool, is_json: bool) -> int:
     """
     store = TrustStore(settings.load({}).home / "acp" / "trust.json")
     if is_list:
-        return _list(store, is_json=is_json)
+        return _print_list(store, is_json=is_json)
     root = folder.resolve()
     if not revoke and not root.is_dir():
         message = f"{root} does not exist"
         raise click.BadParameter(message, param_hint="FOLDER")
     try:
-        said = _change(store, root, revoke=revoke)
+        said = _change_trust(store, root, revoke=revoke)
     except OSError as error:
         click.echo(f"acp-server trust: the decision cannot be saved: {error}", err=True)
         return 1
@@ -47,15 +47,15 @@ def command(folder: Path, *, revoke: bool, is_list: bool, is_json: bool) -> int:
     return 0
 
 
-def _change(store: TrustStore, root: Path, *, revoke: bool) -> str:
+def _change_trust(store: TrustStore, root: Path, *, revoke: bool) -> str:
     if not revoke:
-        store.say(root, "trusted")
+        store.save(root, "trusted")
         return f"Trusted {root}"
     return f"Revoked the trust in {root}" if store.revoke(root) else f"{root} was not trusted"
 
 
-def _list(store: TrustStore, *, is_json: bool) -> int:
-    found = store.all()
+def _print_list(store: TrustStore, *, is_json: bool) -> int:
+    found = store.read_all()
     if is_json:
         click.echo(json.dumps(dict(found)))
     else:

@@ -9,10 +9,10 @@ from typing import cast
 import yaml
 from yaml.nodes import MappingNode
 
-from acp_server.config.yaml_files import composed, parsed
+from acp_server.config.yaml_files import compose_nodes, parse_mapping
 
 
-def with_section(text: str, section: str, changes: Mapping[str, object], short_key: str) -> str:
+def update_section(text: str, section: str, changes: Mapping[str, object], short_key: str) -> str:
     """Return a YAML text with keys of one top-level section changed; None removes a key.
 
     A section that holds a plain value is treated as a mapping with that value at `short_key`.
@@ -20,14 +20,14 @@ def with_section(text: str, section: str, changes: Mapping[str, object], short_k
     Raises:
         ValueError: The text is not YAML, or not a mapping.
     """
-    current = parsed(text).get(section)
+    current = parse_mapping(text).get(section)
     held: dict[str, object] = {short_key: current} if current else {}
     if isinstance(current, dict):
         held = cast("dict[str, object]", current)
     merged = {**held, **changes}
     merged = {key: value for key, value in merged.items() if value is not None}
     block = yaml.safe_dump({section: merged}, sort_keys=False, allow_unicode=True)
-    place = _lines_of(text, section)
+    place = _section_lines(text, section)
     lines = text.splitlines(keepends=True)
     if place is None:
         before = text if not text or text.endswith("\n") else f"{text}\n"
@@ -36,9 +36,9 @@ def with_section(text: str, section: str, changes: Mapping[str, object], short_k
     return "".join([*lines[:first], block, *lines[behind:]])
 
 
-def _lines_of(text: str, section: str) -> tuple[int, int] | None:
+def _section_lines(text: str, section: str) -> tuple[int, int] | None:
     """Return a section's first line and the line after its last, counted from 0."""
-    root = composed(text)
+    root = compose_nodes(text)
     if not isinstance(root, MappingNode):
         return None
     for key, value in root.value:

@@ -14,22 +14,22 @@ from typing import cast
 
 from anyio import to_thread
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from skills_store.atomic import write_atomically
 
 logger = logging.getLogger(__name__)
 
-SERVICE = "hermes-acp-server"
-ACCOUNT = "anthropic-api-key"
+KEYRING_SERVICE = "hermes-acp-server"
+DEFAULT_ACCOUNT = "anthropic-api-key"
 """Keyring account of the Anthropic key; other providers follow the same pattern."""
-PRIVATE = 0o600
+PRIVATE_FILE_MODE = 0o600
 
 
 class _BrokenFileError(ValueError):
     """The credentials file does not hold a JSON object."""
 
 
-@frozen
+@frozen_dataclass
 class Credential:
     """An API key or auth token and its source. `repr` shows neither secret."""
 
@@ -38,7 +38,7 @@ class Credential:
     auth_token: str | None = field(default=None, repr=False)
 
 
-def account_for(provider: str, address: str = "") -> str:
+def account_name(provider: str, address: str = "") -> str:
     """Return the account name to store a key under; each non-default host has its own key."""
     return " ".join(part for part in (f"{provider}-api-key", address) if part)
 
@@ -50,7 +50,9 @@ class KeyStore:
     one, and `load` looks there first.
     """
 
-    def __init__(self, home: Path, *, account: str = ACCOUNT, use_keyring: bool = True) -> None:
+    def __init__(
+        self, home: Path, *, account: str = DEFAULT_ACCOUNT, use_keyring: bool = True
+    ) -> None:
         self._file = home / "acp" / "credentials.json"
         self.account = account
         """The name under which the key is stored."""
@@ -58,7 +60,7 @@ class KeyStore:
 
     def load(self) -> Credential | None:
         """Return the stored key, if any. Blocks: the keyring may prompt the user."""
-        from_file = self._read_file()
+        from_file = self._load_from_file()
         if from_file:
             return Credential(str(self._file), api_key=from_file)
         from_keyring = _keyring_get(self.account) if self._use_keyring else None
@@ -71,14 +73,14 @@ class KeyStore:
             OSError: The key could not be stored.
         """
         if self._use_keyring and _keyring_set(self.account, api_key):
-            self._remove_from_file()
+            self._delete_from_file()
             return "the system keyring"
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._put_broken_aside()
-        self._write_file({**self._stored(), self.account: api_key})
+        self._rename_broken_file()
+        self._write_keys({**self._read_keys(), self.account: api_key})
         return str(self._file)
 
-    def forget(self) -> None:
+    def delete(self) -> None:
         """Delete the stored key from the keyring and the file.
 
         Raises:
@@ -86,45 +88,45 @@ class KeyStore:
         """
         if self._use_keyring:
             _keyring_delete(self.account)
-        self._remove_from_file()
+        self._delete_from_file()
 
-    def _remove_from_file(self) -> None:
+    def _delete_from_file(self) -> None:
         """Remove the key from the file; delete the file with its last key."""
-        others = {name: key for name, key in self._stored().items() if name != self.account}
+        others = {name: key for name, key in self._read_keys().items() if name != self.account}
         if others:
-            self._write_file(others)
+            self._write_keys(others)
             return
         with suppress(FileNotFoundError, NotADirectoryError):
             self._file.unlink()
 
-    def _write_file(self, keys: Mapping[str, str]) -> None:
-        write_atomically(self._file, json.dumps(keys).encode(), PRIVATE)
+    def _write_keys(self, keys: Mapping[str, str]) -> None:
+        write_atomically(self._file, json.dumps(keys).encode(), PRIVATE_FILE_MODE)
 
-    def _read_file(self) -> str | None:
-        return self._in_file().get(self.account)
+    def _load_from_file(self) -> str | None:
+        return self._read_keys_or_empty().get(self.account)
 
-    def _in_file(self) -> Mapping[str, str]:
+    def _read_keys_or_empty(self) -> Mapping[str, str]:
         """Return the file's keys by account; empty if it cannot be read."""
         try:
-            return self._stored()
+            return self._read_keys()
         except OSError:
             return {}
 
-    def _stored(self) -> Mapping[str, str]:
+    def _read_keys(self) -> Mapping[str, str]:
         """Return the file's keys by account, for rewriting the file.
 
         Raises:
             OSError: The file cannot be read; rewriting it could lose other accounts' keys.
         """
         try:
-            return _keys_of(self._file.read_text(encoding="utf-8"))
+            return _parse_keys(self._file.read_text(encoding="utf-8"))
         except (FileNotFoundError, NotADirectoryError, ValueError):
             return {}
 
-    def _put_broken_aside(self) -> None:
+    def _rename_broken_file(self) -> None:
         """Rename a file that is not valid JSON, so that the user can inspect it."""
         try:
-            _keys_of(self._file.read_text(encoding="utf-8"))
+            _parse_keys(self._file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return
         except ValueError:
@@ -133,7 +135,7 @@ class KeyStore:
             self._file.replace(aside)
 
 
-class Credentials:
+class CredentialProvider:
     """Current credential of a provider: configured, else stored; none after a logout."""
 
     def __init__(self, configured: Credential | None, store: KeyStore) -> None:
@@ -155,10 +157,10 @@ class Credentials:
     async def sign_out(self) -> None:
         """Delete the stored key and ignore the configured one for the rest of this process."""
         self._is_signed_out = True
-        await to_thread.run_sync(self._store.forget)
+        await to_thread.run_sync(self._store.delete)
 
 
-def _keys_of(text: str) -> Mapping[str, str]:
+def _parse_keys(text: str) -> Mapping[str, str]:
     """Parse the keys in a credentials file, by account.
 
     Raises:
@@ -179,7 +181,7 @@ def _keyring_get(account: str) -> str | None:
     import keyring.errors
 
     try:
-        return keyring.get_password(SERVICE, account)
+        return keyring.get_password(KEYRING_SERVICE, account)
     except (keyring.errors.KeyringError, RuntimeError) as error:
         logger.debug("no keyring: %s", error)
         return None
@@ -191,7 +193,7 @@ def _keyring_set(account: str, api_key: str) -> bool:
     import keyring.errors
 
     try:
-        keyring.set_password(SERVICE, account, api_key)
+        keyring.set_password(KEYRING_SERVICE, account, api_key)
     except (keyring.errors.KeyringError, RuntimeError) as error:
         logger.debug("no keyring: %s", error)
         return False
@@ -204,6 +206,6 @@ def _keyring_delete(account: str) -> None:
     import keyring.errors
 
     try:
-        keyring.delete_password(SERVICE, account)
+        keyring.delete_password(KEYRING_SERVICE, account)
     except (keyring.errors.KeyringError, RuntimeError) as error:
         logger.debug("nothing in the keyring: %s", error)

@@ -5,16 +5,16 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, PositiveInt, SecretStr
 
 from acp_server.config.values import ApiMode, Names
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-Key = SecretStr | None
+OptionalSecret = SecretStr | None
 
 
-@frozen
-class Source:
+@frozen_dataclass
+class SettingSource:
     """A setting's description, and its names in files, in the environment and as an option."""
 
-    meaning: str
+    description: str
     key: str = ""
     variable: str = ""
     option: str = ""
@@ -27,40 +27,47 @@ class ProviderSettings(BaseModel):
 
     model_base_url: Annotated[
         str | None,
-        Source("The base URL of the provider, if not its default", "model.base_url"),
+        SettingSource("The base URL of the provider, if not its default", "model.base_url"),
     ] = None
     model_api_key: Annotated[
         SecretStr | None,
-        Source("The API key for it; prefer `acp-server setup`, which stores it", "model.api_key"),
+        SettingSource(
+            "The API key for it; prefer `acp-server setup`, which stores it", "model.api_key"
+        ),
     ] = None
     api_mode: Annotated[
-        ApiMode, Source("The API that it speaks, if not its default", "model.api_mode")
+        ApiMode, SettingSource("The API that it speaks, if not its default", "model.api_mode")
     ] = ""
     context_length: Annotated[
         PositiveInt | None,
-        Source("The size of the model's context window, in tokens", "model.context_length"),
+        SettingSource("The size of the model's context window, in tokens", "model.context_length"),
     ] = None
     max_output_tokens: Annotated[
         PositiveInt | None,
-        Source("The maximum length of an answer, in tokens", "model.max_tokens"),
+        SettingSource("The maximum length of an answer, in tokens", "model.max_tokens"),
     ] = None
     other_providers: Annotated[
         Names,
-        Source(
+        SettingSource(
             "More providers whose models are offered; those with a key always are", "model.others"
         ),
     ] = ()
-    openai_api_key: Annotated[Key, Source("The OpenAI API key", variable="OPENAI_API_KEY")] = None
-    openrouter_api_key: Annotated[
-        Key, Source("The OpenRouter API key", variable="OPENROUTER_API_KEY")
+    openai_api_key: Annotated[
+        OptionalSecret, SettingSource("The OpenAI API key", variable="OPENAI_API_KEY")
     ] = None
-    gemini_api_key: Annotated[Key, Source("The Gemini API key", variable="GEMINI_API_KEY")] = None
+    openrouter_api_key: Annotated[
+        OptionalSecret, SettingSource("The OpenRouter API key", variable="OPENROUTER_API_KEY")
+    ] = None
+    gemini_api_key: Annotated[
+        OptionalSecret, SettingSource("The Gemini API key", variable="GEMINI_API_KEY")
+    ] = None
     google_api_key: Annotated[
-        Key, Source("The Gemini API key, alternative name", variable="GOOGLE_API_KEY")
+        OptionalSecret,
+        SettingSource("The Gemini API key, alternative name", variable="GOOGLE_API_KEY"),
     ] = None
     dashscope_api_key: Annotated[
-        Key, Source("The Alibaba Cloud API key", variable="DASHSCOPE_API_KEY")
+        OptionalSecret, SettingSource("The Alibaba Cloud API key", variable="DASHSCOPE_API_KEY")
     ] = None
     deepseek_api_key: Annotated[
-        Key, Source("The DeepSeek API key", variable="DEEPSEEK_API_KEY")
+        OptionalSecret, SettingSource("The DeepSeek API key", variable="DEEPSEEK_API_KEY")
     ] = None

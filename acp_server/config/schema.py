@@ -10,42 +10,48 @@ from pydantic import JsonValue, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 from pydantic_core import to_jsonable_python
 
-from acp_server.config.table import MODEL_KEY, Settings, Source, adapter, sources
+from acp_server.config.table import (
+    MODEL_KEY,
+    Settings,
+    SettingSource,
+    setting_sources,
+    type_adapter,
+)
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
+SCHEMA_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _Object = dict[str, JsonValue]
-_Asked = tuple[str, JsonSchemaMode, TypeAdapter[object]]
+_AdapterRequest = tuple[str, JsonSchemaMode, TypeAdapter[object]]
 
 
-def schema() -> _Object:
+def config_schema() -> _Object:
     """Return the JSON schema of a config.yaml."""
-    keyed = {name: source for name, source in sources().items() if source.key}
-    asked: list[_Asked] = [(name, "validation", adapter(name)) for name in keyed]
+    keyed = {name: source for name, source in setting_sources().items() if source.key}
+    asked: list[_AdapterRequest] = [(name, "validation", type_adapter(name)) for name in keyed]
     values, shared = TypeAdapter.json_schemas(asked)
-    root = _mapping()
+    root = _object_schema()
     for name, source in keyed.items():
         own = cast("_Object", values[(name, "validation")])
-        _place(root, source.key.split("."), _described(name, source, own))
+        _insert(root, source.key.split("."), _with_description(name, source, own))
     _allow_short_model(root)
     definitions = cast("_Object", shared.get("$defs", {}))
     return {
-        "$schema": DIALECT,
+        "$schema": SCHEMA_DIALECT,
         "title": "config.yaml of acp-server",
         **root,
         "$defs": cast("_Object", _without_titles(definitions)),
     }
 
 
-def _mapping() -> _Object:
+def _object_schema() -> _Object:
     return {"type": "object", "properties": {}, "additionalProperties": False}
 
 
-def _place(root: _Object, parts: list[str], value: _Object) -> None:
+def _insert(root: _Object, parts: list[str], value: _Object) -> None:
     """Insert a value's schema at its dotted key."""
     *above, last = parts
     for part in above:
         known = cast("_Object", root["properties"])
-        root = cast("_Object", known.setdefault(part, _mapping()))
+        root = cast("_Object", known.setdefault(part, _object_schema()))
     cast("_Object", root["properties"])[last] = value
 
 
@@ -56,10 +62,10 @@ def _allow_short_model(root: _Object) -> None:
     known[section] = {"anyOf": [{"type": "string"}, known[section]]}
 
 
-def _described(name: str, source: Source, value: _Object) -> _Object:
+def _with_description(name: str, source: SettingSource, value: _Object) -> _Object:
     """Return a value's schema with its description and default."""
     also = f" (also the variable {source.variable})" if source.variable else ""
-    told: _Object = {"description": f"{source.meaning}{also}."}
+    told: _Object = {"description": f"{source.description}{also}."}
     default = cast("JsonValue", to_jsonable_python(Settings.model_fields[name].default))
     if default not in (None, "", [], {}):
         told["default"] = default
@@ -70,14 +76,14 @@ def _without_titles(value: JsonValue) -> JsonValue:
     """Remove pydantic's generated `title` texts; keep properties that are named `title`."""
     match value:
         case dict():
-            return dict(_titleless(value))
+            return dict(_items_without_titles(value))
         case list():
             return [_without_titles(each) for each in value]
         case _:
             return value
 
 
-def _titleless(value: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
+def _items_without_titles(value: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
     for key, each in value.items():
         if key != "title" or not isinstance(each, str):
             yield key, _without_titles(each)

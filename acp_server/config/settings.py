@@ -21,40 +21,48 @@ from io import StringIO
 from pathlib import Path
 from typing import Literal
 
-from acp_server.config.fitting import fit
-from acp_server.config.table import Settings, Source, secret_variables, sources, value_at
-from acp_server.config.values import expanded
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.config.fitting import validate_setting
+from acp_server.config.table import (
+    Settings,
+    SettingSource,
+    secret_variables,
+    setting_sources,
+    value_at,
+)
+from acp_server.config.values import expand_user
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 __all__ = [
     "Configuration",
     "Settings",
     "child_environment",
-    "home_folder",
+    "hermes_home",
     "load",
     "read_text",
     "secret_variables",
-    "sources",
+    "setting_sources",
 ]
 
-MOST_FILE_BYTES = 1_000_000
+MAX_FILE_BYTES = 1_000_000
 
 
-@frozen
-class Layer:
+@frozen_dataclass
+class SettingsLayer:
     """One source of settings: its display name and its raw values by field name."""
 
     name: str
     values: Mapping[str, object]
-    form: Literal["key", "variable", "option"]
+    naming: Literal["key", "variable", "option"]
     """How settings are named in this source."""
 
-    def written(self, source: Source) -> str:
+    def name_of(self, source: SettingSource) -> str:
         """Return the name of a setting as written in this source, for messages."""
-        return {"key": source.key, "variable": source.variable, "option": source.option}[self.form]
+        return {"key": source.key, "variable": source.variable, "option": source.option}[
+            self.naming
+        ]
 
 
-@frozen
+@frozen_dataclass
 class Configuration:
     """The settings, the home directory, the source of each value, and the problems found."""
 
@@ -62,13 +70,13 @@ class Configuration:
     home: Path
     origins: Mapping[str, str]
     problems: tuple[str, ...]
-    misfits: frozenset[str] = field(default=frozenset(), compare=False)
+    invalid_settings: frozenset[str] = field(default=frozenset(), compare=False)
     """Names of settings for which some source had an invalid value."""
 
 
-def home_folder(environment: Mapping[str, str]) -> Path:
+def hermes_home(environment: Mapping[str, str]) -> Path:
     """Return the Hermes home directory: HERMES_HOME, else `~/.hermes`."""
-    return expanded(Path(environment.get("HERMES_HOME") or "~/.hermes"))
+    return expand_user(Path(environment.get("HERMES_HOME") or "~/.hermes"))
 
 
 def child_environment(changes: Mapping[str, str | None]) -> dict[str, str]:
@@ -80,23 +88,23 @@ def child_environment(changes: Mapping[str, str | None]) -> dict[str, str]:
 def load(options: Mapping[str, str], environment: Mapping[str, str] | None = None) -> Configuration:
     """Load the settings from all sources. Never raises: errors are reported as problems."""
     environment = os.environ if environment is None else environment
-    home = home_folder(environment)
+    home = hermes_home(environment)
     problems: list[str] = []
     layers = [
         _file_layer(home / "config.yaml", problems),
         _file_layer(home / "acp" / "config.yaml", problems),
         _variables_layer(str(home / ".env"), _read_dotenv(home / ".env", problems)),
         _variables_layer("environment", environment),
-        Layer(
+        SettingsLayer(
             "option",
-            {n: options[s.option] for n, s in sources().items() if s.option in options},
+            {n: options[s.option] for n, s in setting_sources().items() if s.option in options},
             "option",
         ),
     ]
     return _resolve(layers, home, problems)
 
 
-def _resolve(layers: list[Layer], home: Path, problems: list[str]) -> Configuration:
+def _resolve(layers: list[SettingsLayer], home: Path, problems: list[str]) -> Configuration:
     values: dict[str, object] = {}
     origins: dict[str, str] = {}
     misfits = set[str]()
@@ -104,13 +112,13 @@ def _resolve(layers: list[Layer], home: Path, problems: list[str]) -> Configurat
         for layer in reversed(layers):
             if name not in layer.values:
                 continue
-            found = fit(name, layer.values[name])
-            written = layer.written(sources()[name])
+            found = validate_setting(name, layer.values[name])
+            written = layer.name_of(setting_sources()[name])
             problems.extend(
-                f"{layer.name}: {each.named(written)}: {each.reason}; ignored"
-                for each in found.complaints
+                f"{layer.name}: {each.qualified_name(written)}: {each.reason}; ignored"
+                for each in found.invalid_parts
             )
-            misfits |= {name} if found.complaints else set()
+            misfits |= {name} if found.invalid_parts else set()
             if found.is_usable:
                 values[name], origins[name] = found.value, layer.name
                 break
@@ -120,9 +128,9 @@ def _resolve(layers: list[Layer], home: Path, problems: list[str]) -> Configurat
     return Configuration(current, home, origins, tuple(problems), frozenset(misfits))
 
 
-def _variables_layer(name: str, variables: Mapping[str, str]) -> Layer:
-    given = {n: variables.get(s.variable) for n, s in sources().items()}
-    return Layer(name, {n: value for n, value in given.items() if value}, "variable")
+def _variables_layer(name: str, variables: Mapping[str, str]) -> SettingsLayer:
+    given = {n: variables.get(s.variable) for n, s in setting_sources().items()}
+    return SettingsLayer(name, {n: value for n, value in given.items() if value}, "variable")
 
 
 def read_text(path: Path, problems: list[str]) -> str | None:
@@ -130,7 +138,7 @@ def read_text(path: Path, problems: list[str]) -> str | None:
     try:
         status = path.stat()
         # A pipe would block the start for ever, and a huge file would take all memory.
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_FILE_BYTES:
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
             problems.append(f"{path}: is not a regular file of at most 1 MB; ignored")
             return None
         return path.read_text(encoding="utf-8-sig")
@@ -152,24 +160,24 @@ def _read_dotenv(path: Path, problems: list[str]) -> Mapping[str, str]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _file_layer(path: Path, problems: list[str]) -> Layer:
+def _file_layer(path: Path, problems: list[str]) -> SettingsLayer:
     values: dict[str, object] = {}
     document = _read_yaml(path, problems)
-    for name, source in sources().items():
+    for name, source in setting_sources().items():
         found = value_at(document, source.key) if source.key and document else None
         if found is not None:
             values[name] = found
-    return Layer(str(path), values, "key")
+    return SettingsLayer(str(path), values, "key")
 
 
 def _read_yaml(path: Path, problems: list[str]) -> Mapping[str, object] | None:
     text = read_text(path, problems)
     if text is None:
         return None
-    from acp_server.config.yaml_files import NoMappingError, NotYamlError, parsed
+    from acp_server.config.yaml_files import InvalidYamlError, NotAMappingError, parse_mapping
 
     try:
-        return parsed(text)
-    except (NotYamlError, NoMappingError) as error:
+        return parse_mapping(text)
+    except (InvalidYamlError, NotAMappingError) as error:
         problems.append(f"{path}: {error}; ignored")
         return None

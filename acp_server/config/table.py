@@ -19,17 +19,17 @@ from pydantic import (
     TypeAdapter,
 )
 
-from acp_server.config.provider_settings import ProviderSettings, Source
+from acp_server.config.provider_settings import ProviderSettings, SettingSource
 from acp_server.config.values import (
     CommandWords,
     CuratorMode,
     DefaultMode,
     LogLevel,
-    McpServer,
+    McpServerSetting,
     Names,
     Paths,
     PlatformHint,
-    PrivatePlaces,
+    PrivateHosts,
     ReviewWrites,
     SandboxMode,
     ToolHook,
@@ -42,8 +42,8 @@ MODEL_KEY = "model.default"
 """Has the short form `model: NAME`."""
 MODEL_ALIAS = "model.model"
 """An older name of MODEL_KEY, found in some Hermes configs."""
-MOST_DIAGNOSTICS_SECONDS = 2.0
-UNRELATED_CATEGORIES = (
+MAX_DIAGNOSTICS_SECONDS = 2.0
+NON_CODE_CATEGORIES = (
     *("apple", "communication", "cooking", "creative", "email", "finance", "gaming", "gifs"),
     *("health", "media", "music", "note-taking", "productivity", "shopping", "smart-home"),
     *("social-media", "travel"),
@@ -58,25 +58,27 @@ class Settings(ProviderSettings):
 
     model: Annotated[
         str | None,
-        Source("The model to use", MODEL_KEY, "ACP_SERVER_MODEL", "--model"),
+        SettingSource("The model to use", MODEL_KEY, "ACP_SERVER_MODEL", "--model"),
     ] = None
     provider: Annotated[
         str,
-        Source("The provider of the model", "model.provider", "ACP_SERVER_PROVIDER"),
+        SettingSource("The provider of the model", "model.provider", "ACP_SERVER_PROVIDER"),
     ] = ""
     base_url: Annotated[
         str | None,
-        Source("The base URL of the Anthropic API", "anthropic.base_url", "ANTHROPIC_BASE_URL"),
+        SettingSource(
+            "The base URL of the Anthropic API", "anthropic.base_url", "ANTHROPIC_BASE_URL"
+        ),
     ] = None
     api_key: Annotated[
-        SecretStr | None, Source("The Anthropic API key", variable="ANTHROPIC_API_KEY")
+        SecretStr | None, SettingSource("The Anthropic API key", variable="ANTHROPIC_API_KEY")
     ] = None
     auth_token: Annotated[
-        SecretStr | None, Source("A token instead of a key", variable="ANTHROPIC_AUTH_TOKEN")
+        SecretStr | None, SettingSource("A token instead of a key", variable="ANTHROPIC_AUTH_TOKEN")
     ] = None
     idle_seconds: Annotated[
         PositiveFloat,
-        Source(
+        SettingSource(
             "How many seconds the endpoint may send nothing before a request fails",
             "anthropic.idle_seconds",
             "ACP_SERVER_IDLE_SECONDS",
@@ -84,7 +86,7 @@ class Settings(ProviderSettings):
     ] = 120.0
     connect_seconds: Annotated[
         PositiveFloat,
-        Source(
+        SettingSource(
             "How many seconds connecting to the endpoint may take",
             "anthropic.connect_seconds",
             "ACP_SERVER_CONNECT_SECONDS",
@@ -92,11 +94,13 @@ class Settings(ProviderSettings):
     ] = 10.0
     retries: Annotated[
         NonNegativeInt,
-        Source("How often a failed request is retried", "anthropic.retries", "ACP_SERVER_RETRIES"),
+        SettingSource(
+            "How often a failed request is retried", "anthropic.retries", "ACP_SERVER_RETRIES"
+        ),
     ] = 5
     cache_ttl: Annotated[
         Literal["5m", "1h"],
-        Source(
+        SettingSource(
             "How long the provider caches a prompt (writing costs more with 1h)",
             "anthropic.cache_ttl",
             "ACP_SERVER_CACHE_TTL",
@@ -104,7 +108,7 @@ class Settings(ProviderSettings):
     ] = "5m"
     max_turn_requests: Annotated[
         PositiveInt,
-        Source(
+        SettingSource(
             "The maximum number of model calls in one turn",
             "max_turn_requests",
             "ACP_SERVER_MAX_TURN_REQUESTS",
@@ -112,127 +116,134 @@ class Settings(ProviderSettings):
     ] = 100
     delegation_max_parallel: Annotated[
         PositiveInt,
-        Source("How many sub-agents of a session run at once", "delegation.max_parallel"),
+        SettingSource("How many sub-agents of a session run at once", "delegation.max_parallel"),
     ] = 5
     delegation_max_turn_requests: Annotated[
         PositiveInt,
-        Source("The maximum number of model calls per sub-agent", "delegation.max_turn_requests"),
+        SettingSource(
+            "The maximum number of model calls per sub-agent", "delegation.max_turn_requests"
+        ),
     ] = 50
     delegation_max_tokens: Annotated[
         PositiveInt,
-        Source(
+        SettingSource(
             "The maximum number of tokens per sub-agent, not counting cache reads",
             "delegation.max_tokens",
         ),
     ] = 1_000_000
     mode: Annotated[
         DefaultMode,
-        Source("The mode of a new session", "default_mode", "ACP_SERVER_MODE", "--mode"),
+        SettingSource("The mode of a new session", "default_mode", "ACP_SERVER_MODE", "--mode"),
     ] = "ask"
     tool_use_enforcement: Annotated[
         bool | Literal["auto"] | tuple[str, ...],
-        Source(
+        SettingSource(
             "Whether to urge the model to use tools: by family, always, never, or these ids",
             "agent.tool_use_enforcement",
         ),
     ] = "auto"
     environment_probe: Annotated[
-        bool, Source("Whether to detect an unusual Python setup", "agent.environment_probe")
+        bool, SettingSource("Whether to detect an unusual Python setup", "agent.environment_probe")
     ] = True
     environment_hint: Annotated[
-        str, Source("A note for the model about this machine", "agent.environment_hint")
+        str, SettingSource("A note for the model about this machine", "agent.environment_hint")
     ] = ""
     system_message: Annotated[
-        str, Source("Additional text for the system prompt", "agent.system_prompt")
+        str, SettingSource("Additional text for the system prompt", "agent.system_prompt")
     ] = ""
     context_file_max_chars: Annotated[
         PositiveInt | None,
-        Source("The maximum characters per instruction file", "context_file_max_chars"),
+        SettingSource("The maximum characters per instruction file", "context_file_max_chars"),
     ] = None
     agents_md_scope: Annotated[
         Literal["chain", "cwd"],
-        Source("Whether AGENTS.md files in parent directories count", "agents_md_scope"),
+        SettingSource("Whether AGENTS.md files in parent directories count", "agents_md_scope"),
     ] = "chain"
     platform_hints: Annotated[
         Mapping[str, PlatformHint],
-        Source("Changes to the prompt's hint for a surface, such as `acp`", "platform_hints"),
+        SettingSource(
+            "Changes to the prompt's hint for a surface, such as `acp`", "platform_hints"
+        ),
     ] = {}
     memory_enabled: Annotated[
-        bool, Source("Whether the model sees MEMORY.md", "memory.memory_enabled")
+        bool, SettingSource("Whether the model sees MEMORY.md", "memory.memory_enabled")
     ] = True
     user_profile_enabled: Annotated[
-        bool, Source("Whether the model sees USER.md", "memory.user_profile_enabled")
+        bool, SettingSource("Whether the model sees USER.md", "memory.user_profile_enabled")
     ] = True
     memory_char_limit: Annotated[
-        PositiveInt, Source("The maximum characters of MEMORY.md", "memory.memory_char_limit")
+        PositiveInt,
+        SettingSource("The maximum characters of MEMORY.md", "memory.memory_char_limit"),
     ] = 2_200
     user_char_limit: Annotated[
-        PositiveInt, Source("The maximum characters of USER.md", "memory.user_char_limit")
+        PositiveInt, SettingSource("The maximum characters of USER.md", "memory.user_char_limit")
     ] = 1_375
     memory_ask: Annotated[
-        bool, Source("Whether each change to the memory needs your permission", "memory.ask")
+        bool, SettingSource("Whether each change to the memory needs your permission", "memory.ask")
     ] = False
     memory_provider: Annotated[
-        str, Source("An additional, external memory provider", "memory.provider")
+        str, SettingSource("An additional, external memory provider", "memory.provider")
     ] = ""
     memory_nudge_interval: Annotated[
         NonNegativeInt,
-        Source(
+        SettingSource(
             "After how many prompts a review looks for facts to remember; 0: never",
             "memory.nudge_interval",
         ),
     ] = 10
     skills_external_dirs: Annotated[
-        Paths, Source("More skill directories, read only", "skills.external_dirs")
+        Paths, SettingSource("More skill directories, read only", "skills.external_dirs")
     ] = ()
-    skills_disabled: Annotated[Names, Source("Skills to disable", "skills.disabled")] = ()
+    skills_disabled: Annotated[Names, SettingSource("Skills to disable", "skills.disabled")] = ()
     skills_platform_disabled: Annotated[
         Mapping[str, Names],
-        Source("Skills to disable per surface, such as `acp`", "skills.platform_disabled"),
+        SettingSource("Skills to disable per surface, such as `acp`", "skills.platform_disabled"),
     ] = {}
     skills_creation_nudge_interval: Annotated[
         NonNegativeInt,
-        Source(
+        SettingSource(
             "After how many tool rounds a review looks for skills to save; 0: never",
             "skills.creation_nudge_interval",
         ),
     ] = 10
     skills_index_char_limit: Annotated[
         PositiveInt,
-        Source("The maximum characters of the prompt's skill list", "skills.index_char_limit"),
+        SettingSource(
+            "The maximum characters of the prompt's skill list", "skills.index_char_limit"
+        ),
     ] = 12_000
     skills_review_writes: Annotated[
         ReviewWrites,
-        Source(
+        SettingSource(
             "Whether skill reviews apply their changes, only propose them, or do not run",
             "skills.review_writes",
         ),
     ] = "apply"
     skills_review_wait_seconds: Annotated[
         NonNegativeFloat,
-        Source("How many idle seconds before a review starts", "skills.review_wait_seconds"),
+        SettingSource("How many idle seconds before a review starts", "skills.review_wait_seconds"),
     ] = 5.0
     skills_curator: Annotated[
         CuratorMode,
-        Source("Whether skills are tidied up while you are away", "skills.curator"),
+        SettingSource("Whether skills are tidied up while you are away", "skills.curator"),
     ] = "off"
     skills_trusted_sources: Annotated[
         Names,
-        Source(
+        SettingSource(
             "Trusted sources of skills, checked less strictly: URLs or directories",
             "skills.trusted_sources",
         ),
     ] = ()
     skills_unrelated_categories: Annotated[
         Names,
-        Source(
+        SettingSource(
             "Skill categories that are listed by name only in code workspaces",
             "skills.unrelated_categories",
         ),
-    ] = UNRELATED_CATEGORIES
+    ] = NON_CODE_CATEGORIES
     busy_prompt: Annotated[
         Literal["steer", "queue", "interrupt"],
-        Source(
+        SettingSource(
             "How a prompt is handled while another one runs",
             "busy_prompt",
             "ACP_SERVER_BUSY_PROMPT",
@@ -240,7 +251,7 @@ class Settings(ProviderSettings):
     ] = "steer"
     sandbox_mode: Annotated[
         SandboxMode,
-        Source(
+        SettingSource(
             "Sandbox of commands: writes only in the workspace; strict: reads too",
             "sandbox.mode",
             "ACP_SERVER_SANDBOX",
@@ -249,7 +260,7 @@ class Settings(ProviderSettings):
     ] = "workspace"
     sandbox_network: Annotated[
         bool,
-        Source(
+        SettingSource(
             "Whether sandboxed commands may use the network",
             "sandbox.network",
             "ACP_SERVER_SANDBOX_NETWORK",
@@ -257,83 +268,89 @@ class Settings(ProviderSettings):
     ] = False
     sandbox_writable: Annotated[
         Paths,
-        Source("More directories that sandboxed commands may write", "sandbox.writable"),
+        SettingSource("More directories that sandboxed commands may write", "sandbox.writable"),
     ] = ()
     mcp_servers: Annotated[
-        Mapping[str, McpServer],
-        Source("MCP servers, by name", "mcp_servers"),
+        Mapping[str, McpServerSetting],
+        SettingSource("MCP servers, by name", "mcp_servers"),
     ] = {}
     mcp_wait_seconds: Annotated[
         NonNegativeFloat,
-        Source("How many seconds the first model call waits for them", "mcp.wait_seconds"),
+        SettingSource("How many seconds the first model call waits for them", "mcp.wait_seconds"),
     ] = 3.0
     web_search: Annotated[
         WebSearch,
-        Source(
+        SettingSource(
             "Whether the provider's own web search is enabled, which needs no permission",
             "web.search",
         ),
     ] = "off"
     web_allow_private: Annotated[
-        PrivatePlaces,
-        Source(
+        PrivateHosts,
+        SettingSource(
             "Private hosts, addresses or networks from which pages may be fetched",
             "web.allow_private",
         ),
     ] = ()
     web_timeout_seconds: Annotated[
-        PositiveFloat, Source("How many seconds a fetch may take", "web.timeout_seconds")
+        PositiveFloat, SettingSource("How many seconds a fetch may take", "web.timeout_seconds")
     ] = 30.0
-    web_max_bytes: Annotated[PositiveInt, Source("The maximum size of a page", "web.max_bytes")] = (
-        5_000_000
-    )
+    web_max_bytes: Annotated[
+        PositiveInt, SettingSource("The maximum size of a page", "web.max_bytes")
+    ] = 5_000_000
     checkpoints_enabled: Annotated[
         bool,
-        Source("Whether files are saved before a turn changes them", "checkpoints.enabled"),
+        SettingSource("Whether files are saved before a turn changes them", "checkpoints.enabled"),
     ] = True
     checkpoints_include: Annotated[
         Names,
-        Source("Ignored files to save anyway, as .gitignore patterns", "checkpoints.include"),
+        SettingSource(
+            "Ignored files to save anyway, as .gitignore patterns", "checkpoints.include"
+        ),
     ] = ()
     checkpoints_max_file_mb: Annotated[
         PositiveFloat,
-        Source("The largest file to save, in MB", "checkpoints.max_file_mb"),
+        SettingSource("The largest file to save, in MB", "checkpoints.max_file_mb"),
     ] = 10.0
     checkpoints_max_total_mb: Annotated[
         PositiveFloat,
-        Source("The maximum size per workspace, in MB", "checkpoints.max_total_mb"),
+        SettingSource("The maximum size per workspace, in MB", "checkpoints.max_total_mb"),
     ] = 1024.0
     checkpoints_keep_days: Annotated[
         PositiveFloat,
-        Source("For how many days checkpoints are kept", "checkpoints.keep_days"),
+        SettingSource("For how many days checkpoints are kept", "checkpoints.keep_days"),
     ] = 30.0
     diagnostics_commands: Annotated[
         Mapping[str, CommandWords],
-        Source(
+        SettingSource(
             "Commands that check a changed file, by language; `{path}` is the file",
             "diagnostics.commands",
         ),
     ] = {}
     diagnostics_timeout_seconds: Annotated[
         float,
-        Field(gt=0, le=MOST_DIAGNOSTICS_SECONDS),
-        Source("How many seconds a check may take", "diagnostics.timeout_seconds"),
-    ] = MOST_DIAGNOSTICS_SECONDS
+        Field(gt=0, le=MAX_DIAGNOSTICS_SECONDS),
+        SettingSource("How many seconds a check may take", "diagnostics.timeout_seconds"),
+    ] = MAX_DIAGNOSTICS_SECONDS
     hooks_before_tool: Annotated[
         tuple[ToolHook, ...],
-        Source("Commands run before tool calls; exit code 2 blocks the call", "hooks.before_tool"),
+        SettingSource(
+            "Commands run before tool calls; exit code 2 blocks the call", "hooks.before_tool"
+        ),
     ] = ()
     hooks_after_tool: Annotated[
         tuple[ToolHook, ...],
-        Source("Commands run after tool calls; the model sees their output", "hooks.after_tool"),
+        SettingSource(
+            "Commands run after tool calls; the model sees their output", "hooks.after_tool"
+        ),
     ] = ()
     hooks_after_turn: Annotated[
-        tuple[TurnHook, ...], Source("Commands run after turns", "hooks.after_turn")
+        tuple[TurnHook, ...], SettingSource("Commands run after turns", "hooks.after_turn")
     ] = ()
     compaction_threshold: Annotated[
         float,
         Field(gt=0, le=1),
-        Source(
+        SettingSource(
             "The fraction of the context window at which the conversation is compacted",
             "compaction.threshold",
             "ACP_SERVER_COMPACTION_THRESHOLD",
@@ -341,29 +358,33 @@ class Settings(ProviderSettings):
     ] = 0.75
     unstable: Annotated[
         bool,
-        Source("Whether to offer draft protocol methods: `session/fork`", option="--unstable"),
+        SettingSource(
+            "Whether to offer draft protocol methods: `session/fork`", option="--unstable"
+        ),
     ] = False
     log_level: Annotated[
         LogLevel,
-        Source("The log level", "log.level", "ACP_SERVER_LOG_LEVEL", "--log-level"),
+        SettingSource("The log level", "log.level", "ACP_SERVER_LOG_LEVEL", "--log-level"),
     ] = "warning"
     log_file: Annotated[
         UserPath | None,
-        Source("A log file, besides stderr", "log.file", "ACP_SERVER_LOG_FILE", "--log-file"),
+        SettingSource(
+            "A log file, besides stderr", "log.file", "ACP_SERVER_LOG_FILE", "--log-file"
+        ),
     ] = None
 
 
 @cache
-def sources() -> Mapping[str, Source]:
+def setting_sources() -> Mapping[str, SettingSource]:
     """Return the source of each setting, by field name."""
     return {
-        name: next(note for note in field.metadata if isinstance(note, Source))
+        name: next(note for note in field.metadata if isinstance(note, SettingSource))
         for name, field in Settings.model_fields.items()
     }
 
 
 @cache
-def adapter(name: str) -> TypeAdapter[object]:
+def type_adapter(name: str) -> TypeAdapter[object]:
     """Return the validator of one setting, built on first use: building all takes long."""
     return TypeAdapter[object](_hints()[name])
 
@@ -386,7 +407,9 @@ def value_at(document: Mapping[str, object], key: str) -> object:
 def secret_variables() -> frozenset[str]:
     """Return the environment variables with secrets, which no child process may inherit."""
     hints = get_type_hints(Settings)
-    names = (source.variable for name, source in sources().items() if _is_secret(hints[name]))
+    names = (
+        source.variable for name, source in setting_sources().items() if _is_secret(hints[name])
+    )
     return frozenset(filter(None, names))
 
 

@@ -9,11 +9,11 @@ from itertools import groupby
 
 from pydantic_core import to_jsonable_python
 
-from acp_server.config.table import Settings, Source, sources
+from acp_server.config.table import Settings, SettingSource, setting_sources
 
 SCHEMA_FILE = "config.schema.json"
 """Written next to config.yaml, so that editors complete the settings of this version."""
-HEAD = f"""\
+HEADER = f"""\
 # yaml-language-server: $schema=./{SCHEMA_FILE}
 #
 # Settings of acp-server, with their defaults. To change one, remove the "# " from its line and from
@@ -22,30 +22,32 @@ HEAD = f"""\
 """
 
 
-def template() -> str:
+def config_template() -> str:
     """Return the text of a new config.yaml."""
-    keyed = sorted(_placed(), key=lambda each: each[0])
+    keyed = sorted(_setting_entries(), key=lambda each: each[0])
     sections = groupby(keyed, key=lambda each: each[0][:-1])
-    return "\n".join([HEAD, *("\n".join(_section(above, list(own))) for above, own in sections)])
+    return "\n".join(
+        [HEADER, *("\n".join(_section_lines(above, list(own))) for above, own in sections)]
+    )
 
 
-def _placed() -> Iterator[tuple[tuple[str, ...], Source, str]]:
+def _setting_entries() -> Iterator[tuple[tuple[str, ...], SettingSource, str]]:
     """Yield each setting's key path, its source and its default as YAML."""
-    for name, source in sources().items():
+    for name, source in setting_sources().items():
         if source.key:
             default: object = to_jsonable_python(Settings.model_fields[name].default)
             shown = "" if default is None else f" {json.dumps(default)}"
             yield tuple(source.key.split(".")), source, shown
 
 
-def _section(
-    above: tuple[str, ...], entries: list[tuple[tuple[str, ...], Source, str]]
+def _section_lines(
+    parents: tuple[str, ...], entries: list[tuple[tuple[str, ...], SettingSource, str]]
 ) -> Iterator[str]:
     """Yield the commented lines of the settings in one section."""
-    for depth, part in enumerate(above):
+    for depth, part in enumerate(parents):
         yield f"# {'  ' * depth}{part}:"
-    indent = "  " * len(above)
+    indent = "  " * len(parents)
     for parts, source, default in entries:
-        yield f"# {indent}# {source.meaning}"
+        yield f"# {indent}# {source.description}"
         yield f"# {indent}{parts[-1]}:{default}"
     yield ""

@@ -23,14 +23,14 @@ from pydantic import (
     Tag,
 )
 
-MOST_HOOK_SECONDS = 600.0
+MAX_HOOK_SECONDS = 600.0
 LogLevel = Literal["debug", "info", "warning", "error"]
 DefaultMode = Literal["ask", "accept_edits", "plan", "bypass"]
 ApiMode = Literal["", "chat_completions", "codex_responses", "responses", "anthropic_messages"]
 """The APIs that a provider may speak, by their names in Hermes configs."""
 
 
-def expanded(path: Path) -> Path:
+def expand_user(path: Path) -> Path:
     """Return a path with `~` expanded, or unchanged if there is no such user."""
     try:
         return path.expanduser()
@@ -38,20 +38,20 @@ def expanded(path: Path) -> Path:
         return path
 
 
-def _one_or_more(value: object) -> object:
+def _as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-def _words(value: object) -> object:
+def _split_words(value: object) -> object:
     return shlex.split(value) if isinstance(value, str) else value
 
 
-def _off(value: object) -> object:
+def _normalize_off(value: object) -> object:
     """Return "off" for false: YAML parses a bare `off` as a boolean."""
     return "off" if value is False else value
 
 
-def _private_place(place: str) -> str:
+def _validate_private_host(place: str) -> str:
     """Validate a host, an address or, if it has a slash, a network; return it unchanged."""
     if "/" in place:
         ip_network(place, strict=False)
@@ -65,33 +65,37 @@ def _number_as_text(value: object) -> object:
     return str(value) if type(value) in (int, float) else value
 
 
-UserPath: TypeAlias = Annotated[Path, AfterValidator(expanded)]
+UserPath: TypeAlias = Annotated[Path, AfterValidator(expand_user)]
 Names: TypeAlias = Annotated[
-    tuple[str, ...], BeforeValidator(_one_or_more, json_schema_input_type=str | tuple[str, ...])
+    tuple[str, ...], BeforeValidator(_as_list, json_schema_input_type=str | tuple[str, ...])
 ]
 """A list of names, or a single name."""
 Paths: TypeAlias = Annotated[
     tuple[UserPath, ...],
-    BeforeValidator(_one_or_more, json_schema_input_type=str | tuple[str, ...]),
+    BeforeValidator(_as_list, json_schema_input_type=str | tuple[str, ...]),
 ]
 """A list of paths, or a single path."""
-PrivatePlaces: TypeAlias = Annotated[
-    tuple[Annotated[str, AfterValidator(_private_place)], ...],
-    BeforeValidator(_one_or_more, json_schema_input_type=str | tuple[str, ...]),
+PrivateHosts: TypeAlias = Annotated[
+    tuple[Annotated[str, AfterValidator(_validate_private_host)], ...],
+    BeforeValidator(_as_list, json_schema_input_type=str | tuple[str, ...]),
 ]
 """A list of host names, addresses or networks such as `10.0.0.0/8`, or a single one."""
 CommandWords: TypeAlias = Annotated[
     Annotated[tuple[str, ...], Field(min_length=1)],
-    BeforeValidator(_words, json_schema_input_type=str | tuple[str, ...]),
+    BeforeValidator(_split_words, json_schema_input_type=str | tuple[str, ...]),
 ]
 """A program and its arguments, or one line that is split like a shell command."""
 SecretText: TypeAlias = Annotated[
     SecretStr, BeforeValidator(_number_as_text, json_schema_input_type=str | float)
 ]
-ReviewWrites: TypeAlias = Annotated[Literal["apply", "propose", "off"], BeforeValidator(_off)]
-WebSearch: TypeAlias = Annotated[Literal["off", "auto"], BeforeValidator(_off)]
-SandboxMode: TypeAlias = Annotated[Literal["off", "workspace", "strict"], BeforeValidator(_off)]
-CuratorMode: TypeAlias = Annotated[Literal["off", "auto"], BeforeValidator(_off)]
+ReviewWrites: TypeAlias = Annotated[
+    Literal["apply", "propose", "off"], BeforeValidator(_normalize_off)
+]
+WebSearch: TypeAlias = Annotated[Literal["off", "auto"], BeforeValidator(_normalize_off)]
+SandboxMode: TypeAlias = Annotated[
+    Literal["off", "workspace", "strict"], BeforeValidator(_normalize_off)
+]
+CuratorMode: TypeAlias = Annotated[Literal["off", "auto"], BeforeValidator(_normalize_off)]
 
 
 class PlatformHint(BaseModel):
@@ -110,7 +114,7 @@ class TurnHook(BaseModel):
 
     command: Annotated[str, Field(min_length=1, description="A shell command line")]
     timeout_seconds: Annotated[
-        float, Field(gt=0, le=MOST_HOOK_SECONDS, description="The timeout of the command")
+        float, Field(gt=0, le=MAX_HOOK_SECONDS, description="The timeout of the command")
     ] = 10.0
 
 
@@ -122,7 +126,7 @@ class ToolHook(TurnHook):
     ] = "*"
 
 
-class _McpServer(BaseModel):
+class _McpServerBase(BaseModel):
     """Settings that all MCP servers have. Unknown keys are ignored."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
@@ -134,7 +138,7 @@ class _McpServer(BaseModel):
     ] = 60.0
 
 
-class StdioServer(_McpServer):
+class StdioServer(_McpServerBase):
     """An MCP server that this server starts and reaches over stdin and stdout."""
 
     type: Literal["stdio"] = "stdio"
@@ -144,7 +148,7 @@ class StdioServer(_McpServer):
     cwd: UserPath | None = None
 
 
-class HttpServer(_McpServer):
+class HttpServer(_McpServerBase):
     """An MCP server reached over streamable HTTP."""
 
     type: Literal["http"] = "http"
@@ -152,7 +156,7 @@ class HttpServer(_McpServer):
     headers: Mapping[str, SecretText] = {}
 
 
-class SseServer(_McpServer):
+class SseServer(_McpServerBase):
     """An MCP server reached over HTTP with server-sent events (deprecated in MCP)."""
 
     type: Annotated[Literal["sse"], Field(validation_alias=AliasChoices("type", "transport"))]
@@ -171,7 +175,7 @@ def _server_type(value: object) -> str:
     return "http" if "url" in given and "command" not in given else "stdio"
 
 
-McpServer: TypeAlias = Annotated[
+McpServerSetting: TypeAlias = Annotated[
     Annotated[StdioServer, Tag("stdio")]
     | Annotated[HttpServer, Tag("http")]
     | Annotated[SseServer, Tag("sse")],

@@ -8,11 +8,11 @@ from typing import cast
 import yaml
 from yaml.nodes import Node
 
-SLIPS = (ValueError, LookupError, AttributeError, RecursionError)
+UNWRAPPED_YAML_ERRORS = (ValueError, LookupError, AttributeError, RecursionError)
 """Errors that PyYAML does not wrap: for the date 2001-99-99, a bad tag, or 10,000 nested [."""
 
 
-class NotYamlError(ValueError):
+class InvalidYamlError(ValueError):
     """The text is not valid YAML. Has the line number and reason, but no content: secrets."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
@@ -22,14 +22,14 @@ class NotYamlError(ValueError):
         """Line number from 1; None if unknown."""
 
 
-class NoMappingError(ValueError):
+class NotAMappingError(ValueError):
     """The document is not a mapping of keys to values."""
 
     def __init__(self) -> None:
         super().__init__("must be a mapping of keys to values")
 
 
-def parsed(text: str) -> dict[str, object]:
+def parse_mapping(text: str) -> dict[str, object]:
     """Parse a YAML mapping; an empty text is an empty mapping.
 
     Raises:
@@ -38,16 +38,16 @@ def parsed(text: str) -> dict[str, object]:
     """
     try:
         document: object = yaml.safe_load(text)
-    except (yaml.YAMLError, *SLIPS) as error:
-        raise _told(error) from None
+    except (yaml.YAMLError, *UNWRAPPED_YAML_ERRORS) as error:
+        raise _invalid_yaml_error(error) from None
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise NoMappingError
+        raise NotAMappingError
     return {str(key): value for key, value in cast("dict[object, object]", document).items()}
 
 
-def composed(text: str) -> Node | None:
+def compose_nodes(text: str) -> Node | None:
     """Return the node tree of a text, with line numbers; None if it is empty.
 
     Raises:
@@ -55,10 +55,10 @@ def composed(text: str) -> Node | None:
     """
     try:
         return yaml.compose(text, yaml.SafeLoader)
-    except (yaml.YAMLError, *SLIPS) as error:
-        raise _told(error) from None
+    except (yaml.YAMLError, *UNWRAPPED_YAML_ERRORS) as error:
+        raise _invalid_yaml_error(error) from None
 
 
-def _told(error: Exception) -> NotYamlError:
+def _invalid_yaml_error(error: Exception) -> InvalidYamlError:
     reason, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
-    return NotYamlError(reason or "", mark.line + 1 if mark is not None else None)
+    return InvalidYamlError(reason or "", mark.line + 1 if mark is not None else None)

@@ -7,15 +7,15 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server.handlers.auth import AuthHandlers
-from acp_server.handlers.client_connection import Link
-from acp_server.handlers.idle import Lull
-from acp_server.handlers.params import notification_handler, read, request_handler
+from acp_server.handlers.client_connection import ClientConnection
+from acp_server.handlers.idle import IdleDetector
+from acp_server.handlers.params import notification_handler, parse_params, request_handler
 from acp_server.handlers.prompting import PromptHandlers, build_models
 from acp_server.handlers.sessions import SessionHandlers
 from acp_server.handlers.updates import options_update
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.errors import InvalidRequestError
-from acp_server.jsonrpc.peer import Call, Handlers, RequestHandler
+from acp_server.jsonrpc.peer import Handlers, InboundRequest, RequestHandler
 from acp_server.protocol.extensions import (
     ACTIVE_FILE_METHOD,
     CANCEL_TASK_METHOD,
@@ -47,16 +47,16 @@ from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
 from acp_server.startup.handshake import initialize_result
 
-CLOSING_SECONDS = 0.5
+CLOSE_TIMEOUT_SECONDS = 0.5
 """Time for processes left by tools to end; those still running are then killed."""
 
 
-class Connection:
+class AgentConnection:
     """The agent's side of one client's connection."""
 
     def __init__(
         self,
-        link: Link,
+        link: ClientConnection,
         sessions: SessionRegistry,
         auth: AuthHandlers,
         initialize_params: JsonValue = None,
@@ -67,29 +67,29 @@ class Connection:
         self._is_unstable = is_unstable
         self._sessions = sessions
         self._auth = auth
-        self._link = link
+        self._connection = link
         self._peer = link.peer
         self._client = link.client
-        self._lull = Lull()
-        self._unheard: list[str] = []
+        self._idle_detector = IdleDetector()
+        self._pending_problems: list[str] = []
         """Problems reported while no session existed to show them."""
         if initialize_params is not None:
-            self._meet(read(InitializeRequest, initialize_params))
+            self._record_client(parse_params(InitializeRequest, initialize_params))
 
     async def run(self) -> None:
         """Serve until the client's stream ends."""
         async with anyio.create_task_group() as background:
-            self._link.background = background
+            self._connection.background = background
             warm_up = partial(background.start_soon, self._warm_up)
             try:
                 # At the end of the stream, turns are cancelled first: each still answers its
                 # prompt.
                 await self._peer.run(self._handlers(warm_up), self._sessions.end_turns)
             finally:
-                await self._sessions.close(CLOSING_SECONDS)
+                await self._sessions.close(CLOSE_TIMEOUT_SECONDS)
             background.cancel_scope.cancel()
 
-    async def wait_until_left(self) -> None:
+    async def wait_until_disconnected(self) -> None:
         """Return when the client has ended its stream; turns may still be ending."""
         await self._peer.has_ended.wait()
 
@@ -98,44 +98,44 @@ class Connection:
         await self._sessions.end_turns()
         await self._peer.wait_until_answered()
 
-    def tell_options(self) -> None:
+    def send_options(self) -> None:
         """Send every session's options again, after the available choices have changed."""
         for session in self._sessions:
-            self._client.update_now(session.id, options_update(session))
+            self._client.send_update_now(session.id, options_update(session))
 
-    def tell_problem(self, problem: str) -> None:
+    def report_problem(self, problem: str) -> None:
         """Tell the user in every session why sessions are not saved; without one, in the next."""
         sessions = tuple(self._sessions)
         for session in sessions:
-            session.bulletin.say(problem)
+            session.notices.add(problem)
         if not sessions:
-            self._unheard.append(problem)
+            self._pending_problems.append(problem)
 
     async def _warm_up(self, session: Session) -> None:
         # Swapped before the first await: two sessions that warm up together must not both show
         # them.
-        unheard, self._unheard = self._unheard, []
+        unheard, self._pending_problems = self._pending_problems, []
         for problem in unheard:
-            session.bulletin.say(problem)
-        await self._lull.wait()
+            session.notices.add(problem)
+        await self._idle_detector.wait()
         await build_models()
-        await self._sessions.warm_up(session, self._lull.wait)
+        await self._sessions.warm_up(session, self._idle_detector.wait)
         # From now on everything is imported: further sessions need not wait to get ready.
-        self._lull.dismiss()
+        self._idle_detector.disable()
 
     def _handlers(self, warm_up: Callable[[Session], object]) -> Handlers:
-        sessions = SessionHandlers(self._link, self._sessions, warm_up)
+        sessions = SessionHandlers(self._connection, self._sessions, warm_up)
         auth = self._auth
-        prompts = PromptHandlers(self._link, self._sessions)
+        prompts = PromptHandlers(self._connection, self._sessions)
         ready = self._require_initialize
         requests: dict[str, RequestHandler] = {
-            "initialize": request_handler(InitializeRequest, self._initialize, _anytime),
+            "initialize": request_handler(InitializeRequest, self._initialize, _no_precondition),
             "authenticate": request_handler(AuthenticateRequest, auth.authenticate, ready),
             "logout": request_handler(LogoutRequest, auth.logout, ready),
             "session/new": request_handler(NewSessionRequest, sessions.new, ready),
             "session/load": request_handler(LoadSessionRequest, sessions.load, ready),
             "session/resume": request_handler(ResumeSessionRequest, sessions.resume, ready),
-            "session/list": request_handler(ListSessionsRequest, sessions.page, ready),
+            "session/list": request_handler(ListSessionsRequest, sessions.list_sessions, ready),
             "session/delete": request_handler(DeleteSessionRequest, sessions.delete, ready),
             "session/close": request_handler(CloseSessionRequest, sessions.close, ready),
             "session/set_mode": request_handler(SetSessionModeRequest, sessions.set_mode, ready),
@@ -145,23 +145,25 @@ class Connection:
         }
         if self._is_unstable:
             requests["session/fork"] = request_handler(ForkSessionRequest, sessions.fork, ready)
-        requests = {name: self._lull.watched(handler) for name, handler in requests.items()}
+        requests = {name: self._idle_detector.track(handler) for name, handler in requests.items()}
         # Not watched: a prompt may take hours, and starts the imports that it needs itself.
         requests["session/prompt"] = request_handler(PromptRequest, prompts.prompt, ready)
         requests[STEERING_METHOD] = request_handler(SteeringRequest, prompts.steer, ready)
         notifications = {
             "session/cancel": notification_handler(CancelNotification, prompts.cancel),
-            ACTIVE_FILE_METHOD: notification_handler(ActiveFileNotification, sessions.look_at),
+            ACTIVE_FILE_METHOD: notification_handler(
+                ActiveFileNotification, sessions.set_active_file
+            ),
             CANCEL_TASK_METHOD: notification_handler(CancelTaskNotification, prompts.cancel_task),
             DIAGNOSTICS_METHOD: notification_handler(
-                DiagnosticsNotification, sessions.take_diagnostics
+                DiagnosticsNotification, sessions.receive_diagnostics
             ),
         }
         return Handlers(requests, notifications)
 
-    def _initialize(self, request: InitializeRequest, call: Call) -> Job:
+    def _initialize(self, request: InitializeRequest, call: InboundRequest) -> Job:
         """Answer; a client may send it again, and its latest capabilities count."""
-        self._meet(request)
+        self._record_client(request)
 
         async def run() -> Reply:
             result = initialize_result(call.request.params, is_unstable=self._is_unstable)
@@ -169,9 +171,9 @@ class Connection:
 
         return run
 
-    def _meet(self, request: InitializeRequest) -> None:
-        self._link.capabilities = request.client_capabilities
-        self._link.client_name = request.client_info.name if request.client_info else ""
+    def _record_client(self, request: InitializeRequest) -> None:
+        self._connection.capabilities = request.client_capabilities
+        self._connection.client_name = request.client_info.name if request.client_info else ""
         self._is_initialized = True
 
     def _require_initialize(self) -> None:
@@ -180,4 +182,4 @@ class Connection:
             raise InvalidRequestError(reason)
 
 
-def _anytime() -> None: ...
+def _no_precondition() -> None: ...

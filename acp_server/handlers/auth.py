@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from acp_server.handlers.errors import AUTH_REQUIRED
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.errors import InvalidParamsError, RpcError
-from acp_server.jsonrpc.peer import Call
+from acp_server.jsonrpc.peer import InboundRequest
 from acp_server.protocol.initialize_request import (
     AuthenticateRequest,
     AuthenticateResponse,
@@ -34,7 +34,7 @@ class AuthHandlers:
         self._sign_out = sign_out
         self._hint = hint or NO_KEY
 
-    def authenticate(self, request: AuthenticateRequest, call: Call) -> Job:
+    def authenticate(self, request: AuthenticateRequest, call: InboundRequest) -> Job:
         """Look for a key again; without one, answer with advice where to put it."""
         del call
         if request.method_id not in AUTH_METHOD_IDS:
@@ -49,7 +49,7 @@ class AuthHandlers:
 
         return run
 
-    def logout(self, request: LogoutRequest, call: Call) -> Job:
+    def logout(self, request: LogoutRequest, call: InboundRequest) -> Job:
         """Delete the stored key. Prompts that need a model are refused from then on."""
         del request, call
 

@@ -12,7 +12,7 @@ from acp_server.protocol.initialize_request import ClientCapabilities
 
 
 @dataclass(slots=True)
-class Link:
+class ClientConnection:
     """The connection to one client, shared by everything that sends to it."""
 
     peer: Peer
@@ -25,7 +25,7 @@ class Link:
     """Tasks between requests; set while the connection is served."""
 
     @classmethod
-    def over(cls, transport: Transport) -> "Link":
+    def from_transport(cls, transport: Transport) -> "ClientConnection":
         """Return the connection over a transport."""
         peer = Peer(transport)
         return cls(peer, Client(peer))

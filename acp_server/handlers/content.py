@@ -19,7 +19,7 @@ from acp_server.protocol.content import (
 from acp_server.turn.conversation import Attachment, Link, Media, PromptPart, Text, UserMessage
 
 IMAGE_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
-MOST_IMAGE_CHARACTERS = 5_000_000
+MAX_IMAGE_CHARACTERS = 5_000_000
 """The largest image providers accept, in characters of base64."""
 
 
@@ -48,7 +48,7 @@ def _part(index: int, block: ContentBlock) -> PromptPart:
         case ImageContent():
             return _image(index, block.mime_type, block.data)
         case AudioContent() | EmbeddedResource():
-            return _refuse(index, f"a block of type {block.type!r} is not accepted")
+            return _reject(index, f"a block of type {block.type!r} is not accepted")
         case _:
             assert_never(block)
 
@@ -56,25 +56,25 @@ def _part(index: int, block: ContentBlock) -> PromptPart:
 def _image(index: int, mime_type: str, data: str) -> Media:
     if mime_type not in IMAGE_TYPES:
         names = ", ".join(IMAGE_TYPES)
-        return _refuse(index, f"{mime_type or 'bytes of no type'!r} is not accepted, only {names}")
-    if len(data) > MOST_IMAGE_CHARACTERS:
-        return _refuse(
-            index, f"an image may have at most {MOST_IMAGE_CHARACTERS:,} characters of base64"
+        return _reject(index, f"{mime_type or 'bytes of no type'!r} is not accepted, only {names}")
+    if len(data) > MAX_IMAGE_CHARACTERS:
+        return _reject(
+            index, f"an image may have at most {MAX_IMAGE_CHARACTERS:,} characters of base64"
         )
     try:
         # Refuse it now: once in the conversation, the provider would reject every further request.
         base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
-        return _refuse(index, "the image is not valid base64")
+        return _reject(index, "the image is not valid base64")
     return Media(mime_type, data)
 
 
-def _refuse(index: int, problem: str) -> NoReturn:
+def _reject(index: int, problem: str) -> NoReturn:
     reason = f"prompt.{index}: {problem}; see this agent's promptCapabilities"
     raise InvalidParamsError(reason)
 
 
-def content_of(part: PromptPart) -> ContentBlock:
+def to_content_block(part: PromptPart) -> ContentBlock:
     """Return a part of a prompt as a content block, for replay."""
     match part:
         case Text():

@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue, ValidationError
 
-from acp_server.handlers.client_connection import Link
+from acp_server.handlers.client_connection import ClientConnection
 from acp_server.protocol.client import ClientError
-from acp_server.protocol.client_requests import Calls
+from acp_server.protocol.client_requests import ClientRequests
 from acp_server.protocol.elicitation import (
     CompleteElicitationNotification,
     CreateElicitationResponse,
@@ -21,19 +21,24 @@ from acp_server.protocol.elicitation import (
     SessionForm,
     SessionUrl,
 )
-from acp_server.session.ports.elicitation import DECLINED, Answer, Form, Page
+from acp_server.session.ports.elicitation import (
+    DECLINED,
+    ElicitationForm,
+    ElicitationResult,
+    ElicitationUrl,
+)
 
-ASKS = "The MCP server “{server}” asks: {message}"
-NO_SECRETS = "It is a separate program: do not enter passwords or keys."
-MOST_MESSAGE_CHARACTERS = 4_000
+QUESTION_TEMPLATE = "The MCP server “{server}” asks: {message}"
+NO_SECRETS_WARNING = "It is a separate program: do not enter passwords or keys."
+MAX_MESSAGE_CHARACTERS = 4_000
 PAGE_SCHEMES = frozenset({"http", "https"})
 
 
 class EditorElicitor:
     """Asks the user through one session's editor."""
 
-    def __init__(self, link: Link, session_id: str) -> None:
-        self._link = link
+    def __init__(self, link: ClientConnection, session_id: str) -> None:
+        self._connection = link
         self._session_id = session_id
 
     @property
@@ -41,37 +46,41 @@ class EditorElicitor:
         """Whether the client shows forms or pages."""
         return self._has_forms or self._has_pages
 
-    async def ask(self, question: Form | Page) -> Answer:
+    async def ask(self, question: ElicitationForm | ElicitationUrl) -> ElicitationResult:
         """Ask the user; see the port."""
         request = self._request(question)
         if request is None:
             return DECLINED
         try:
-            return _answer(await Calls(self._link.client).create_elicitation(request))
+            return _to_answer(
+                await ClientRequests(self._connection.client).create_elicitation(request)
+            )
         except ClientError:
             return DECLINED
 
     async def complete(self, page_id: str) -> None:
         """Report that a page has done its work; see the port."""
         done = CompleteElicitationNotification(elicitation_id=page_id)
-        await Calls(self._link.client).complete_elicitation(done)
+        await ClientRequests(self._connection.client).complete_elicitation(done)
 
-    def _request(self, question: Form | Page) -> SessionForm | SessionUrl | None:
+    def _request(
+        self, question: ElicitationForm | ElicitationUrl
+    ) -> SessionForm | SessionUrl | None:
         """Return the request for the client, or None if it cannot show the question."""
         # The prefix comes first and the cut last: a long message must not hide which server asks.
-        message = ASKS.format(server=question.server, message=question.message)
-        message = message[:MOST_MESSAGE_CHARACTERS]
+        message = QUESTION_TEMPLATE.format(server=question.server, message=question.message)
+        message = message[:MAX_MESSAGE_CHARACTERS]
         match question:
-            case Form():
-                schema = _schema(question.schema) if self._has_forms else None
+            case ElicitationForm():
+                schema = _to_editor_schema(question.schema) if self._has_forms else None
                 if schema is None:
                     return None
-                message = f"{message}\n\n{NO_SECRETS}"
+                message = f"{message}\n\n{NO_SECRETS_WARNING}"
                 return SessionForm(
                     session_id=self._session_id, message=message, requested_schema=schema
                 )
-            case Page():
-                if not self._has_pages or not _is_page(question.url):
+            case ElicitationUrl():
+                if not self._has_pages or not _is_web_url(question.url):
                     return None
                 return SessionUrl(
                     session_id=self._session_id,
@@ -84,27 +93,29 @@ class EditorElicitor:
 
     @property
     def _has_forms(self) -> bool:
-        elicitation = self._link.capabilities.elicitation
+        elicitation = self._connection.capabilities.elicitation
         return elicitation is not None and elicitation.form is not None
 
     @property
     def _has_pages(self) -> bool:
-        elicitation = self._link.capabilities.elicitation
+        elicitation = self._connection.capabilities.elicitation
         return elicitation is not None and elicitation.url is not None
 
 
-def _schema(schema: Mapping[str, JsonValue]) -> ElicitationSchema | None:
+def _to_editor_schema(schema: Mapping[str, JsonValue]) -> ElicitationSchema | None:
     """Return a server's form as the editor's type, or None if it does not fit."""
     given = schema.get("properties")
     properties = {} if not isinstance(given, dict) else given
-    named: dict[str, JsonValue] = {name: _titled(each) for name, each in properties.items()}
+    named: dict[str, JsonValue] = {
+        name: _with_option_titles(each) for name, each in properties.items()
+    }
     try:
         return ElicitationSchema.from_wire({**schema, "properties": named})
     except ValidationError:
         return None
 
 
-def _titled(field: JsonValue) -> JsonValue:
+def _with_option_titles(field: JsonValue) -> JsonValue:
     """Return a field with option titles as `oneOf`; older servers send them as `enumNames`."""
     if not isinstance(field, dict):
         return field
@@ -117,7 +128,7 @@ def _titled(field: JsonValue) -> JsonValue:
     return {**rest, "oneOf": options}
 
 
-def _is_page(url: str) -> bool:
+def _is_web_url(url: str) -> bool:
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -126,14 +137,14 @@ def _is_page(url: str) -> bool:
     return parts.scheme in PAGE_SCHEMES and bool(parts.hostname)
 
 
-def _answer(response: CreateElicitationResponse) -> Answer:
+def _to_answer(response: CreateElicitationResponse) -> ElicitationResult:
     match response.action:
         case "accept":
             content: dict[str, JsonValue] = {}
             for name, value in (response.content or {}).items():
                 content[name] = [*value] if isinstance(value, tuple) else value
-            return Answer("accept", content)
+            return ElicitationResult("accept", content)
         case "decline":
             return DECLINED
         case _:  # an unknown action is not consent
-            return Answer("cancel")
+            return ElicitationResult("cancel")

@@ -27,7 +27,7 @@ AUTH_REQUIRED = -32000
 RESOURCE_NOT_FOUND = -32002
 
 # The first match counts, so subclasses come before SessionError and TurnError.
-_TABLE: tuple[tuple[type[Exception], int, str], ...] = (
+_ERROR_ANSWERS: tuple[tuple[type[Exception], int, str], ...] = (
     (UnknownSessionError, RESOURCE_NOT_FOUND, "Session not found"),
     (SessionInUseError, INTERNAL_ERROR, "Session in use"),
     (ArchiveError, INTERNAL_ERROR, "Sessions cannot be saved"),
@@ -39,12 +39,12 @@ _TABLE: tuple[tuple[type[Exception], int, str], ...] = (
 
 
 @contextmanager
-def translated() -> Generator[None]:
+def translate_errors() -> Generator[None]:
     """Turn the engine's errors into error answers; `data.message` carries the cause."""
     try:
         yield
     except (SessionError, TurnError) as error:
-        code, message = next(row[1:] for row in _TABLE if isinstance(error, row[0]))
+        code, message = next(row[1:] for row in _ERROR_ANSWERS if isinstance(error, row[0]))
         data: dict[str, JsonValue] = {"message": str(error)}
         if isinstance(error, ModelFailedError):
             data["kind"] = error.kind

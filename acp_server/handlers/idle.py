@@ -8,42 +8,42 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server.jsonrpc.dispatching import Job, Reply
-from acp_server.jsonrpc.peer import Call, RequestHandler
+from acp_server.jsonrpc.peer import InboundRequest, RequestHandler
 
 QUIET_SECONDS = 0.05
 """Time without a request that counts as idle: requests often follow each other closely."""
-PATIENCE_SECONDS = 2.0
+MAX_WAIT_SECONDS = 2.0
 """The longest wait for idle time: a busy client must not postpone the imports forever."""
 
 
-class Lull:
+class IdleDetector:
     """Idle detector: knows whether requests are being answered."""
 
     def __init__(
-        self, quiet_seconds: float = QUIET_SECONDS, patience_seconds: float = PATIENCE_SECONDS
+        self, quiet_seconds: float = QUIET_SECONDS, max_wait_seconds: float = MAX_WAIT_SECONDS
     ) -> None:
         self._quiet_seconds = quiet_seconds
-        self._patience_seconds = patience_seconds
-        self._under_way = 0
-        self._rest = anyio.Event()
-        self._rest.set()
-        self._rest_began_seconds = float("-inf")
-        self._is_dismissed = False
+        self._max_wait_seconds = max_wait_seconds
+        self._active_requests = 0
+        self._idle = anyio.Event()
+        self._idle.set()
+        self._idle_since_seconds = float("-inf")
+        self._is_disabled = False
 
-    def watched(self, handler: RequestHandler) -> RequestHandler:
+    def track(self, handler: RequestHandler) -> RequestHandler:
         """Return the handler with its requests counted as activity."""
 
-        def admit(params: JsonValue, call: Call) -> Job:
+        def admit(params: JsonValue, call: InboundRequest) -> Job:
             job = handler(params, call)
 
             async def run() -> Reply:
                 # In the job, not in the synchronous part: a job that is cancelled before it starts
                 # would never count down again.
-                self._begin()
+                self._request_started()
                 try:
                     return await job()
                 finally:
-                    self._end()
+                    self._request_ended()
 
             return run
 
@@ -51,28 +51,30 @@ class Lull:
 
     async def wait(self) -> None:
         """Return when the client is idle, or after the longest wait."""
-        with anyio.move_on_after(self._patience_seconds):
-            while not self._is_dismissed and (self._under_way or self._unrest_seconds > 0):
-                await self._rest.wait()
+        with anyio.move_on_after(self._max_wait_seconds):
+            while not self._is_disabled and (
+                self._active_requests or self._remaining_quiet_seconds > 0
+            ):
+                await self._idle.wait()
                 # A request may arrive during the sleep, hence the loop.
-                await anyio.sleep(max(self._unrest_seconds, 0))
+                await anyio.sleep(max(self._remaining_quiet_seconds, 0))
 
-    def dismiss(self) -> None:
+    def disable(self) -> None:
         """Let all waits return at once from now on: the imports are done."""
-        self._is_dismissed = True
+        self._is_disabled = True
 
     @property
-    def _unrest_seconds(self) -> float:
+    def _remaining_quiet_seconds(self) -> float:
         """How long no request may arrive before this counts as idle."""
-        return self._rest_began_seconds + self._quiet_seconds - anyio.current_time()
+        return self._idle_since_seconds + self._quiet_seconds - anyio.current_time()
 
-    def _begin(self) -> None:
-        if not self._under_way:
-            self._rest = anyio.Event()
-        self._under_way += 1
+    def _request_started(self) -> None:
+        if not self._active_requests:
+            self._idle = anyio.Event()
+        self._active_requests += 1
 
-    def _end(self) -> None:
-        self._under_way -= 1
-        if not self._under_way:
-            self._rest_began_seconds = anyio.current_time()
-            self._rest.set()
+    def _request_ended(self) -> None:
+        self._active_requests -= 1
+        if not self._active_requests:
+            self._idle_since_seconds = anyio.current_time()
+            self._idle.set()

@@ -6,60 +6,60 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from acp_server.handlers.client_connection import Link
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.handlers.client_connection import ClientConnection
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
-    from acp_server.permissions.questions import Asker
-    from acp_server.permissions.trust import TrustAsker, Verdict
-    from acp_server.session.ports.editor import Editor
+    from acp_server.permissions.questions import PermissionAsker
+    from acp_server.permissions.trust import TrustAsker, TrustVerdict
+    from acp_server.session.ports.editor import EditorPort
     from acp_server.session.ports.elicitation import Elicitor
-    from acp_server.session.ports.user_questions import Enquirer
+    from acp_server.session.ports.user_questions import UserAsker
 
 
-@frozen
-class EditorSide:
+@frozen_dataclass
+class EditorServices:
     """One session's editor, as its tools use it."""
 
-    workspace: "Editor"
-    asker: "Asker"
-    enquirer: "Enquirer"
+    workspace: "EditorPort"
+    asker: "PermissionAsker"
+    user_asker: "UserAsker"
     elicitor: "Elicitor"
 
 
-async def open_editor_side(link: Link, session_id: str) -> EditorSide:
+async def load_editor_services(link: ClientConnection, session_id: str) -> EditorServices:
     """Return a session's editor services, importing them first."""
-    return await to_thread.run_sync(_editor_side, link, session_id)
+    return await to_thread.run_sync(_import_editor_services, link, session_id)
 
 
 class LazyTrustAsker:
     """Asks the user of one session's editor, and imports that code at the first question."""
 
-    def __init__(self, link: Link, session_id: str) -> None:
-        self._link = link
+    def __init__(self, link: ClientConnection, session_id: str) -> None:
+        self._connection = link
         self._session_id = session_id
 
-    async def ask_trust(self, root: Path, uses: Sequence[str]) -> "Verdict | None":
+    async def ask_trust(self, root: Path, uses: Sequence[str]) -> "TrustVerdict | None":
         """Ask the user; see the port."""
-        asker = await to_thread.run_sync(_trust_asker, self._link, self._session_id)
+        asker = await to_thread.run_sync(_import_trust_asker, self._connection, self._session_id)
         return await asker.ask_trust(root, uses)
 
 
-def _editor_side(link: Link, session_id: str) -> EditorSide:
+def _import_editor_services(link: ClientConnection, session_id: str) -> EditorServices:
     from acp_server.handlers.elicitation import EditorElicitor
-    from acp_server.handlers.permissions import EditorAsker
-    from acp_server.handlers.user_questions import EditorEnquirer
+    from acp_server.handlers.permissions import EditorPermissionAsker
+    from acp_server.handlers.user_questions import EditorUserAsker
     from acp_server.handlers.workspace import EditorWorkspace
 
-    return EditorSide(
+    return EditorServices(
         EditorWorkspace(link, session_id),
-        EditorAsker(link, session_id),
-        EditorEnquirer(link, session_id),
+        EditorPermissionAsker(link, session_id),
+        EditorUserAsker(link, session_id),
         EditorElicitor(link, session_id),
     )
 
 
-def _trust_asker(link: Link, session_id: str) -> "TrustAsker":
+def _import_trust_asker(link: ClientConnection, session_id: str) -> "TrustAsker":
     from acp_server.handlers.trust import EditorTrustAsker
 
     return EditorTrustAsker(link, session_id)

@@ -9,24 +9,24 @@ from acp_server.protocol.sessions import (
     McpServerSse,
     McpServerStdio,
 )
-from acp_server.session.ports.mcp_configs import ProcessServer, RemoteServer, ServerConfig
+from acp_server.session.ports.mcp_configs import HttpServerConfig, ServerConfig, StdioServerConfig
 
 
-def server_configs(servers: Sequence[McpServer]) -> tuple[ServerConfig, ...]:
+def to_server_configs(servers: Sequence[McpServer]) -> tuple[ServerConfig, ...]:
     """Return the configs of a request's servers; of two with the same name, the first."""
     found: dict[str, ServerConfig] = {}
     for server in servers:
-        found.setdefault(server.name, _config(server))
+        found.setdefault(server.name, _to_server_config(server))
     return tuple(found.values())
 
 
-def _config(server: McpServer) -> ServerConfig:
+def _to_server_config(server: McpServer) -> ServerConfig:
     match server:
         case McpServerStdio():
             environment = {each.name: each.value for each in server.env}
-            return ProcessServer(server.name, server.command, tuple(server.args), environment)
+            return StdioServerConfig(server.name, server.command, tuple(server.args), environment)
         case McpServerHttp() | McpServerSse():
             headers = {each.name: each.value for each in server.headers}
-            return RemoteServer(server.name, server.url, headers, server.type)
+            return HttpServerConfig(server.name, server.url, headers, server.type)
         case _:
             assert_never(server)

@@ -5,16 +5,16 @@ from typing import TypeVar
 
 from pydantic import JsonValue, ValidationError
 
-from acp_server.handlers.errors import translated
+from acp_server.handlers.errors import translate_errors
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.errors import InvalidParamsError
-from acp_server.jsonrpc.peer import Call, NotificationHandler, RequestHandler
+from acp_server.jsonrpc.peer import InboundRequest, NotificationHandler, RequestHandler
 from acp_server.protocol.model import WireModel
 
 P = TypeVar("P", bound=WireModel)
 
 
-def read(model: type[P], params: JsonValue) -> P:
+def parse_params(model: type[P], params: JsonValue) -> P:
     """Return the parameters of a method as a model; absent ones count as an empty object.
 
     Raises:
@@ -26,21 +26,21 @@ def read(model: type[P], params: JsonValue) -> P:
     try:
         return model.from_wire(params or {})
     except ValidationError as error:
-        raise InvalidParamsError(_explain(error)) from None
+        raise InvalidParamsError(_describe_error(error)) from None
 
 
 def request_handler(
-    model: type[P], handle: Callable[[P, Call], Job], check: Callable[[], None]
+    model: type[P], handle: Callable[[P, InboundRequest], Job], check: Callable[[], None]
 ) -> RequestHandler:
     """Adapt a handler that takes a model; `check` runs first and may refuse."""
 
-    def admit(params: JsonValue, call: Call) -> Job:
+    def admit(params: JsonValue, call: InboundRequest) -> Job:
         check()
-        with translated():
-            job = handle(read(model, params), call)
+        with translate_errors():
+            job = handle(parse_params(model, params), call)
 
         async def run() -> Reply:
-            with translated():
+            with translate_errors():
                 return await job()
 
         return run
@@ -52,12 +52,12 @@ def notification_handler(model: type[P], handle: Callable[[P], None]) -> Notific
     """Adapt a notification handler that takes a model."""
 
     def accept(params: JsonValue) -> None:
-        handle(read(model, params))
+        handle(parse_params(model, params))
 
     return accept
 
 
-def _explain(error: ValidationError) -> str:
+def _describe_error(error: ValidationError) -> str:
     first, *others = error.errors(include_url=False, include_input=False)
     place = ".".join(str(part) for part in first["loc"]) or "params"
     more = f" (and {len(others)} more)" if others else ""

@@ -2,11 +2,16 @@
 
 from collections.abc import Sequence
 
-from acp_server.handlers.client_connection import Link
-from acp_server.handlers.tool_calls import call_meta, contents, locations
-from acp_server.permissions.questions import AskingError, Choice, ChoiceId, Question
+from acp_server.handlers.client_connection import ClientConnection
+from acp_server.handlers.tool_calls import call_meta, content_blocks, locations
+from acp_server.permissions.questions import (
+    AskingError,
+    PermissionChoice,
+    PermissionChoiceId,
+    PermissionQuestion,
+)
 from acp_server.protocol.client import ClientError
-from acp_server.protocol.client_requests import Calls
+from acp_server.protocol.client_requests import ClientRequests
 from acp_server.protocol.tool_calls import (
     PermissionOption,
     RequestPermissionRequest,
@@ -16,14 +21,16 @@ from acp_server.protocol.tool_calls import (
 from acp_server.turn.conversation import Text
 
 
-class EditorAsker:
+class EditorPermissionAsker:
     """Asks the user through one session's editor."""
 
-    def __init__(self, link: Link, session_id: str) -> None:
-        self._link = link
+    def __init__(self, link: ClientConnection, session_id: str) -> None:
+        self._connection = link
         self._session_id = session_id
 
-    async def ask(self, question: Question, choices: Sequence[Choice]) -> ChoiceId | None:
+    async def ask(
+        self, question: PermissionQuestion, choices: Sequence[PermissionChoice]
+    ) -> PermissionChoiceId | None:
         """Ask under the call's own id, with its diff or command; see the port.
 
         Raises:
@@ -37,7 +44,7 @@ class EditorAsker:
                 title=question.title,
                 kind=question.kind,
                 status="pending",
-                content=contents((*question.content, *told)) or None,
+                content=content_blocks((*question.content, *told)) or None,
                 locations=locations(question.locations) or None,
                 meta=call_meta(question.parent_id),
             ),
@@ -47,7 +54,7 @@ class EditorAsker:
             ),
         )
         try:
-            response = await Calls(self._link.client).request_permission(request)
+            response = await ClientRequests(self._connection.client).request_permission(request)
         except ClientError as error:
             raise AskingError(str(error)) from error
         if not isinstance(response.outcome, SelectedPermissionOutcome):

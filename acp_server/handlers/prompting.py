@@ -7,11 +7,11 @@ from functools import partial
 from anyio import lowlevel
 from pydantic import JsonValue
 
-from acp_server.handlers.client_connection import Link
+from acp_server.handlers.client_connection import ClientConnection
 from acp_server.handlers.content import user_message
-from acp_server.handlers.updates import EditorScreen, Outlet
+from acp_server.handlers.updates import AcpEventSink, Backpressure
 from acp_server.jsonrpc.dispatching import Job, Reply
-from acp_server.jsonrpc.peer import Call
+from acp_server.jsonrpc.peer import InboundRequest
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.extensions import (
     CancelTaskNotification,
@@ -20,17 +20,17 @@ from acp_server.protocol.extensions import (
 )
 from acp_server.protocol.prompt_turn import CancelNotification, PromptRequest, PromptResponse
 from acp_server.protocol.updates import AgentMessageChunk, Cost, SessionInfoUpdate, UsageUpdate
-from acp_server.session.prompt_results import Answer
+from acp_server.session.prompt_results import PromptResult
 from acp_server.session.prompting.provider import LoadedFile
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
-from acp_server.session.steering import addressed
-from acp_server.session.turn_queue import Ticket
+from acp_server.session.steering import parse_busy_mode
+from acp_server.session.turn_queue import QueuedPrompt
 from acp_server.turn.conversation import UserMessage
 from acp_server.turn.errors import TurnError
-from acp_server.turn.loop import Spent
+from acp_server.turn.loop import UsageTotals
 
-FIRST_TURN = (
+FIRST_TURN_MODELS = (
     *(PromptRequest, PromptResponse, SessionInfoUpdate),
     *(TextContent, AgentMessageChunk, Cost, UsageUpdate),
 )
@@ -43,7 +43,7 @@ async def build_models() -> None:
     On the loop, one at a time: each takes some milliseconds, and the loop could not use a model
     that a thread is building.
     """
-    for model in FIRST_TURN:
+    for model in FIRST_TURN_MODELS:
         model.model_rebuild()
         await lowlevel.checkpoint()
 
@@ -51,49 +51,51 @@ async def build_models() -> None:
 class PromptHandlers:
     """Handlers of prompts and of their cancellation."""
 
-    def __init__(self, link: Link, sessions: SessionRegistry) -> None:
-        self._link = link
+    def __init__(self, link: ClientConnection, sessions: SessionRegistry) -> None:
+        self._connection = link
         self._sessions = sessions
-        self._outlet = Outlet(link)
+        self._backpressure = Backpressure(link)
 
-    def prompt(self, request: PromptRequest, call: Call) -> Job:
+    def prompt(self, request: PromptRequest, call: InboundRequest) -> Job:
         """Queue and answer a prompt."""
         session = self._sessions.find(request.session_id)
         # Everything up to `run` happens before the next message is read: prompts keep their order,
         # and a cancel right behind one finds its ticket.
-        manner, message = addressed(user_message(request.prompt), session.busy_prompt)
-        ticket = session.admit(message, manner)
+        manner, message = parse_busy_mode(user_message(request.prompt), session.busy_prompt)
+        queued_prompt = session.enqueue(message, manner)
         # Instead of cancelling the task: a cancelled turn must still end cleanly and answer with
         # stopReason "cancelled", not with an error.
-        call.on_cancel = ticket.cancel
-        screen = EditorScreen(self._link, session.id, self._outlet)
+        call.on_cancel = queued_prompt.cancel
+        sink = AcpEventSink(self._connection, session.id, self._backpressure)
         abandon = partial(call.succeed, PromptResponse(stop_reason="cancelled"))
 
         async def run() -> Reply:
-            answer = await session.prompt(ticket, message, screen, abandon)
-            return Reply(_response(answer, session.instructions, session.skills.loaded))
+            answer = await session.prompt(queued_prompt, message, sink, abandon)
+            return Reply(_prompt_response(answer, session.instructions, session.skills.loaded))
 
         return run
 
-    def steer(self, request: SteeringRequest, call: Call) -> Job:
+    def steer(self, request: SteeringRequest, call: InboundRequest) -> Job:
         """Add a message to the running turn, or start a turn with it."""
         del call
         session = self._sessions.find(request.session_id)
-        _, message = addressed(user_message(request.prompt), "steer")
+        _, message = parse_busy_mode(user_message(request.prompt), "steer")
         is_idle = session.is_idle
-        if is_idle and not request.may_begin_a_turn:
-            return _answered(SteeringResponse(outcome="failed"))
-        ticket = session.admit(message, "steer")
+        if is_idle and not request.can_start_turn:
+            return _reply_job(SteeringResponse(outcome="failed"))
+        queued_prompt = session.enqueue(message, "steer")
         # Not in the request's own task: that ends with its answer.
-        self._link.background.start_soon(self._run_unanswered, session, ticket, message)
+        self._connection.background.start_soon(self._run_detached, session, queued_prompt, message)
         outcome = "startedNewTurn" if is_idle else "injected"
-        return _answered(SteeringResponse(outcome=outcome))
+        return _reply_job(SteeringResponse(outcome=outcome))
 
-    async def _run_unanswered(self, session: Session, ticket: Ticket, message: UserMessage) -> None:
+    async def _run_detached(
+        self, session: Session, queued_prompt: QueuedPrompt, message: UserMessage
+    ) -> None:
         """Run a prompt whose request is already answered; errors are shown in the chat."""
-        screen = EditorScreen(self._link, session.id, self._outlet)
+        sink = AcpEventSink(self._connection, session.id, self._backpressure)
         with suppress(TurnError):
-            await session.prompt(ticket, message, screen, lambda: None)
+            await session.prompt(queued_prompt, message, sink, lambda: None)
 
     def cancel(self, request: CancelNotification) -> None:
         """Stop a session's work at once; ignored for unknown and idle sessions."""
@@ -106,28 +108,28 @@ class PromptHandlers:
             session.tasks.cancel(request.tool_call_id, request.task)
 
 
-def _answered(response: SteeringResponse) -> Job:
+def _reply_job(response: SteeringResponse) -> Job:
     async def run() -> Reply:
         return Reply(response)
 
     return run
 
 
-def _response(
-    answer: Answer, instructions: Sequence[LoadedFile], skills: Sequence[str]
+def _prompt_response(
+    answer: PromptResult, instructions: Sequence[LoadedFile], skills: Sequence[str]
 ) -> PromptResponse:
     """Return the answer to a prompt; facts without an ACP field go under `_meta`."""
     told: dict[str, JsonValue] = {}
-    if answer.spent.requests:
-        told["usage"] = _usage(answer.spent)
+    if answer.usage.requests:
+        told["usage"] = _usage_meta(answer.usage)
     if instructions:
-        told["instructions"] = [_instruction(file) for file in instructions]
+        told["instructions"] = [_instruction_meta(file) for file in instructions]
     if skills:
         told["skills"] = list(skills)
     return PromptResponse(stop_reason=answer.reason, meta={"hermes": told} if told else None)
 
 
-def _usage(spent: Spent) -> dict[str, JsonValue]:
+def _usage_meta(spent: UsageTotals) -> dict[str, JsonValue]:
     usage = spent.usage
     return {
         "requests": spent.requests,
@@ -139,7 +141,7 @@ def _usage(spent: Spent) -> dict[str, JsonValue]:
     }
 
 
-def _instruction(file: LoadedFile) -> dict[str, JsonValue]:
+def _instruction_meta(file: LoadedFile) -> dict[str, JsonValue]:
     return {
         "path": file.path,
         "sha256": file.sha256,

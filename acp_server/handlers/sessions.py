@@ -4,22 +4,22 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from acp_server.handlers.client_connection import Link
-from acp_server.handlers.mcp_servers import server_configs
+from acp_server.handlers.client_connection import ClientConnection
+from acp_server.handlers.mcp_servers import to_server_configs
 from acp_server.handlers.updates import (
-    EditorScreen,
-    Outlet,
+    AcpEventSink,
+    Backpressure,
     commands_update,
     config_options,
+    format_timestamp,
     info_update,
     mode_state,
     mode_update,
     options_update,
     usage_update,
-    written,
 )
 from acp_server.jsonrpc.dispatching import Job, Reply
-from acp_server.jsonrpc.peer import Call
+from acp_server.jsonrpc.peer import InboundRequest
 from acp_server.protocol.extensions import (
     ActiveFileNotification,
     Diagnostic,
@@ -47,10 +47,10 @@ from acp_server.protocol.sessions import (
     SetSessionModeResponse,
 )
 from acp_server.protocol.updates import Notice
-from acp_server.session.diagnostics import Problem
+from acp_server.session.diagnostics import FileDiagnostic
 from acp_server.session.ports.archive import SessionFacts
 from acp_server.session.registry import Reopened, SessionRegistry
-from acp_server.session.replay import events_of
+from acp_server.session.replay import replay_events
 from acp_server.session.session import Session
 
 
@@ -58,50 +58,57 @@ class SessionHandlers:
     """Handlers of the session methods other than prompting."""
 
     def __init__(
-        self, link: Link, sessions: SessionRegistry, warm_up: Callable[[Session], object]
+        self,
+        link: ClientConnection,
+        sessions: SessionRegistry,
+        warm_up: Callable[[Session], object],
     ) -> None:
-        self._link = link
+        self._connection = link
         self._client = link.client
-        self._outlet = Outlet(link)
+        self._backpressure = Backpressure(link)
         self._sessions = sessions
         self._warm_up = warm_up
 
-    def new(self, request: NewSessionRequest, call: Call) -> Job:
+    def new(self, request: NewSessionRequest, call: InboundRequest) -> Job:
         """Open a session. Its commands are advertised after the response, never before."""
         del call
 
         async def run() -> Reply:
-            servers = server_configs(request.mcp_servers)
+            servers = to_server_configs(request.mcp_servers)
             session = await self._sessions.open(
                 request.cwd, request.additional_directories, servers
             )
-            self._listen(session)
+            self._subscribe(session)
             response = NewSessionResponse(
                 session_id=session.id,
                 modes=mode_state(session.mode),
                 config_options=config_options(session),
             )
-            return Reply(response, self._ready(session))
+            return Reply(response, self._after_opening(session))
 
         return run
 
-    def load(self, request: LoadSessionRequest, call: Call) -> Job:
+    def load(self, request: LoadSessionRequest, call: InboundRequest) -> Job:
         """Reopen a session and replay all of it before the response."""
         del call
 
         async def run() -> Reply:
             reopened = await self._reopen(request)
-            events = events_of(reopened.stored, shows_terminals=self._link.shows_terminal_output)
-            await EditorScreen(self._link, request.session_id, self._outlet).replay(events)
+            events = replay_events(
+                reopened.stored, shows_terminals=self._connection.shows_terminal_output
+            )
+            await AcpEventSink(self._connection, request.session_id, self._backpressure).replay(
+                events
+            )
             session = reopened.session
             response = LoadSessionResponse(
                 modes=mode_state(session.mode), config_options=config_options(session)
             )
-            return Reply(response, self._ready(session))
+            return Reply(response, self._after_opening(session))
 
         return run
 
-    def resume(self, request: ResumeSessionRequest, call: Call) -> Job:
+    def resume(self, request: ResumeSessionRequest, call: InboundRequest) -> Job:
         """Reopen a session without replay, for a client that has its history."""
         del call
 
@@ -110,11 +117,11 @@ class SessionHandlers:
             response = ResumeSessionResponse(
                 modes=mode_state(session.mode), config_options=config_options(session)
             )
-            return Reply(response, self._ready(session))
+            return Reply(response, self._after_opening(session))
 
         return run
 
-    def fork(self, request: ForkSessionRequest, call: Call) -> Job:
+    def fork(self, request: ForkSessionRequest, call: InboundRequest) -> Job:
         """Open a session that continues from a copy of another one."""
         del call
 
@@ -123,30 +130,30 @@ class SessionHandlers:
                 request.session_id,
                 request.cwd,
                 request.additional_directories,
-                server_configs(request.mcp_servers),
+                to_server_configs(request.mcp_servers),
             )
-            self._listen(session)
+            self._subscribe(session)
             response = ForkSessionResponse(
                 session_id=session.id,
                 modes=mode_state(session.mode),
                 config_options=config_options(session),
             )
-            return Reply(response, self._ready(session))
+            return Reply(response, self._after_opening(session))
 
         return run
 
-    def page(self, request: ListSessionsRequest, call: Call) -> Job:
+    def list_sessions(self, request: ListSessionsRequest, call: InboundRequest) -> Job:
         """List stored sessions, one page at a time."""
         del call
 
         async def run() -> Reply:
             page = await self._sessions.page(request.cwd, request.cursor)
-            sessions = tuple(_info(facts) for facts in page.sessions)
+            sessions = tuple(_to_session_info(facts) for facts in page.sessions)
             return Reply(ListSessionsResponse(sessions=sessions, next_cursor=page.cursor))
 
         return run
 
-    def delete(self, request: DeleteSessionRequest, call: Call) -> Job:
+    def delete(self, request: DeleteSessionRequest, call: InboundRequest) -> Job:
         """Delete a stored session; a missing one is not an error."""
         del call
 
@@ -161,63 +168,63 @@ class SessionHandlers:
             request.session_id,
             request.cwd,
             request.additional_directories,
-            server_configs(request.mcp_servers),
+            to_server_configs(request.mcp_servers),
         )
-        self._listen(reopened.session)
+        self._subscribe(reopened.session)
         return reopened
 
-    def _listen(self, session: Session) -> None:
+    def _subscribe(self, session: Session) -> None:
         """Forward changes the session makes on its own."""
-        session.on_choice = partial(self._tell_choices, session)
-        session.chronicle.on_title = partial(self._tell_title, session)
-        session.skills.on_offer = partial(self._tell_commands, session)
-        session.commands.on_change = partial(self._tell_commands, session)
-        session.on_notice(partial(self._show_notice, session))
+        session.on_option_change = partial(self._send_choices, session)
+        session.recorder.on_title = partial(self._send_title, session)
+        session.skills.on_change = partial(self._send_commands, session)
+        session.commands.on_change = partial(self._send_commands, session)
+        session.set_notice_handler(partial(self._show_notice, session))
 
-    def _ready(self, session: Session) -> Callable[[], Awaitable[None]]:
+    def _after_opening(self, session: Session) -> Callable[[], Awaitable[None]]:
         """Return the follow-up of an opened session: advertise commands and usage, warm up."""
 
         async def advertise() -> None:
-            await self._client.update(session.id, commands_update(session.commands.all()))
+            await self._client.send_update(session.id, commands_update(session.commands.all()))
             usage = usage_update(session)
             if usage is not None:
-                await self._client.update(session.id, usage)
+                await self._client.send_update(session.id, usage)
             self._warm_up(session)
 
         return advertise
 
-    def _tell_commands(self, session: Session) -> None:
-        self._client.update_now(session.id, commands_update(session.commands.all()))
+    def _send_commands(self, session: Session) -> None:
+        self._client.send_update_now(session.id, commands_update(session.commands.all()))
 
-    def _tell_title(self, session: Session) -> None:
-        self._client.update_now(session.id, info_update(session))
+    def _send_title(self, session: Session) -> None:
+        self._client.send_update_now(session.id, info_update(session))
 
     def _show_notice(self, session: Session, sentence: str) -> bool:
         """Show a notice at once if the client supports that; return whether."""
-        if self._link.shows_notices:
-            self._client.update_now(session.id, Notice(severity="info", title=sentence))
-        return self._link.shows_notices
+        if self._connection.shows_notices:
+            self._client.send_update_now(session.id, Notice(severity="info", title=sentence))
+        return self._connection.shows_notices
 
-    def look_at(self, notification: ActiveFileNotification) -> None:
+    def set_active_file(self, notification: ActiveFileNotification) -> None:
         """Record the file in the user's view; ignored for unknown sessions."""
         session = self._sessions.get(notification.session_id)
         path = Path(notification.path)
         if session is not None and path.is_absolute() and "\0" not in notification.path:
             session.active_file = path
 
-    def take_diagnostics(self, notification: DiagnosticsNotification) -> None:
+    def receive_diagnostics(self, notification: DiagnosticsNotification) -> None:
         """Record the problems of a file; ignored for unknown sessions."""
         session = self._sessions.get(notification.session_id)
         path = Path(notification.path)
         if session is not None and path.is_absolute() and "\0" not in notification.path:
-            session.diagnostics.receive(path, [_problem(item) for item in notification.items])
+            session.diagnostics.receive(path, [_to_problem(item) for item in notification.items])
 
-    def _tell_choices(self, session: Session) -> None:
+    def _send_choices(self, session: Session) -> None:
         """Send the mode and options after the session changed them on its own."""
-        self._client.update_now(session.id, mode_update(session))
-        self._client.update_now(session.id, options_update(session))
+        self._client.send_update_now(session.id, mode_update(session))
+        self._client.send_update_now(session.id, options_update(session))
 
-    def close(self, request: CloseSessionRequest, call: Call) -> Job:
+    def close(self, request: CloseSessionRequest, call: InboundRequest) -> Job:
         """Cancel a session's work and remove it; later messages do not find it."""
         del call
         # Synchronously: a prompt right behind this request must not reach the closing session.
@@ -230,37 +237,39 @@ class SessionHandlers:
 
         return run
 
-    def set_mode(self, request: SetSessionModeRequest, call: Call) -> Job:
+    def set_mode(self, request: SetSessionModeRequest, call: InboundRequest) -> Job:
         """Switch the mode, also during a turn; the mode option follows."""
         del call
         session = self._sessions.find(request.session_id)
         session.set_mode(request.mode_id)
 
         async def tell() -> None:
-            await self._client.update(session.id, options_update(session))
+            await self._client.send_update(session.id, options_update(session))
 
         async def run() -> Reply:
             return Reply(SetSessionModeResponse(), tell)
 
         return run
 
-    def set_config_option(self, request: SetSessionConfigOptionRequest, call: Call) -> Job:
+    def set_config_option(
+        self, request: SetSessionConfigOptionRequest, call: InboundRequest
+    ) -> Job:
         """Set an option and answer with all options; the mode follows.
 
         A model that is not listed yet is refused only after its endpoint has had time to list it.
         """
         del call
         session = self._sessions.find(request.session_id)
-        if isinstance(request.value, str) and session.choices.awaits(
+        if isinstance(request.value, str) and session.selected_options.await_model_list(
             request.config_id, request.value
         ):
-            return _choosing(session, request.value)
+            return _choose_model_job(session, request.value)
         mode = session.mode
         session.set_option(request.config_id, request.value)
         response = SetSessionConfigOptionResponse(config_options=config_options(session))
 
         async def tell() -> None:
-            await self._client.update(session.id, mode_update(session))
+            await self._client.send_update(session.id, mode_update(session))
 
         async def run() -> Reply:
             return Reply(response, tell if session.mode != mode else None)
@@ -268,16 +277,16 @@ class SessionHandlers:
         return run
 
 
-def _choosing(session: Session, model_id: str) -> Job:
+def _choose_model_job(session: Session, model_id: str) -> Job:
     async def run() -> Reply:
-        await session.choices.choose_listed(model_id)
+        await session.selected_options.select_awaited_model(model_id)
         return Reply(SetSessionConfigOptionResponse(config_options=config_options(session)))
 
     return run
 
 
-def _problem(item: Diagnostic) -> Problem:
-    return Problem(
+def _to_problem(item: Diagnostic) -> FileDiagnostic:
+    return FileDiagnostic(
         severity=item.severity,
         message=item.message,
         line=max(item.line, 1),
@@ -287,11 +296,11 @@ def _problem(item: Diagnostic) -> Problem:
     )
 
 
-def _info(facts: SessionFacts) -> SessionInfo:
+def _to_session_info(facts: SessionFacts) -> SessionInfo:
     return SessionInfo(
         session_id=facts.id,
         cwd=str(facts.cwd),
-        additional_directories=tuple(str(folder) for folder in facts.additional),
+        additional_directories=tuple(str(folder) for folder in facts.additional_directories),
         title=facts.title or None,
-        updated_at=written(facts.updated_at),
+        updated_at=format_timestamp(facts.updated_at),
     )

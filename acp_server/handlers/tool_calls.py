@@ -47,17 +47,17 @@ def call_start(event: CallAppeared) -> ToolCallStart:
     )
 
 
-PARENT = "parentToolUseId"
+PARENT_KEY = "parentToolUseId"
 """The `_meta` key under which a sub-agent's call names the call that delegated."""
-Meta = dict[str, JsonValue] | None
+MetaObject = dict[str, JsonValue] | None
 
-_COMMAND = "Run a command"
+_PLACEHOLDER_TITLE = "Run a command"
 """A stand-in for the call's title until the next title update."""
 
-TerminalNews = TerminalOpened | TerminalPrinted | TerminalEnded
+TerminalEvent = TerminalOpened | TerminalPrinted | TerminalEnded
 
 
-def call_progress(event: CallChanged | TerminalNews) -> ToolCallStart | ToolCallProgress:
+def call_progress(event: CallChanged | TerminalEvent) -> ToolCallStart | ToolCallProgress:
     """Return the update for a change of a call."""
     if not isinstance(event, CallChanged):
         return _terminal_progress(event)
@@ -65,28 +65,28 @@ def call_progress(event: CallChanged | TerminalNews) -> ToolCallStart | ToolCall
         tool_call_id=event.call_id,
         status=event.status,
         title=event.title,
-        content=None if event.content is None else contents(event.content),
+        content=None if event.content is None else content_blocks(event.content),
         locations=None if event.locations is None else locations(event.locations),
         raw_input=None if event.raw_input is None else dict(event.raw_input),
         raw_output=None if event.raw_output is None else dict(event.raw_output),
-        meta=call_meta(event.parent_id, _instructions(event)),
+        meta=call_meta(event.parent_id, _instructions_meta(event)),
     )
 
 
-def call_meta(parent_id: str, more: Mapping[str, JsonValue] | None = None) -> Meta:
+def call_meta(parent_id: str, more: Mapping[str, JsonValue] | None = None) -> MetaObject:
     """Return the `_meta` of a call: the delegating call, for a sub-agent, and other members."""
-    parent: dict[str, JsonValue] = {PARENT: parent_id} if parent_id else {}
+    parent: dict[str, JsonValue] = {PARENT_KEY: parent_id} if parent_id else {}
     return {**parent, **(more or {})} or None
 
 
-def _instructions(event: CallChanged) -> Mapping[str, JsonValue]:
+def _instructions_meta(event: CallChanged) -> Mapping[str, JsonValue]:
     found: list[JsonValue] = [*event.instructions]
     return {"hermes": {"instructions": found}} if found else {}
 
 
-def contents(shown: Sequence[CallContent]) -> tuple[ToolCallContent, ...]:
+def content_blocks(shown: Sequence[CallContent]) -> tuple[ToolCallContent, ...]:
     """Return the content blocks of a call."""
-    return tuple(_content(part) for part in shown)
+    return tuple(_content_block(part) for part in shown)
 
 
 def locations(places: Sequence[Location]) -> tuple[ToolCallLocation, ...]:
@@ -94,7 +94,7 @@ def locations(places: Sequence[Location]) -> tuple[ToolCallLocation, ...]:
     return tuple(ToolCallLocation(path=place.path, line=place.line) for place in places)
 
 
-def _terminal_progress(event: TerminalNews) -> ToolCallStart | ToolCallProgress:
+def _terminal_progress(event: TerminalEvent) -> ToolCallStart | ToolCallProgress:
     """Return the update for a command of this server, in the `_meta` keys editors understand."""
     match event:
         case TerminalOpened():
@@ -123,7 +123,7 @@ def _terminal_start(event: TerminalOpened) -> ToolCallStart:
     info: dict[str, JsonValue] = {"terminal_id": event.terminal_id, "cwd": event.cwd}
     return ToolCallStart(
         tool_call_id=event.call_id,
-        title=_COMMAND,
+        title=_PLACEHOLDER_TITLE,
         kind="execute",
         status="in_progress",
         content=(Terminal(terminal_id=event.terminal_id),),
@@ -131,7 +131,7 @@ def _terminal_start(event: TerminalOpened) -> ToolCallStart:
     )
 
 
-def plan(event: PlanChanged) -> Plan:
+def plan_update(event: PlanChanged) -> Plan:
     """Return the complete plan."""
     return Plan(
         entries=tuple(
@@ -141,7 +141,7 @@ def plan(event: PlanChanged) -> Plan:
     )
 
 
-def _content(part: CallContent) -> ToolCallContent:
+def _content_block(part: CallContent) -> ToolCallContent:
     match part:
         case Text():
             return Content(content=TextContent(text=part.text))

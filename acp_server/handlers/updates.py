@@ -7,11 +7,11 @@ from typing import assert_never
 import anyio
 from pydantic_core import MISSING
 
-from acp_server.handlers.client_connection import Link
-from acp_server.handlers.content import content_of
-from acp_server.handlers.tool_calls import call_progress, call_start, plan
+from acp_server.handlers.client_connection import ClientConnection
+from acp_server.handlers.content import to_content_block
+from acp_server.handlers.tool_calls import call_progress, call_start, plan_update
 from acp_server.permissions.modes import MODES, Mode
-from acp_server.protocol.chunk_templates import Pieces, PieceType
+from acp_server.protocol.chunk_templates import ChunkTemplates, ChunkType
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.sessions import (
     SessionConfigOption,
@@ -37,7 +37,7 @@ from acp_server.protocol.updates import (
     UsageUpdate,
     UserMessageChunk,
 )
-from acp_server.session.commands.registry import Command, Errand, Offer
+from acp_server.session.commands.registry import ListedCommand, PromptCommand, SlashCommand
 from acp_server.session.project.options import Option
 from acp_server.session.session import Session
 from acp_server.turn.events import (
@@ -57,53 +57,55 @@ from acp_server.turn.events import (
     ThoughtChunk,
 )
 
-_PIECES: dict[type[MessageChunk | ThoughtChunk], PieceType] = {
+_CHUNK_TYPES: dict[type[MessageChunk | ThoughtChunk], ChunkType] = {
     MessageChunk: AgentMessageChunk,
     ThoughtChunk: AgentThoughtChunk,
 }
 
 
-class Outlet:
+class Backpressure:
     """The back-pressure shared by the turns of all sessions.
 
     While the editor reads slowly, turns wait in one queue and none overtakes the others.
     """
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: ClientConnection) -> None:
         self._client = link.client
-        self._line = anyio.Lock(fast_acquire=True)
+        self._queue_lock = anyio.Lock(fast_acquire=True)
 
     async def wait(self) -> None:
         """Return when an update may be sent; send it before awaiting anything else."""
         # Also when the queue has capacity but others wait: a fast turn would otherwise starve them.
-        if self._line.locked() or not self._client.has_room:
-            async with self._line:
-                await self._client.wait_for_room()
+        if self._queue_lock.locked() or not self._client.has_capacity:
+            async with self._queue_lock:
+                await self._client.wait_for_capacity()
 
 
-def updates_of(event: Event | PromptReceived, link: Link) -> Sequence[SessionUpdate]:
+def session_updates(
+    event: Event | PromptReceived, link: ClientConnection
+) -> Sequence[SessionUpdate]:
     """Return the updates that show an event; a prompt gives one for each part."""
     if isinstance(event, CompactionChanged | SummaryChunk) and not link.shows_compactions:
         notice = event.notice if isinstance(event, CompactionChanged) else None
-        return () if notice is None else updates_of(notice, link)
+        return () if notice is None else session_updates(notice, link)
     if isinstance(event, PromptReceived):
         message_id = event.message_id
-        parts = (content_of(part) for part in event.parts)
+        parts = (to_content_block(part) for part in event.parts)
         return [UserMessageChunk(content=part, message_id=message_id) for part in parts]
-    return (_update_of(event, shows_notices=link.shows_notices),)
+    return (_session_update(event, shows_notices=link.shows_notices),)
 
 
-def _update_of(event: Event, *, shows_notices: bool) -> SessionUpdate:
+def _session_update(event: Event, *, shows_notices: bool) -> SessionUpdate:
     match event:
         case MessageChunk() | ThoughtChunk():
-            piece_type = _PIECES[type(event)]
+            piece_type = _CHUNK_TYPES[type(event)]
             return piece_type(content=TextContent(text=event.text), message_id=event.message_id)
         case (
             CallAppeared() | CallChanged() | TerminalOpened() | TerminalPrinted() | TerminalEnded()
         ):
             return call_start(event) if isinstance(event, CallAppeared) else call_progress(event)
         case PlanChanged():
-            return plan(event)
+            return plan_update(event)
         case NoticeRaised():
             return _notice(event, shows_notices=shows_notices)
         case ContextMeasured():
@@ -136,42 +138,42 @@ def _usage(event: ContextMeasured) -> UsageUpdate:
     return UsageUpdate(used=event.used_tokens, size=event.window_tokens, cost=cost)
 
 
-def _key(event: Event) -> Hashable:
+def _replace_key(event: Event) -> Hashable:
     """Return the key of the unsent update this event replaces; None if it replaces none."""
     # Only passing states: a status or a result must never be dropped.
     return event.call_id if isinstance(event, CallChanged) and event.is_passing else None
 
 
-class EditorScreen:
+class AcpEventSink:
     """Sends a session's events to the editor."""
 
-    def __init__(self, link: Link, session_id: str, outlet: Outlet) -> None:
-        self._link = link
+    def __init__(self, link: ClientConnection, session_id: str, outlet: Backpressure) -> None:
+        self._connection = link
         self._session_id = session_id
-        self._outlet = outlet
-        self._pieces = Pieces(session_id)
+        self._backpressure = outlet
+        self._chunk_templates = ChunkTemplates(session_id)
 
     async def ready(self) -> None:
         """Wait while the editor reads slowly."""
-        await self._outlet.wait()
+        await self._backpressure.wait()
 
     async def replay(self, events: Iterable[Event | PromptReceived]) -> None:
         """Send past events again, in order."""
         for event in events:
-            for update in updates_of(event, self._link):
+            for update in session_updates(event, self._connection):
                 if isinstance(update, Notice):
                     continue  # clients with notices show them live, not as part of the history
-                await self._outlet.wait()
-                self._link.client.update_now(self._session_id, update)
+                await self._backpressure.wait()
+                self._connection.client.send_update_now(self._session_id, update)
 
     def show(self, event: Event) -> None:
         """Send one event at once."""
         if isinstance(event, MessageChunk | ThoughtChunk):
-            form = self._pieces.form(_PIECES[type(event)], event.message_id)
-            self._link.client.say_now(form, event.text)
+            form = self._chunk_templates.template(_CHUNK_TYPES[type(event)], event.message_id)
+            self._connection.client.send_chunk_now(form, event.text)
             return
-        for update in updates_of(event, self._link):
-            self._link.client.update_now(self._session_id, update, _key(event))
+        for update in session_updates(event, self._connection):
+            self._connection.client.send_update_now(self._session_id, update, _replace_key(event))
 
 
 def mode_state(current: Mode) -> SessionModeState:
@@ -184,7 +186,7 @@ def mode_state(current: Mode) -> SessionModeState:
 
 def config_options(session: Session) -> tuple[SessionConfigOption, ...]:
     """Return a session's complete list of options."""
-    return tuple(_select(option) for option in session.options)
+    return tuple(_to_config_option(option) for option in session.options)
 
 
 def mode_update(session: Session) -> CurrentModeUpdate:
@@ -199,39 +201,41 @@ def options_update(session: Session) -> ConfigOptionUpdate:
 
 def info_update(session: Session) -> SessionInfoUpdate:
     """Return a session's title and time, for a list of sessions."""
-    chronicle = session.chronicle
-    return SessionInfoUpdate(title=chronicle.title, updated_at=written(chronicle.updated_at))
+    recorder = session.recorder
+    return SessionInfoUpdate(title=recorder.title, updated_at=format_timestamp(recorder.updated_at))
 
 
 def usage_update(session: Session) -> UsageUpdate | None:
     """Return how full the context window is, if known."""
-    used = session.spent.context_tokens
-    measured = ContextMeasured(used, session.window_tokens, session.spent.cost_usd)
+    used = session.totals.context_tokens
+    measured = ContextMeasured(used, session.window_tokens, session.totals.cost_usd)
     return _usage(measured) if used else None
 
 
-def written(moment: datetime) -> str:
+def format_timestamp(moment: datetime) -> str:
     """Return a time as ISO 8601, in UTC.
 
-    >>> written(datetime(2026, 11, 22, 9, 30, tzinfo=UTC))
+    >>> format_timestamp(datetime(2026, 11, 22, 9, 30, tzinfo=UTC))
     '2026-11-22T09:30:00Z'
     """
     return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
-def commands_update(commands: Sequence[Command | Errand | Offer]) -> AvailableCommandsUpdate:
+def commands_update(
+    commands: Sequence[SlashCommand | PromptCommand | ListedCommand],
+) -> AvailableCommandsUpdate:
     """Return all slash commands."""
     return AvailableCommandsUpdate(
-        available_commands=tuple(_command(command) for command in commands)
+        available_commands=tuple(_to_available_command(command) for command in commands)
     )
 
 
-def _select(option: Option) -> SessionConfigSelect:
+def _to_config_option(option: Option) -> SessionConfigSelect:
     choices = tuple(
         SessionConfigSelectOption(
             value=choice.value, name=choice.name, description=choice.description or None
         )
-        for choice in option.choices
+        for choice in option.values
     )
     return SessionConfigSelect(
         id=option.id,
@@ -243,6 +247,8 @@ def _select(option: Option) -> SessionConfigSelect:
     )
 
 
-def _command(command: Command | Errand | Offer) -> AvailableCommand:
+def _to_available_command(
+    command: SlashCommand | PromptCommand | ListedCommand,
+) -> AvailableCommand:
     hint = UnstructuredCommandInput(hint=command.hint) if command.hint else None
     return AvailableCommand(name=command.name, description=command.description, input=hint)

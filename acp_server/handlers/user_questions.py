@@ -1,8 +1,8 @@
 """Asks the model's questions as forms, if the client shows forms."""
 
-from acp_server.handlers.client_connection import Link
+from acp_server.handlers.client_connection import ClientConnection
 from acp_server.protocol.client import ClientError
-from acp_server.protocol.client_requests import Calls
+from acp_server.protocol.client_requests import ClientRequests
 from acp_server.protocol.elicitation import (
     CreateElicitationResponse,
     ElicitationPropertySchema,
@@ -11,58 +11,60 @@ from acp_server.protocol.elicitation import (
     SessionForm,
     StringPropertySchema,
 )
-from acp_server.session.ports.user_questions import Enquiry, EnquiryError
+from acp_server.session.ports.user_questions import UserQuestion, UserQuestionError
 
-CHOICE, OWN_WORDS = "choice", "answer"
+CHOICE_FIELD, FREE_TEXT_FIELD = "choice", "answer"
 """The fields of the form."""
 
 
-class EditorEnquirer:
+class EditorUserAsker:
     """Asks the user through one session's editor."""
 
-    def __init__(self, link: Link, session_id: str) -> None:
-        self._link = link
+    def __init__(self, link: ClientConnection, session_id: str) -> None:
+        self._connection = link
         self._session_id = session_id
 
     @property
     def is_attended(self) -> bool:
         """Whether a person uses the client."""
-        return self._link.is_attended
+        return self._connection.is_attended
 
     @property
     def has_forms(self) -> bool:
         """Whether the client supports forms."""
-        elicitation = self._link.capabilities.elicitation
+        elicitation = self._connection.capabilities.elicitation
         return elicitation is not None and elicitation.form is not None
 
-    async def ask(self, enquiry: Enquiry) -> str | None:
+    async def ask(self, enquiry: UserQuestion) -> str | None:
         """Ask with a form attached to the call; see the port."""
         form = SessionForm(
             session_id=self._session_id,
             tool_call_id=enquiry.call_id,
             message=enquiry.question,
-            requested_schema=_schema(enquiry.choices),
+            requested_schema=_build_schema(enquiry.choices),
         )
         try:
-            return _answer(await Calls(self._link.client).create_elicitation(form))
+            return _read_answer(
+                await ClientRequests(self._connection.client).create_elicitation(form)
+            )
         except ClientError as error:
-            raise EnquiryError(str(error)) from error
+            raise UserQuestionError(str(error)) from error
 
 
-def _schema(choices: tuple[str, ...]) -> ElicitationSchema:
+def _build_schema(choices: tuple[str, ...]) -> ElicitationSchema:
     """Return a form with a text field, and a choice if there are options."""
     own_words = StringPropertySchema(title="Something else" if choices else "Answer")
-    properties: dict[str, ElicitationPropertySchema] = {OWN_WORDS: own_words}
+    properties: dict[str, ElicitationPropertySchema] = {FREE_TEXT_FIELD: own_words}
     if not choices:
-        return ElicitationSchema(properties=properties, required=(OWN_WORDS,))
+        return ElicitationSchema(properties=properties, required=(FREE_TEXT_FIELD,))
     options = tuple(EnumOption(const=choice, title=choice) for choice in choices)
     choice = StringPropertySchema(title="Answer", one_of=options)
-    return ElicitationSchema(properties={CHOICE: choice, **properties})
+    return ElicitationSchema(properties={CHOICE_FIELD: choice, **properties})
 
 
-def _answer(response: CreateElicitationResponse) -> str | None:
+def _read_answer(response: CreateElicitationResponse) -> str | None:
     """Return the user's answer; a typed text takes precedence over a choice."""
     content = response.content or {}
-    given = [content.get(field) for field in (OWN_WORDS, CHOICE)]
+    given = [content.get(field) for field in (FREE_TEXT_FIELD, CHOICE_FIELD)]
     texts = [text.strip() for text in given if isinstance(text, str) and text.strip()]
     return texts[0] if texts else None

@@ -12,9 +12,9 @@ from typing import Generic, TypeVar
 import anyio
 from anyio import lowlevel
 
-from acp_server.handlers.client_connection import Link
+from acp_server.handlers.client_connection import ClientConnection
 from acp_server.protocol.client import ClientError
-from acp_server.protocol.client_requests import Calls
+from acp_server.protocol.client_requests import ClientRequests
 from acp_server.protocol.files import ReadTextFileRequest, WriteTextFileRequest
 from acp_server.protocol.sessions import EnvVariable
 from acp_server.protocol.terminals import (
@@ -27,7 +27,13 @@ from acp_server.protocol.terminals import (
     TerminalOutputRequest,
     WaitForTerminalExitRequest,
 )
-from acp_server.session.ports.editor import EditorError, EditorTerminal, Exit, Launch, Screenful
+from acp_server.session.ports.editor import (
+    EditorError,
+    EditorTerminal,
+    TerminalCommand,
+    TerminalExit,
+    TerminalOutput,
+)
 
 OPEN_SECONDS = 10.0
 """Time an editor may take to open a terminal."""
@@ -38,44 +44,44 @@ R = TypeVar("R")
 class EditorWorkspace:
     """One session's view of its editor, limited to the client's latest capabilities."""
 
-    def __init__(self, link: Link, session_id: str) -> None:
-        self._link = link
-        self._calls = Calls(link.client)
+    def __init__(self, link: ClientConnection, session_id: str) -> None:
+        self._connection = link
+        self._calls = ClientRequests(link.client)
         self._session_id = session_id
 
     @property
     def can_read(self) -> bool:
         """Whether `fs/read_text_file` may be called."""
-        return self._link.capabilities.fs.read_text_file
+        return self._connection.capabilities.fs.read_text_file
 
     @property
     def can_write(self) -> bool:
         """Whether `fs/write_text_file` may be called."""
-        return self._link.capabilities.fs.write_text_file
+        return self._connection.capabilities.fs.write_text_file
 
     @property
     def has_terminals(self) -> bool:
         """Whether `terminal/*` may be called."""
-        return self._link.capabilities.terminal
+        return self._connection.capabilities.terminal
 
     @property
     def shows_output(self) -> bool:
         """Whether output under `_meta` is shown as a live terminal."""
-        return self._link.shows_terminal_output
+        return self._connection.shows_terminal_output
 
     async def read_text(self, path: Path) -> str:
         """Return the text of a file, including unsaved changes."""
         request = ReadTextFileRequest(session_id=self._session_id, path=str(path))
-        with _translated():
+        with _translate_errors():
             return (await self._calls.read_text_file(request)).content
 
     async def write_text(self, path: Path, text: str) -> None:
         """Replace the text of a file."""
         request = WriteTextFileRequest(session_id=self._session_id, path=str(path), content=text)
-        with _translated():
+        with _translate_errors():
             await self._calls.write_text_file(request)
 
-    async def open_terminal(self, launch: Launch) -> EditorTerminal:
+    async def open_terminal(self, launch: TerminalCommand) -> EditorTerminal:
         """Start a command in an editor terminal.
 
         Raises:
@@ -89,39 +95,43 @@ class EditorWorkspace:
             args=tuple(args),
             env=tuple(EnvVariable(name=n, value=v) for n, v in launch.environment.items()),
             cwd=str(launch.cwd),
-            output_byte_limit=launch.keep_bytes,
+            output_byte_limit=launch.output_limit_bytes,
         )
-        errand = _Errand(self._link, lambda: self._calls.create_terminal(request))
+        uncancellable = _UncancellableRequest(
+            self._connection, lambda: self._calls.create_terminal(request)
+        )
         # A flag and not `except`: cancellation must release the terminal too.
         is_open = False
         try:
             with anyio.fail_after(OPEN_SECONDS):
-                terminal = self._terminal(await errand.result())
+                terminal = self._terminal(await uncancellable.result())
             is_open = True
         finally:
             if not is_open:
-                self._link.background.start_soon(self._give_back_late, errand)
+                self._connection.background.start_soon(self._release_late, uncancellable)
         return terminal
 
-    def _terminal(self, response: CreateTerminalResponse) -> "_Terminal":
-        return _Terminal(self._link, self._session_id, response.terminal_id)
+    def _terminal(self, response: CreateTerminalResponse) -> "_EditorTerminal":
+        return _EditorTerminal(self._connection, self._session_id, response.terminal_id)
 
-    async def _give_back_late(self, errand: "_Errand[CreateTerminalResponse]") -> None:
+    async def _release_late(
+        self, uncancellable: "_UncancellableRequest[CreateTerminalResponse]"
+    ) -> None:
         """Kill and release a terminal the caller no longer waits for, if it ever opens."""
         try:
-            terminal = self._terminal(await errand.result())
+            terminal = self._terminal(await uncancellable.result())
         except EditorError:
             return
-        terminal.begin_kill()
+        terminal.start_kill()
         await terminal.release()
 
 
-class _Errand(Generic[R]):
+class _UncancellableRequest(Generic[R]):
     """A request to the editor that is not cancelled together with its caller."""
 
-    def __init__(self, link: Link, ask: Callable[[], Awaitable[R]]) -> None:
+    def __init__(self, link: ClientConnection, ask: Callable[[], Awaitable[R]]) -> None:
         self._ask = ask
-        self._is_over = anyio.Event()
+        self._is_done = anyio.Event()
         self._response: R | None = None
         self._error: EditorError | None = None
         # In the connection's task group, which outlives the caller.
@@ -133,27 +143,27 @@ class _Errand(Generic[R]):
         Raises:
             EditorError: it was an error, or none can arrive any more.
         """
-        await self._is_over.wait()
+        await self._is_done.wait()
         if self._response is None:
             raise self._error or EditorError("the editor is gone")
         return self._response
 
     async def _run(self) -> None:
         try:
-            with _translated():
+            with _translate_errors():
                 self._response = await self._ask()
         except EditorError as error:
             self._error = error
         finally:
-            self._is_over.set()
+            self._is_done.set()
 
 
-class _Terminal:
+class _EditorTerminal:
     """An editor terminal."""
 
-    def __init__(self, link: Link, session_id: str, terminal_id: str) -> None:
-        self._link = link
-        self._calls = Calls(link.client)
+    def __init__(self, link: ClientConnection, session_id: str, terminal_id: str) -> None:
+        self._connection = link
+        self._calls = ClientRequests(link.client)
         self._session_id = session_id
         self._id = terminal_id
 
@@ -162,44 +172,44 @@ class _Terminal:
         """The id the editor gave it."""
         return self._id
 
-    async def wait(self) -> Exit:
+    async def wait(self) -> TerminalExit:
         """Wait until the command has ended."""
         request = WaitForTerminalExitRequest(session_id=self._session_id, terminal_id=self._id)
-        with _translated():
-            return _exit(await self._calls.wait_for_terminal_exit(request))
+        with _translate_errors():
+            return _to_exit(await self._calls.wait_for_terminal_exit(request))
 
-    async def output(self) -> Screenful:
+    async def output(self) -> TerminalOutput:
         """Return the output so far."""
         request = TerminalOutputRequest(session_id=self._session_id, terminal_id=self._id)
-        with _translated():
+        with _translate_errors():
             response = await self._calls.terminal_output(request)
         status = response.exit_status
-        return Screenful(response.output, response.truncated, status and _exit(status))
+        return TerminalOutput(response.output, response.truncated, status and _to_exit(status))
 
     async def kill(self) -> None:
         """Kill the command."""
-        await self.begin_kill().result()
+        await self.start_kill().result()
 
-    def begin_kill(self) -> _Errand[KillTerminalResponse]:
+    def start_kill(self) -> _UncancellableRequest[KillTerminalResponse]:
         """Start to kill the command, without waiting."""
         request = KillTerminalRequest(session_id=self._session_id, terminal_id=self._id)
-        return _Errand(self._link, lambda: self._calls.kill_terminal(request))
+        return _UncancellableRequest(self._connection, lambda: self._calls.kill_terminal(request))
 
     async def release(self) -> None:
         """Release the terminal, without waiting: the response changes nothing."""
         request = ReleaseTerminalRequest(session_id=self._session_id, terminal_id=self._id)
-        _Errand(self._link, lambda: self._calls.release_terminal(request))
+        _UncancellableRequest(self._connection, lambda: self._calls.release_terminal(request))
         # Let the request's task run once, so that it is queued before anything the caller sends
         # next.
         await lowlevel.cancel_shielded_checkpoint()
 
 
-def _exit(status: TerminalExitStatus) -> Exit:
-    return Exit(status.exit_code, status.signal)
+def _to_exit(status: TerminalExitStatus) -> TerminalExit:
+    return TerminalExit(status.exit_code, status.signal)
 
 
 @contextmanager
-def _translated() -> Generator[None]:
+def _translate_errors() -> Generator[None]:
     try:
         yield
     except ClientError as error:

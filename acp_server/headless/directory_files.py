@@ -21,22 +21,26 @@ from acp_server.protocol.files import (
 _NEW_FILE_MODE = 0o666
 _READ = os.O_RDONLY
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-_STAY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_SAFE_OPEN_FLAGS = (
+    getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+)
 """Guards the time between check and open: a swapped-in symlink or pipe fails to open."""
 
 
-def note_nothing(path: Path) -> None:
+def ignore_written(path: Path) -> None:
     """Ignore a written file."""
     del path
 
 
-class FolderFiles:
+class DirectoryFiles:
     """Handlers of `fs/read_text_file` and `fs/write_text_file` for one directory."""
 
-    def __init__(self, folder: Path, note_written: Callable[[Path], None] = note_nothing) -> None:
+    def __init__(
+        self, directory: Path, on_written: Callable[[Path], None] = ignore_written
+    ) -> None:
         """Offer a directory; `on_written` is called with each written path, as requested."""
-        self._folder = folder
-        self._note_written = note_written
+        self._directory = directory
+        self._on_written = on_written
 
     async def read(self, request: ReadTextFileRequest) -> ReadTextFileResponse:
         """Return the text of a file, or some lines of it.
@@ -45,7 +49,7 @@ class FolderFiles:
             RpcError: The file does not exist, is not allowed, or is not UTF-8 text.
         """
         text = await to_thread.run_sync(self._read, request.path)
-        return ReadTextFileResponse(content=_part(text, request.line, request.limit))
+        return ReadTextFileResponse(content=_select_lines(text, request.line, request.limit))
 
     async def write(self, request: WriteTextFileRequest) -> WriteTextFileResponse:
         """Replace the whole text of a file; missing parent directories are created.
@@ -54,13 +58,13 @@ class FolderFiles:
             RpcError: The file is not allowed, or cannot be written.
         """
         await to_thread.run_sync(self._write, request.path, request.content)
-        self._note_written(Path(request.path))
+        self._on_written(Path(request.path))
         return WriteTextFileResponse()
 
     def _read(self, given: str) -> str:
-        path = self._inside(given)
+        path = self._resolve_inside(given)
         try:
-            with os.fdopen(os.open(path, _READ | _STAY), "rb") as file:
+            with os.fdopen(os.open(path, _READ | _SAFE_OPEN_FLAGS), "rb") as file:
                 return file.read().decode("utf-8")
         except FileNotFoundError:
             raise RpcError(RESOURCE_NOT_FOUND, "Resource not found", {"message": given}) from None
@@ -68,15 +72,15 @@ class FolderFiles:
             raise InvalidParamsError(f"{given} cannot be read: {error}") from None
 
     def _write(self, given: str, text: str) -> None:
-        path = self._inside(given)
+        path = self._resolve_inside(given)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with os.fdopen(os.open(path, _WRITE | _STAY, _NEW_FILE_MODE), "wb") as file:
+            with os.fdopen(os.open(path, _WRITE | _SAFE_OPEN_FLAGS, _NEW_FILE_MODE), "wb") as file:
                 file.write(text.encode("utf-8"))
         except (OSError, UnicodeEncodeError) as error:
             raise InvalidParamsError(f"{given} cannot be written: {error}") from None
 
-    def _inside(self, given: str) -> Path:
+    def _resolve_inside(self, given: str) -> Path:
         """Resolve a path and check that it is inside the directory.
 
         Raises:
@@ -85,18 +89,18 @@ class FolderFiles:
         if not Path(given).is_absolute():
             raise InvalidParamsError(f"{given!r} is not absolute")
         try:
-            folder, path = self._folder.resolve(), Path(given).resolve()
+            folder, path = self._directory.resolve(), Path(given).resolve()
             is_taken = path.exists() and not path.is_file()
         except (OSError, RuntimeError, ValueError) as error:
             raise InvalidParamsError(f"{given!r} is no path: {error}") from None
         if path == folder or not path.is_relative_to(folder):
-            raise InvalidParamsError(f"{given} lies outside of {self._folder}")
+            raise InvalidParamsError(f"{given} lies outside of {self._directory}")
         if is_taken:
             raise InvalidParamsError(f"{given} is not a file")
         return path
 
 
-def _part(text: str, first_line: int | None, line_count: int | None) -> str:
+def _select_lines(text: str, first_line: int | None, line_count: int | None) -> str:
     """Return `line_count` lines of a text from `first_line` on, counted from 1."""
     if first_line is None and line_count is None:
         return text

@@ -7,7 +7,7 @@
         answer = await child.agent.prompt(session.session_id, "Hello")
         exit = await child.close()
 
-`connect_agent` does the same over an existing transport, such as one end of a `memory_pair`.
+`connect_agent` does the same over an existing transport, such as one end of a `create_memory_pair`.
 """
 
 import time
@@ -16,25 +16,25 @@ from contextlib import asynccontextmanager
 
 import anyio
 
-from acp_server.headless.agent import Agent, Editor
-from acp_server.headless.errors import AgentLeftError, ungrouped
-from acp_server.headless.process import ChildProcess, Exit, Launch
-from acp_server.headless.wire import Record, TappedTransport, record_nothing
+from acp_server.headless.agent import AgentClient, ClientProfile
+from acp_server.headless.errors import AgentDisconnectedError, unwrap_single_exception
+from acp_server.headless.process import AgentExit, AgentLaunch, AgentProcess
+from acp_server.headless.wire import RecordingTransport, RecordLine, ignore_line
 from acp_server.jsonrpc.stdio import StdioTransport
 from acp_server.jsonrpc.transport import Transport
 
-LAST_UPDATES_SECONDS = 2.0
+DRAIN_UPDATES_SECONDS = 2.0
 
 
 class SpawnedAgent:
     """A connected agent in a child process."""
 
-    def __init__(self, agent: Agent, process: ChildProcess, started: float) -> None:
+    def __init__(self, agent: AgentClient, process: AgentProcess, started: float) -> None:
         self.agent = agent
         self.started = started
         """Start time of the process, from `time.perf_counter`."""
         self._process = process
-        self._exit: Exit | None = None
+        self._exit: AgentExit | None = None
 
     @property
     def pid(self) -> int:
@@ -46,36 +46,36 @@ class SpawnedAgent:
         """The last 64 KiB of the agent's stderr, if it is captured."""
         return self._process.stderr_text
 
-    async def close(self) -> Exit:
+    async def close(self) -> AgentExit:
         """Close the agent's stdin and wait for its exit; kill it if it does not exit in time."""
         if self._exit is None:
-            await self._hang_up()
-            self._exit = await self._process.leave()
-            with anyio.move_on_after(LAST_UPDATES_SECONDS):
-                await self.agent.is_over.wait()
-            self._process.release(is_read_to_its_end=self.agent.has_left)
+            await self._finish_sending()
+            self._exit = await self._process.shut_down()
+            with anyio.move_on_after(DRAIN_UPDATES_SECONDS):
+                await self.agent.closed.wait()
+            self._process.close_stdout(is_fully_read=self.agent.has_disconnected)
         return self._exit
 
-    async def _hang_up(self) -> None:
+    async def _finish_sending(self) -> None:
         """Wait until everything is written; kill an agent that does not read it."""
-        with anyio.move_on_after(self._process.patience.flush_seconds) as flushing:
-            await self.agent.hang_up()
+        with anyio.move_on_after(self._process.timeouts.flush_seconds) as flushing:
+            await self.agent.finish_sending()
         if flushing.cancelled_caught:
             self._process.kill()
-            await self.agent.hang_up()  # returns now: the write to the dead process fails
+            await self.agent.finish_sending()  # returns now: the write to the dead process fails
 
 
 @asynccontextmanager
-async def drive(
-    transport: Transport, editor: Editor | None = None, record: Record = record_nothing
-) -> AsyncGenerator[Agent]:
+async def connect_agent(
+    transport: Transport, profile: ClientProfile | None = None, record: RecordLine = ignore_line
+) -> AsyncGenerator[AgentClient]:
     """Connect to an agent over a transport; leaving the context closes the transport.
 
     `record` is called for every line sent and received, in order.
     """
-    tapped = TappedTransport(transport, record)
-    agent = Agent(tapped, editor or Editor())
-    with ungrouped():
+    tapped = RecordingTransport(transport, record)
+    agent = AgentClient(tapped, profile or ClientProfile())
+    with unwrap_single_exception():
         async with tapped, anyio.create_task_group() as tasks:
             tasks.start_soon(agent.run)
             try:
@@ -85,8 +85,8 @@ async def drive(
 
 
 @asynccontextmanager
-async def spawn(
-    launch: Launch, editor: Editor | None = None, record: Record = record_nothing
+async def spawn_agent(
+    launch: AgentLaunch, profile: ClientProfile | None = None, record: RecordLine = ignore_line
 ) -> AsyncGenerator[SpawnedAgent]:
     """Start an agent process and connect to it; leaving the context always closes it.
 
@@ -97,10 +97,10 @@ async def spawn(
     started = time.perf_counter()
     child: SpawnedAgent | None = None
     try:
-        with ungrouped():
+        with unwrap_single_exception():
             async with (
-                ChildProcess.start(launch) as process,
-                drive(StdioTransport(process.descriptors), editor, record) as agent,
+                AgentProcess.start(launch) as process,
+                connect_agent(StdioTransport(process.descriptors), profile, record) as agent,
             ):
                 child = SpawnedAgent(agent, process, started)
                 try:
@@ -108,8 +108,8 @@ async def spawn(
                 finally:
                     with anyio.CancelScope(shield=True):
                         await child.close()
-    except AgentLeftError as error:
+    except AgentDisconnectedError as error:
         if child is None:
             raise
         exit_code = (await child.close()).code
-        raise AgentLeftError(error.method, exit_code, child.stderr_text) from error
+        raise AgentDisconnectedError(error.method, exit_code, child.stderr_text) from error

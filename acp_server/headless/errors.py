@@ -15,11 +15,11 @@ from typing import cast
 from pydantic import JsonValue
 
 
-class DriverError(Exception):
+class AgentClientError(Exception):
     """A connection to an agent has failed; the text is shown to the user."""
 
 
-class AgentStartError(DriverError):
+class AgentStartError(AgentClientError):
     """The agent's command cannot be started."""
 
     def __init__(self, command: str, reason: str) -> None:
@@ -27,19 +27,19 @@ class AgentStartError(DriverError):
         self.command = command
 
 
-class AgentLeftError(DriverError):
+class AgentDisconnectedError(AgentClientError):
     """The agent disconnected; has its exit code and the end of its stderr, if known."""
 
-    def __init__(self, method: str, exit_code: int | None = None, last_words: str = "") -> None:
+    def __init__(self, method: str, exit_code: int | None = None, stderr_tail: str = "") -> None:
         code = "" if exit_code is None else f" with exit code {exit_code}"
-        words = f":\n{last_words.rstrip()}" if last_words.strip() else ""
+        words = f":\n{stderr_tail.rstrip()}" if stderr_tail.strip() else ""
         super().__init__(f"the agent exited{code} before it answered {method}{words}")
         self.method = method
         self.exit_code = exit_code
-        self.last_words = last_words
+        self.stderr_tail = stderr_tail
 
 
-class AgentRefusedError(DriverError):
+class AgentResponseError(AgentClientError):
     """The agent answered with an error; has its unchanged code, message and data."""
 
     def __init__(self, method: str, code: int, message: str, data: JsonValue) -> None:
@@ -51,16 +51,16 @@ class AgentRefusedError(DriverError):
         self.data = data
 
 
-class UnreadableAnswerError(DriverError):
+class InvalidResultError(AgentClientError):
     """The agent's result does not follow the ACP schema."""
 
     def __init__(self, method: str, answer: JsonValue, reason: str) -> None:
         super().__init__(f"the agent's answer to {method} is invalid: {reason}")
         self.method = method
-        self.answer = answer
+        self.result = answer
 
 
-class UnsupportedVersionError(DriverError):
+class UnsupportedVersionError(AgentClientError):
     """The agent does not support this client's version of ACP."""
 
     def __init__(self, version: int) -> None:
@@ -69,17 +69,17 @@ class UnsupportedVersionError(DriverError):
 
 
 @contextmanager
-def ungrouped() -> Generator[None]:
+def unwrap_single_exception() -> Generator[None]:
     """Unwrap an exception that is alone in its (nested) exception groups and raise it."""
     try:
         yield
     except BaseExceptionGroup as group:
-        error = _only(group)
+        error = _unwrap(group)
         raise error from error.__cause__
 
 
-def _only(error: BaseException) -> BaseException:
+def _unwrap(error: BaseException) -> BaseException:
     if not isinstance(error, BaseExceptionGroup):
         return error
     group = cast("BaseExceptionGroup[BaseException]", error)
-    return _only(group.exceptions[0]) if len(group.exceptions) == 1 else group
+    return _unwrap(group.exceptions[0]) if len(group.exceptions) == 1 else group

@@ -21,33 +21,33 @@ from acp_server.headless.errors import AgentStartError
 from acp_server.jsonrpc.stdio import Descriptors
 from acp_server.startup.isolation import isolated_server
 
-LAST_WORDS_BYTES = 64 * 1024
-LAST_WORDS_SECONDS = 1.0
+STDERR_TAIL_BYTES = 64 * 1024
+STDERR_DRAIN_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class ShutdownTimeouts:
     """Time limits for an agent to read pending input and to exit."""
 
     flush_seconds: float = 1.0
-    leave_seconds: float = 5.0
+    exit_seconds: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class AgentLaunch:
     """Command, working directory and environment of an agent process."""
 
     command: tuple[str, ...]
-    folder: Path | None = None
+    cwd: Path | None = None
     """Working directory; None means the current one."""
     environment: Mapping[str, str] | None = None
     """Complete environment; None means that of this process."""
     stderr: Literal["inherit", "capture"] = "inherit"
-    patience: Patience = field(default_factory=Patience)
+    timeouts: ShutdownTimeouts = field(default_factory=ShutdownTimeouts)
 
 
 @dataclass(frozen=True, slots=True)
-class Exit:
+class AgentExit:
     """Exit of an agent: code (negative for a signal) and the seconds since stdin was closed."""
 
     code: int
@@ -60,29 +60,31 @@ def serve_command(*options: str) -> tuple[str, ...]:
     return isolated_server("serve", *options)
 
 
-class ChildProcess:
+class AgentProcess:
     """A running agent process."""
 
-    def __init__(self, process: Process, descriptors: Descriptors, patience: Patience) -> None:
+    def __init__(
+        self, process: Process, descriptors: Descriptors, timeouts: ShutdownTimeouts
+    ) -> None:
         self.descriptors = descriptors
-        self.patience = patience
+        self.timeouts = timeouts
         self._process = process
-        self._last_words = bytearray()
-        self._all_said = anyio.Event()
-        self._is_input_open = True
+        self._stderr_tail = bytearray()
+        self._stderr_closed = anyio.Event()
+        self._is_stdin_open = True
 
     @classmethod
     @asynccontextmanager
-    async def start(cls, launch: Launch) -> AsyncGenerator[Self]:
+    async def start(cls, launch: AgentLaunch) -> AsyncGenerator[Self]:
         """Start the agent; leaving the context kills it, unless it has exited.
 
         Raises:
             AgentStartError: The command cannot be started.
         """
-        process, descriptors = await _open(launch)
+        process, descriptors = await _start_process(launch)
         async with process, anyio.create_task_group() as tasks:
-            child = cls(process, descriptors, launch.patience)
-            tasks.start_soon(child._listen)
+            child = cls(process, descriptors, launch.timeouts)
+            tasks.start_soon(child._read_stderr)
             try:
                 yield child
             finally:
@@ -97,22 +99,22 @@ class ChildProcess:
     @property
     def stderr_text(self) -> str:
         """The last 64 KiB of stderr, if it is captured."""
-        return self._last_words.decode("utf-8", "replace")
+        return self._stderr_tail.decode("utf-8", "replace")
 
-    async def leave(self) -> Exit:
+    async def shut_down(self) -> AgentExit:
         """Close stdin and wait for the exit; kill after a timeout. Do not write afterwards."""
         closed = time.perf_counter()
-        self._close_input()
+        self._close_stdin()
         was_killed = False
-        with anyio.move_on_after(self.patience.leave_seconds) as waiting:
+        with anyio.move_on_after(self.timeouts.exit_seconds) as waiting:
             await self._process.wait()
         if waiting.cancelled_caught:
             was_killed = self.kill()
         code = await self._process.wait()
         seconds = time.perf_counter() - closed
-        with anyio.move_on_after(LAST_WORDS_SECONDS):
-            await self._all_said.wait()
-        return Exit(code, seconds, was_killed)
+        with anyio.move_on_after(STDERR_DRAIN_SECONDS):
+            await self._stderr_closed.wait()
+        return AgentExit(code, seconds, was_killed)
 
     def kill(self) -> bool:
         """Kill the process group; return false if the process has already exited."""
@@ -122,30 +124,30 @@ class ChildProcess:
             os.killpg(self._process.pid, signal.SIGKILL)
         return True
 
-    def release(self, *, is_read_to_its_end: bool) -> None:
+    def close_stdout(self, *, is_fully_read: bool) -> None:
         """Close our end of the child's stdout, unless a thread may still be reading it.
 
         Otherwise that thread would read from the next file that gets the descriptor's number.
         """
-        if is_read_to_its_end:
+        if is_fully_read:
             os.close(self.descriptors.read)
 
-    def _close_input(self) -> None:
-        if self._is_input_open:
-            self._is_input_open = False
+    def _close_stdin(self) -> None:
+        if self._is_stdin_open:
+            self._is_stdin_open = False
             os.close(self.descriptors.write)
 
-    async def _listen(self) -> None:
+    async def _read_stderr(self) -> None:
         try:
             if self._process.stderr is not None:
                 async for chunk in self._process.stderr:
-                    self._last_words += chunk
-                    del self._last_words[:-LAST_WORDS_BYTES]
+                    self._stderr_tail += chunk
+                    del self._stderr_tail[:-STDERR_TAIL_BYTES]
         finally:
-            self._all_said.set()
+            self._stderr_closed.set()
 
 
-async def _open(launch: Launch) -> tuple[Process, Descriptors]:
+async def _start_process(launch: AgentLaunch) -> tuple[Process, Descriptors]:
     its_input, our_output = os.pipe()
     our_input, its_output = os.pipe()
     try:
@@ -154,7 +156,7 @@ async def _open(launch: Launch) -> tuple[Process, Descriptors]:
             stdin=its_input,
             stdout=its_output,
             stderr=PIPE if launch.stderr == "capture" else None,
-            cwd=launch.folder,
+            cwd=launch.cwd,
             env=launch.environment,
             start_new_session=True,
         )

@@ -24,11 +24,11 @@ from acp_server.protocol.tool_calls import (
 )
 from acp_server.protocol.updates import PlanEntry, ToolCallProgress, ToolCallStart
 
-MOST_OUTPUT_CHARACTERS = 64 * 1024
+MAX_OUTPUT_CHARACTERS = 64 * 1024
 
 
 @dataclass(slots=True)
-class Question:
+class ToolCallQuestion:
     """A permission request about a tool call, and the user's answer."""
 
     options: Sequence[PermissionOption]
@@ -40,7 +40,7 @@ class Question:
 
 
 @dataclass(slots=True)
-class CallState:
+class ToolCallState:
     """Current state of one tool call; times are on the caller's clock, in seconds."""
 
     started: float
@@ -50,52 +50,52 @@ class CallState:
     content: Sequence[ToolCallContent] = ()
     locations: Sequence[ToolCallLocation] = ()
     ended: float | None = None
-    question: Question | None = None
-    written: list[str] = field(default_factory=list[str])
+    question: ToolCallQuestion | None = None
+    written_files: list[str] = field(default_factory=list[str])
     """Names of files that the agent wrote through this client."""
     plan: Sequence[PlanEntry] = ()
     """Plan entries that the call has changed."""
     _output: dict[str, str] = field(default_factory=dict[str, str], init=False)
 
     @property
-    def is_over(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether the call has ended."""
         return self.status in {"completed", "failed"}
 
-    def begin(self, call: ToolCall) -> None:
+    def start(self, call: ToolCall) -> None:
         """Set the fields from the call's first notification."""
         self.title, self.kind, self.status = call.title, call.kind, call.status
         self.content, self.locations = call.content, call.locations
 
-    def change(self, update: ToolCallUpdate, now: float) -> None:
+    def apply(self, update: ToolCallUpdate, now: float) -> None:
         """Apply an update: fields that are None keep their values."""
         self.title = self.title if update.title is None else update.title
         self.kind = self.kind if update.kind is None else update.kind
         self.status = self.status if update.status is None else update.status
         self.content = self.content if update.content is None else update.content
         self.locations = self.locations if update.locations is None else update.locations
-        self._print(update.meta or {})
-        if self.is_over and self.ended is None:
+        self._append_output(update.meta or {})
+        if self.has_ended and self.ended is None:
             self.ended = now
 
-    def ask(self, request: RequestPermissionRequest, now: float) -> None:
+    def set_question(self, request: RequestPermissionRequest, now: float) -> None:
         """Set the open permission request; its texts are shown only until it is answered."""
         content = request.tool_call.content or ()
         texts = [block.content for block in content if isinstance(block, Content)]
         remarks = [text.text for text in texts if isinstance(text, TextContent)]
         kept = tuple(block for block in content if not isinstance(block, Content)) or None
-        self.change(request.tool_call.model_copy(update={"content": kept}), now)
-        self.question = Question(request.options, remarks)
+        self.apply(request.tool_call.model_copy(update={"content": kept}), now)
+        self.question = ToolCallQuestion(request.options, remarks)
 
     def output(self, terminal: Terminal) -> str:
         """Return the last output of an agent-side terminal, at most 64 Ki characters."""
         return self._output.get(terminal.terminal_id, "")
 
-    def touches(self, path: PurePath) -> bool:
+    def has_location(self, path: PurePath) -> bool:
         """Return whether a file is among the call's locations."""
         return any(PurePath(location.path) == path for location in self.locations)
 
-    def _print(self, meta: dict[str, JsonValue]) -> None:
+    def _append_output(self, meta: dict[str, JsonValue]) -> None:
         """Append output sent under `_meta`: the channel for clients without terminals."""
         printed = meta.get("terminal_output")
         if not isinstance(printed, dict):
@@ -103,24 +103,24 @@ class CallState:
         terminal_id, data = printed.get("terminal_id"), printed.get("data")
         if isinstance(terminal_id, str) and isinstance(data, str):
             text = self._output.get(terminal_id, "") + data
-            self._output[terminal_id] = text[-MOST_OUTPUT_CHARACTERS:]
+            self._output[terminal_id] = text[-MAX_OUTPUT_CHARACTERS:]
 
 
-class RunningCalls:
+class RunningToolCalls:
     """A session's tool calls that have not ended, by id."""
 
     def __init__(self) -> None:
-        self._states: dict[str, CallState] = {}
+        self._states: dict[str, ToolCallState] = {}
 
-    def take(self, update: ToolCallStart | ToolCallProgress, now: float) -> CallState:
+    def apply(self, update: ToolCallStart | ToolCallProgress, now: float) -> ToolCallState:
         """Apply an update and return the call's new state; drop the call once it has ended."""
         call_id = update.tool_call_id
         if isinstance(update, ToolCallStart):
-            state = self._states[call_id] = CallState(now)
-            state.begin(update)
+            state = self._states[call_id] = ToolCallState(now)
+            state.start(update)
         else:
-            state = self._states.setdefault(call_id, CallState(now))
-            state.change(update, now)
-        if state.is_over:
+            state = self._states.setdefault(call_id, ToolCallState(now))
+            state.apply(update, now)
+        if state.has_ended:
             del self._states[call_id]
         return state

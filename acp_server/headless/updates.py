@@ -44,12 +44,12 @@ class UpdateQueue:
         ](math.inf)
         self._task_id: int | None = None
 
-    def accept(self, params: JsonValue) -> None:
+    def put(self, params: JsonValue) -> None:
         """Queue the params of a `session/update`; dropped after the queue was closed."""
         with suppress(anyio.ClosedResourceError):
-            self._sender.send_nowait(_read(params))
+            self._sender.send_nowait(_parse_update(params))
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Close the queue; `run` returns once the remaining updates are shown."""
         self._sender.close()
 
@@ -63,7 +63,7 @@ class UpdateQueue:
                 else:
                     await self._show(*item)
 
-    async def settle(self) -> None:
+    async def join(self) -> None:
         """Wait until all updates queued so far are shown; return at once if called by `show`."""
         if anyio.get_current_task().id == self._task_id:
             return  # the showing task would wait for itself
@@ -75,7 +75,7 @@ class UpdateQueue:
         await reached.wait()
 
 
-def _read(params: JsonValue) -> tuple[str, Update]:
+def _parse_update(params: JsonValue) -> tuple[str, Update]:
     try:
         notification = SessionNotification.from_wire(params)
     except ValidationError:

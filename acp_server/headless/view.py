@@ -23,13 +23,13 @@ from acp_server.protocol.updates import (
     UserMessageChunk,
 )
 
-Talk: TypeAlias = UserMessageChunk | AgentMessageChunk | AgentThoughtChunk
-Work: TypeAlias = ToolCallStart | ToolCallProgress | Plan
-Choices: TypeAlias = AvailableCommandsUpdate | CurrentModeUpdate | ConfigOptionUpdate
-State: TypeAlias = SessionInfoUpdate | UsageUpdate | CompactionUpdate | CompactionSummaryChunk
+MessageUpdate: TypeAlias = UserMessageChunk | AgentMessageChunk | AgentThoughtChunk
+ToolUpdate: TypeAlias = ToolCallStart | ToolCallProgress | Plan
+ChoiceUpdate: TypeAlias = AvailableCommandsUpdate | CurrentModeUpdate | ConfigOptionUpdate
+StateUpdate: TypeAlias = SessionInfoUpdate | UsageUpdate | CompactionUpdate | CompactionSummaryChunk
 
 
-class View(Protocol):
+class UpdateView(Protocol):
     """Display of one session's updates."""
 
     def user_message(self, update: UserMessageChunk) -> None:
@@ -93,17 +93,17 @@ class View(Protocol):
         ...
 
 
-def show_update(view: View, update: Update) -> None:
+def show_update(view: UpdateView, update: Update) -> None:
     """Call the view's method for an update."""
     match update:
         case UserMessageChunk() | AgentMessageChunk() | AgentThoughtChunk():
-            _talk(view, update)
+            _show_message(view, update)
         case ToolCallStart() | ToolCallProgress() | Plan():
-            _work(view, update)
+            _show_tool_update(view, update)
         case AvailableCommandsUpdate() | CurrentModeUpdate() | ConfigOptionUpdate():
-            _choices(view, update)
+            _show_choices(view, update)
         case SessionInfoUpdate() | UsageUpdate() | CompactionUpdate() | CompactionSummaryChunk():
-            _state(view, update)
+            _show_state(view, update)
         case Notice():
             view.notice(update)
         case UnknownUpdate():
@@ -112,7 +112,7 @@ def show_update(view: View, update: Update) -> None:
             assert_never(update)
 
 
-def _talk(view: View, update: Talk) -> None:
+def _show_message(view: UpdateView, update: MessageUpdate) -> None:
     match update:
         case UserMessageChunk():
             view.user_message(update)
@@ -124,7 +124,7 @@ def _talk(view: View, update: Talk) -> None:
             assert_never(update)
 
 
-def _work(view: View, update: Work) -> None:
+def _show_tool_update(view: UpdateView, update: ToolUpdate) -> None:
     match update:
         case ToolCallStart():
             view.tool_call(update)
@@ -136,7 +136,7 @@ def _work(view: View, update: Work) -> None:
             assert_never(update)
 
 
-def _choices(view: View, update: Choices) -> None:
+def _show_choices(view: UpdateView, update: ChoiceUpdate) -> None:
     match update:
         case AvailableCommandsUpdate():
             view.commands(update)
@@ -148,7 +148,7 @@ def _choices(view: View, update: Choices) -> None:
             assert_never(update)
 
 
-def _state(view: View, update: State) -> None:
+def _show_state(view: UpdateView, update: StateUpdate) -> None:
     match update:
         case SessionInfoUpdate():
             view.session_info(update)

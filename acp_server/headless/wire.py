@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Literal, NoReturn, Self
 
-from acp_server.jsonrpc.framing import Line, Oversized
-from acp_server.jsonrpc.outbox import Seam
+from acp_server.jsonrpc.framing import Line, OversizedLine
+from acp_server.jsonrpc.outbox import CoalesceKey
 from acp_server.jsonrpc.transport import Transport
 
 Sender = Literal["client", "agent"]
@@ -23,24 +23,26 @@ class WireLine:
     def to_json(self) -> str:
         """Return `{"from": ..., "message": ...}`; a line that is not JSON becomes a string."""
         text = self.line.decode("utf-8", "replace")
-        return f'{{"from":"{self.sender}","message":{text if _is_json(text) else _quoted(text)}}}'
+        return (
+            f'{{"from":"{self.sender}","message":{text if _is_json(text) else _json_string(text)}}}'
+        )
 
 
-Record = Callable[[WireLine], None]
+RecordLine = Callable[[WireLine], None]
 
 
-def record_nothing(line: WireLine) -> None:
+def ignore_line(line: WireLine) -> None:
     """Ignore a line."""
     del line
 
 
-class TappedTransport:
+class RecordingTransport:
     """Transport wrapper that records every line and can stop sending.
 
     Lines are recorded in the order in which this end queues and reads them.
     """
 
-    def __init__(self, transport: Transport, record: Record) -> None:
+    def __init__(self, transport: Transport, record: RecordLine) -> None:
         self._transport = transport
         self._record = record
         self._is_sending = True
@@ -64,35 +66,37 @@ class TappedTransport:
         """Return the next lines, recorded."""
         batch = await self._transport.receive()
         for line in batch:
-            self._note("agent", line.head if isinstance(line, Oversized) else line)
+            self._record_line("agent", line.head if isinstance(line, OversizedLine) else line)
         return batch
 
-    def send(self, line: bytes, replaces: Hashable = None, seam: Seam | None = None) -> None:
+    def send(
+        self, line: bytes, replace_key: Hashable = None, coalesce_key: CoalesceKey | None = None
+    ) -> None:
         """Record and queue a line; drop it after `stop_sending`."""
         if self._is_sending:
-            self._note("client", line.removesuffix(b"\n"))
-            self._transport.send(line, replaces, seam)
+            self._record_line("client", line.removesuffix(b"\n"))
+            self._transport.send(line, replace_key, coalesce_key)
 
     def stop_sending(self) -> None:
         """Drop all further lines: the underlying descriptor is about to be closed."""
         self._is_sending = False
 
     @property
-    def has_room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Whether the queue is below its bound."""
-        return self._transport.has_room
+        return self._transport.has_capacity
 
-    async def wait_for_room(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """Wait until the queue is below its bound."""
-        await self._transport.wait_for_room()
+        await self._transport.wait_for_capacity()
 
     async def flush(self) -> None:
         """Wait until everything queued is written, or the other end has disconnected."""
         await self._transport.flush()
 
-    def _note(self, sender: Sender, line: bytes) -> None:
+    def _record_line(self, sender: Sender, line: bytes) -> None:
         """Record a line; a recorder that raises ends the connection and is not called again."""
-        record, self._record = self._record, record_nothing
+        record, self._record = self._record, ignore_line
         record(WireLine(sender, line))
         self._record = record
 
@@ -109,5 +113,5 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def _quoted(text: str) -> str:
+def _json_string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)

@@ -15,56 +15,56 @@ import anyio
 from anyio import from_thread, lowlevel, to_thread
 
 from acp_server.history.writer_queue import (
-    Created,
-    Desk,
-    Inbox,
-    Rebuilt,
-    SyncWanted,
-    TurnBegun,
+    ArchiveQueries,
+    MessagesReplaced,
+    SessionCreated,
+    SyncRequested,
     TurnEnded,
+    TurnStarted,
+    WriterQueue,
 )
 from acp_server.session.errors import ArchiveError, SessionError, UnknownSessionError
-from acp_server.session.ports.archive import Page, SessionFacts, StoredSession, TaskMessage
+from acp_server.session.ports.archive import SessionFacts, SessionPage, StoredSession, TaskMessage
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
 
 if TYPE_CHECKING:
-    from acp_server.session.ports.session_search import Recall
+    from acp_server.session.ports.session_search import SessionSearch
 
-Answer = TypeVar("Answer")
-Hop = Callable[[Callable[[], None]], None]
+QueryResult = TypeVar("QueryResult")
+LoopCaller = Callable[[Callable[[], None]], None]
 """Runs an action in the event loop, from the writer's thread."""
 
-Write = Callable[[Path, Inbox, Callable[[str], None]], None]
+RunWriter = Callable[[Path, WriterQueue, Callable[[str], None]], None]
 """Writes the items of a queue to a file until it is asked to end; reports problems."""
 
 NO_WRITER = "sessions are no longer saved: the writer thread has ended; restart the server"
 
 
-def _write(path: Path, inbox: Inbox, tell: Callable[[str], None]) -> None:
-    from acp_server.history.database import Database
-    from acp_server.history.writer import Writer
+def _run_writer(path: Path, inbox: WriterQueue, tell: Callable[[str], None]) -> None:
+    from acp_server.history.database import SessionDatabase
+    from acp_server.history.writer import ArchiveWriter
 
-    Writer(Database(path), inbox, tell).run()
+    ArchiveWriter(SessionDatabase(path), inbox, tell).run()
 
 
 class LazyArchive:
     """The archive of all sessions of a home directory, in one file."""
 
-    def __init__(self, path: Path, write: Write = _write) -> None:
+    def __init__(self, path: Path, write: RunWriter = _run_writer) -> None:
         """Set up without reading or importing; `write` is the body of the thread."""
         self._path = path
         self._write = write
-        self._inbox = Inbox()
+        self._queue = WriterQueue()
         self._thread: Thread | None = None
-        self._hop: Hop = lambda action: action()
+        self._call_in_loop: LoopCaller = lambda action: action()
         self.on_problem: Callable[[str], None] = lambda _problem: None
 
     def create(self, facts: SessionFacts) -> "SessionJournal":
         """Start to save a session; it is written once the database is open."""
         # The queue works before the database is imported, so session/new need not wait for it.
-        self._inbox.record(facts.id, Created(_still(facts)))
-        return SessionJournal(facts.id, self, self._inbox)
+        self._queue.record(facts.id, SessionCreated(_copy_facts(facts)))
+        return SessionJournal(facts.id, self, self._queue)
 
     async def load(self) -> None:
         """Import and open the database; return once records are being written."""
@@ -72,60 +72,60 @@ class LazyArchive:
 
     async def read(self, session_id: str) -> StoredSession:
         """Return a stored session."""
-        _check(session_id)
-        return await self.ask(lambda desk: desk.read(session_id))
+        _check_session_id(session_id)
+        return await self.ask(lambda queries: queries.read(session_id))
 
     async def resume(self, session_id: str) -> "SessionJournal":
         """Continue to save a session; calls that were open are marked as failed."""
-        _check(session_id)
-        await self.ask(lambda desk: desk.resume(session_id))
-        return SessionJournal(session_id, self, self._inbox)
+        _check_session_id(session_id)
+        await self.ask(lambda queries: queries.resume(session_id))
+        return SessionJournal(session_id, self, self._queue)
 
-    async def page(self, cwd: Path | None, cursor: str | None) -> Page:
+    async def page(self, cwd: Path | None, cursor: str | None) -> SessionPage:
         """Return fifty stored sessions; empty ones only while they are open."""
-        return await self.ask(lambda desk: desk.page(cwd, cursor))
+        return await self.ask(lambda queries: queries.page(cwd, cursor))
 
     async def delete(self, session_id: str) -> None:
         """Delete a session; an open one is no longer saved."""
         with suppress(UnknownSessionError):
-            _check(session_id)
-            await self.ask(lambda desk: desk.delete(session_id))
+            _check_session_id(session_id)
+            await self.ask(lambda queries: queries.delete(session_id))
 
     async def close(self) -> None:
         """Write everything left and end; without records the thread is not even started."""
-        if self._thread is None and not len(self._inbox):
+        if self._thread is None and not len(self._queue):
             return
-        thread = self._begun()
+        thread = self._ensure_started()
         if thread.is_alive():
             # Not by a flag: the query is behind all records, so they are written first.
-            await self.settle(lambda desk: desk.leave())
+            await self.ask_if_running(lambda queries: queries.shut_down())
             await to_thread.run_sync(thread.join)
 
-    async def ask(self, action: Callable[[Desk], Answer]) -> Answer:
+    async def ask(self, action: Callable[[ArchiveQueries], QueryResult]) -> QueryResult:
         """Run an action in the writer's thread and return its result.
 
         Raises:
             SessionError: raised by the action.
             ArchiveError: the writer has ended.
         """
-        self._begun()
-        question = _Question(action, self._hop)
-        self._inbox.ask(question)
+        self._ensure_started()
+        question = _PendingQuery(action, self._call_in_loop)
+        self._queue.submit(question)
         # After adding it, not before: the writer may end in between, and then fails only the
         # queries it finds in the queue.
-        if self._inbox.is_shut:
+        if self._queue.is_closed:
             raise ArchiveError(NO_WRITER)
         return await question.wait()
 
-    async def settle(self, action: Callable[[Desk], None]) -> None:
+    async def ask_if_running(self, action: Callable[[ArchiveQueries], None]) -> None:
         """Run an action that is pointless once the writer has ended."""
         with suppress(ArchiveError):
             await self.ask(action)
 
-    def _begun(self) -> Thread:
+    def _ensure_started(self) -> Thread:
         """Return the writer's thread, starting it if needed; it calls back to the current loop."""
         if self._thread is None:
-            self._hop = _hop_to(lowlevel.current_token())
+            self._call_in_loop = _loop_caller(lowlevel.current_token())
             # A daemon: a database that hangs, on a dead network mount for example, must not keep
             # the process alive.
             self._thread = Thread(target=self._run, name="acp-history", daemon=True)
@@ -134,83 +134,83 @@ class LazyArchive:
 
     def _run(self) -> None:
         try:
-            self._write(self._path, self._inbox, self._tell)
+            self._write(self._path, self._queue, self._report_problem)
         finally:  # however it ended, no task may wait forever
-            self._inbox.shut()
+            self._queue.close()
 
-    def _tell(self, problem: str) -> None:
-        self._hop(lambda: self.on_problem(problem))
+    def _report_problem(self, problem: str) -> None:
+        self._call_in_loop(lambda: self.on_problem(problem))
 
 
 class SessionJournal:
     """Saves one session until it is closed."""
 
-    def __init__(self, session_id: str, archive: LazyArchive, inbox: Inbox) -> None:
+    def __init__(self, session_id: str, archive: LazyArchive, inbox: WriterQueue) -> None:
         self._id = session_id
         self._archive = archive
-        self._inbox = inbox
+        self._queue = inbox
 
     def show(self, event: Event | PromptReceived | TaskMessage) -> None:
         """Save an event that is shown."""
-        self._inbox.record(self._id, event)
+        self._queue.record(self._id, event)
 
     def append(self, message: Message) -> None:
         """Append a message."""
-        self._inbox.record(self._id, message)
+        self._queue.record(self._id, message)
 
     def rebuild(self, messages: Sequence[Message]) -> None:
         """Replace all messages."""
-        self._inbox.record(self._id, Rebuilt(tuple(messages)))
+        self._queue.record(self._id, MessagesReplaced(tuple(messages)))
 
     def begin_turn(self) -> None:
         """Record the start of a turn. If saving has failed before, it is tried again now."""
-        self._inbox.record(self._id, TurnBegun())
+        self._queue.record(self._id, TurnStarted())
 
     def end_turn(self) -> None:
         """Record the end of a turn."""
-        self._inbox.record(self._id, TurnEnded())
+        self._queue.record(self._id, TurnEnded())
 
     def update(self, facts: SessionFacts) -> None:
         """Save the current facts."""
-        self._inbox.record(self._id, _still(facts))
+        self._queue.record(self._id, _copy_facts(facts))
 
     async def commit(self) -> None:
         """Return when everything recorded so far survives the end of this process."""
         # Let sessions that commit at the same moment queue their queries behind this one: the
         # writer answers them in one transaction and wakes them together.
         await lowlevel.checkpoint()
-        await self._archive.settle(lambda _desk: None)
+        await self._archive.ask_if_running(lambda _desk: None)
 
     def sync(self) -> None:
         """Request that all records are synced to the disk and indexed for search soon."""
-        self._inbox.record(self._id, SyncWanted())
+        self._queue.record(self._id, SyncRequested())
 
     async def close(self) -> None:
         """Write everything left, and let other processes open the session."""
-        await self._archive.settle(lambda desk: desk.release(self._id))
+        await self._archive.ask_if_running(lambda queries: queries.release(self._id))
 
 
-class _Question(Generic[Answer]):
+class _PendingQuery(Generic[QueryResult]):
     """A query to the writer, and the task that waits for its answer."""
 
-    def __init__(self, action: Callable[[Desk], Answer], hop: Hop) -> None:
+    def __init__(self, action: Callable[[ArchiveQueries], QueryResult], hop: LoopCaller) -> None:
         self._action = action
-        self.hop = hop
+        self.call_in_loop = hop
         self._is_answered = anyio.Event()
-        self._answers: list[Answer] = []
+        self._results: list[QueryResult] = []
         self._error: SessionError | None = None
 
-    async def wait(self) -> Answer:
+    async def wait(self) -> QueryResult:
         """Return the answer, or raise the error."""
         await self._is_answered.wait()
         if self._error is not None:
             raise self._error
-        return self._answers[0]
+        return self._results[0]
 
-    def answer(self, desk: Desk) -> None:
+    def execute(self, queries: ArchiveQueries) -> None:
         """Run the action and store its result."""
         try:
-            self._answers.append(self._action(desk))
+            self._results.append(self._action(queries))
         except SessionError as error:
             self._error = error
 
@@ -218,14 +218,14 @@ class _Question(Generic[Answer]):
         """Resume the waiting task."""
         self._is_answered.set()
 
-    def give_up(self) -> None:
+    def fail(self) -> None:
         """Fail: the writer has ended."""
         # An answer that is already stored is discarded: the loop has not been told of it.
         self._error = ArchiveError(NO_WRITER)
-        self.hop(self.wake)
+        self.call_in_loop(self.wake)
 
 
-def _check(session_id: str) -> None:
+def _check_session_id(session_id: str) -> None:
     """Refuse an id that this server cannot have given out: clients may send anything.
 
     Raises:
@@ -237,12 +237,12 @@ def _check(session_id: str) -> None:
         raise UnknownSessionError(session_id) from None
 
 
-def _still(facts: SessionFacts) -> SessionFacts:
+def _copy_facts(facts: SessionFacts) -> SessionFacts:
     """Return a copy of the facts as they are now: the usage totals are updated in place."""
-    return replace(facts, spent=facts.spent.copy())
+    return replace(facts, usage=facts.usage.copy())
 
 
-def _hop_to(token: lowlevel.EventLoopToken) -> Hop:
+def _loop_caller(token: lowlevel.EventLoopToken) -> LoopCaller:
     def hop(action: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop has ended, and with it the waiting task
             from_thread.run_sync(action, token=token)
@@ -250,12 +250,12 @@ def _hop_to(token: lowlevel.EventLoopToken) -> Hop:
     return hop
 
 
-def open_recall(home: Path) -> "Recall":
+def open_recall(home: Path) -> "SessionSearch":
     """Return the search over a home directory's past sessions; blocks on imports.
 
     Sessions of Hermes in the same directory are included.
     """
     from acp_server.history.search import PastSessions
-    from acp_server.history.search_databases import Places
+    from acp_server.history.search_databases import DatabasePaths
 
-    return PastSessions(Places(home / "acp" / "sessions.db", home / "state.db"))
+    return PastSessions(DatabasePaths(home / "acp" / "sessions.db", home / "state.db"))

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from functools import partial
 
 from acp_server.history.codec import encode
-from acp_server.history.merging import changed, is_open, record_of
-from acp_server.history.rows import spelled
+from acp_server.history.merging import apply_change, is_open, new_call_record
+from acp_server.history.rows import text_to_column
 from acp_server.history.tables import (
     CALL,
     OPEN_CALL,
-    KeptCall,
+    TrackedCall,
     Write,
     drop_output,
     save_entry,
@@ -31,85 +31,85 @@ from acp_server.turn.events import (
 
 logger = logging.getLogger(__name__)
 
-MOST_OUTPUT_CHARACTERS = 100_000
+MAX_OUTPUT_CHARACTERS = 100_000
 """Stored output of one command; only its end is kept."""
 
 ReadCall = Callable[[int], CallRecord | None]
 """Returns the call stored in an entry, or None if it cannot be read."""
 
 
-class CallBook:
+class CallTracker:
     """The tool calls of a session, by call id."""
 
     def __init__(self, session_id: str, read: ReadCall) -> None:
         self._session_id = session_id
         self._read = read
-        self._calls: dict[str, KeptCall] = {}
+        self._calls: dict[str, TrackedCall] = {}
         self._changed: dict[str, None] = {}
         # Collected per flush: a command may print thousands of lines a second, and each chunk is a
         # row.
-        self._printed: dict[str, list[str]] = {}
+        self._pending_output: dict[str, list[str]] = {}
         self._writes: list[Write] = []
 
-    def put_back(self, call_id: str, call: KeptCall) -> None:
+    def restore(self, call_id: str, call: TrackedCall) -> None:
         """Register a call that is in the database."""
         self._calls[call_id] = call
 
     def open(self, event: CallAppeared, entry: int) -> None:
         """Start a call at its own entry; an earlier call may have had the same id."""
         # First write the changes of the earlier call with this id, which are found by id only.
-        self._finish(event.call_id)
-        self._calls[event.call_id] = KeptCall(entry, record_of(event))
+        self._queue_writes(event.call_id)
+        self._calls[event.call_id] = TrackedCall(entry, new_call_record(event))
         self._changed[event.call_id] = None
 
     def change(self, event: CallChanged | TerminalOpened | TerminalEnded) -> None:
         """Apply a change to a call; changes of calls that never appeared are ignored."""
         call = self._calls.get(event.call_id)
-        before = None if call is None else self._record(call)
+        before = None if call is None else self._record_of_call(call)
         if call is None or before is None:
             return
-        # `_record` may have read it from the database: an ended call changes again, for example
-        # when its terminal closes after its turn.
-        call.record = changed(before, event)
+        # `_record_of_call` may have read it from the database: an ended call changes again, for
+        # example when its terminal closes after its turn.
+        call.record = apply_change(before, event)
         if call.record != before:
             self._changed[event.call_id] = None
 
     def print(self, event: TerminalPrinted) -> None:
         """Collect output of a command."""
         if event.call_id in self._calls:
-            self._printed.setdefault(event.call_id, []).append(event.data)
+            self._pending_output.setdefault(event.call_id, []).append(event.data)
 
-    def writes(self) -> list[Write]:
+    def take_writes(self) -> list[Write]:
         """Return the writes collected since the last call of this method."""
         # Both sources in one ordered set: a call's row comes before its output.
-        for call_id in tuple(self._changed | dict.fromkeys(self._printed)):
-            self._finish(call_id)
+        for call_id in tuple(self._changed | dict.fromkeys(self._pending_output)):
+            self._queue_writes(call_id)
         writes, self._writes = self._writes, []
         return writes
 
-    def let_go(self) -> None:
+    def release_ended(self) -> None:
         """Release the records of ended calls; all of them are in the database."""
         for call in self._calls.values():
             # Only ended calls: an open one changes again soon, and may hold large content.
             if call.record is not None and not is_open(call.record):
                 call.record = None
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Drop all calls and their unwritten changes."""
-        self._calls, self._changed, self._printed, self._writes = {}, {}, {}, []
+        self._calls, self._changed, self._pending_output, self._writes = {}, {}, {}, []
 
-    def _record(self, call: KeptCall) -> CallRecord | None:
+    def _record_of_call(self, call: TrackedCall) -> CallRecord | None:
         return self._read(call.entry) if call.record is None else call.record
 
-    def _finish(self, call_id: str) -> None:
+    def _queue_writes(self, call_id: str) -> None:
         """Queue the writes for the pending changes of a call."""
         call = self._calls.get(call_id)
         if call is not None and call_id in self._changed and call.record is not None:
             self._save(call.entry, call.record)
-        if call is not None and call_id in self._printed:
-            self._save_output(call, "".join(self._printed[call_id])[-MOST_OUTPUT_CHARACTERS:])
+        if call is not None and call_id in self._pending_output:
+            self._save_output(call, "".join(self._pending_output[call_id])[-MAX_OUTPUT_CHARACTERS:])
         self._changed.pop(call_id, None)
-        self._printed.pop(call_id, None)
+        self._pending_output.pop(call_id, None)
 
     def _save(self, entry: int, record: CallRecord) -> None:
         kind = OPEN_CALL if is_open(record) else CALL
@@ -119,19 +119,25 @@ class CallBook:
         except ValueError:
             logger.exception("cannot encode a tool call; the history omits it")
             return
-        row = (self._session_id, entry, kind, spelled(record.appeared.call_id), spelled(body))
+        row = (
+            self._session_id,
+            entry,
+            kind,
+            text_to_column(record.appeared.call_id),
+            text_to_column(body),
+        )
         self._writes.append(partial(save_entry, row=row))
 
-    def _save_output(self, call: KeptCall, data: str) -> None:
+    def _save_output(self, call: TrackedCall, data: str) -> None:
         """Queue a chunk of output, and drop the oldest chunks that are no longer needed."""
-        number = call.pieces[-1][0] + 1 if call.pieces else 0
-        call.pieces.append((number, len(data)))
+        number = call.output_chunks[-1][0] + 1 if call.output_chunks else 0
+        call.output_chunks.append((number, len(data)))
         where = {"session_id": self._session_id, "entry": call.entry}
         self._writes.append(partial(save_output, **where, row=(number, data)))
-        kept = sum(length for _, length in call.pieces)
-        before = call.pieces[0][0]
+        kept = sum(length for _, length in call.output_chunks)
+        before = call.output_chunks[0][0]
         # Whole chunks only: the reader cuts the rest, so a chunk never has to be rewritten.
-        while kept - call.pieces[0][1] >= MOST_OUTPUT_CHARACTERS:
-            kept -= call.pieces.popleft()[1]
-        if call.pieces[0][0] > before:
-            self._writes.append(partial(drop_output, **where, before=call.pieces[0][0]))
+        while kept - call.output_chunks[0][1] >= MAX_OUTPUT_CHARACTERS:
+            kept -= call.output_chunks.popleft()[1]
+        if call.output_chunks[0][0] > before:
+            self._writes.append(partial(drop_output, **where, before=call.output_chunks[0][0]))

@@ -24,47 +24,47 @@ _RANGES = (
 )
 CJK_RUN = re.compile(f"[{_RANGES}]+")
 
-_BORDER = "\ue000"
+_SEPARATOR_WORD = "\ue000"
 """A word that occurs in no text: no phrase matches across it."""
 
 
-def is_word(text: str) -> bool:
+def has_word_character(text: str) -> bool:
     """Whether the word index holds any of this text: it needs a letter or a digit."""
     return any(character.isalnum() for character in text)
 
 
-def as_words(text: str) -> str:
+def to_index_text(text: str) -> str:
     """Return the text to put into the word index."""
     if text.isascii():
         return text
     singles = dict.fromkeys(each for run in CJK_RUN.findall(text) for each in run)
     if not singles:
         return text
-    inline = CJK_RUN.sub(lambda run: f" {_pairs(run[0])} {run[0][-1]} ", text)
-    return " ".join((inline, _BORDER, *singles))
+    inline = CJK_RUN.sub(lambda run: f" {_adjacent_pairs(run[0])} {run[0][-1]} ", text)
+    return " ".join((inline, _SEPARATOR_WORD, *singles))
 
 
-def phrase(text: str, *, is_prefix: bool = False) -> str:
+def phrase_query(text: str, *, is_prefix: bool = False) -> str:
     """Return the index query that finds a text as adjacent words."""
     pieces: list[str] = []
     end = 0
     for run in CJK_RUN.finditer(text):
         pieces.append(text[end : run.start()])
         end = run.end()
-        is_last = not is_word(text[end:])
-        pieces.append(_sought(run[0], is_last=is_last))
+        is_last = not has_word_character(text[end:])
+        pieces.append(_query_tokens(run[0], is_last=is_last))
         if is_last:  # its run may continue in a matching text
-            is_prefix = len(run[0]) == 1 and is_word("".join(pieces[:-1]))
+            is_prefix = len(run[0]) == 1 and has_word_character("".join(pieces[:-1]))
     pieces.append(text[end:])
     words = " ".join(pieces).replace('"', " ")
     return f'"{words}"' + ("*" if is_prefix else "")
 
 
-def _sought(run: str, *, is_last: bool) -> str:
+def _query_tokens(run: str, *, is_last: bool) -> str:
     if len(run) == 1:
         return run
-    return _pairs(run) if is_last else f"{_pairs(run)} {run[-1]}"
+    return _adjacent_pairs(run) if is_last else f"{_adjacent_pairs(run)} {run[-1]}"
 
 
-def _pairs(run: str) -> str:
+def _adjacent_pairs(run: str) -> str:
     return " ".join(map("".join, pairwise(run)))

@@ -21,21 +21,21 @@ from acp_server.turn.events import Event, PromptReceived
 
 logger = logging.getLogger(__name__)
 
-TYPE = "type"
+TYPE_KEY = "type"
 """The member that names an object's type; no field has this name."""
 
 
-class UnreadableError(ValueError):
+class UnreadableRecordError(ValueError):
     """A stored object has an unknown type, or lacks a required field."""
 
 
-class Record(Protocol):
+class HistoryRecord(Protocol):
     """An instance of one of the dataclasses."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
 
 
-def encode(value: Record) -> str:
+def encode(value: HistoryRecord) -> str:
     """Return an object as JSON text, in which lone surrogates are kept.
 
     Raises:
@@ -43,7 +43,7 @@ def encode(value: Record) -> str:
     """
     try:
         # ensure_ascii=False keeps lone surrogates as they are; `rows` stores such text as bytes.
-        return json.dumps(value, default=_members, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(value, default=_to_members, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, RecursionError) as error:
         raise ValueError(str(error)) from None
 
@@ -52,59 +52,59 @@ def decode(text: str) -> object:
     """Return the object that a JSON text encodes.
 
     Raises:
-        UnreadableError: this version cannot read it.
+        UnreadableRecordError: this version cannot read it.
     """
     try:
-        return _value(json.loads(text))
-    except UnreadableError:
+        return _from_json(json.loads(text))
+    except UnreadableRecordError:
         raise
     except (ValueError, RecursionError) as error:
-        raise UnreadableError(str(error)) from None
+        raise UnreadableRecordError(str(error)) from None
 
 
-def types() -> Mapping[str, type[Record]]:
+def record_types() -> Mapping[str, type[HistoryRecord]]:
     """Return all types that can be encoded, by name."""
-    return _types()
+    return _record_types()
 
 
-def _members(value: object) -> dict[str, object]:
+def _to_members(value: object) -> dict[str, object]:
     """Return a non-JSON value as an object; json calls this again for values inside it."""
     if isinstance(value, Mapping):
         return dict(cast("Mapping[str, object]", value))
     kind = type(value)
-    if kind.__name__ not in _types():
+    if kind.__name__ not in _record_types():
         message = f"{kind.__name__} is no type of history"
         raise TypeError(message)
-    members: dict[str, object] = {TYPE: kind.__name__}
-    members |= {name: getattr(value, name) for name in _names(kind)}
+    members: dict[str, object] = {TYPE_KEY: kind.__name__}
+    members |= {name: getattr(value, name) for name in _field_names(kind)}
     return members
 
 
-def _value(found: JsonValue) -> object:
+def _from_json(found: JsonValue) -> object:
     if isinstance(found, list):
-        return tuple(_each(found))
-    return _object(found) if isinstance(found, dict) else found
+        return tuple(_from_json_list(found))
+    return _from_json_object(found) if isinstance(found, dict) else found
 
 
-def _each(found: list[JsonValue]) -> Iterator[object]:
+def _from_json_list(found: list[JsonValue]) -> Iterator[object]:
     for element in found:
         try:
             # One unknown part must not make the whole message unreadable.
-            yield _value(element)
-        except UnreadableError as error:
+            yield _from_json(element)
+        except UnreadableRecordError as error:
             logger.warning("left out of history: %s", error)
 
 
-def _object(found: dict[str, JsonValue]) -> object:
-    name = found.get(TYPE)
-    kind = _types().get(str(name))
+def _from_json_object(found: dict[str, JsonValue]) -> object:
+    name = found.get(TYPE_KEY)
+    kind = _record_types().get(str(name))
     if kind is None:
         problem = f"{name!r} is no type that this version knows"
-        raise UnreadableError(problem)
-    opaque, known = _opaque(kind), _names(kind)
+        raise UnreadableRecordError(problem)
+    opaque, known = _opaque_fields(kind), _field_names(kind)
     members = {
         # Most values are scalars: the check here halves the time of reading.
-        name: _value(value) if isinstance(value, list | dict) and name not in opaque else value
+        name: _from_json(value) if isinstance(value, list | dict) and name not in opaque else value
         for name, value in found.items()
         # Fields that only a newer version knows are dropped.
         if name in known
@@ -113,12 +113,12 @@ def _object(found: dict[str, JsonValue]) -> object:
         return cast("Callable[..., object]", kind)(**members)
     # A required field is missing: it was written by another version.
     except TypeError as error:
-        raise UnreadableError(str(error)) from None
+        raise UnreadableRecordError(str(error)) from None
 
 
 @cache
-def _types() -> dict[str, type[Record]]:
-    found: dict[str, type[Record]] = {}
+def _record_types() -> dict[str, type[HistoryRecord]]:
+    found: dict[str, type[HistoryRecord]] = {}
     pending: list[object] = [Message, Event, PromptReceived, CallRecord, TerminalRecord]
     pending.append(TaskMessage)
     while pending:
@@ -133,12 +133,12 @@ def _types() -> dict[str, type[Record]]:
 
 
 @cache
-def _names(kind: type[Record]) -> tuple[str, ...]:
+def _field_names(kind: type[HistoryRecord]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
 @cache
-def _opaque(kind: type[Record]) -> frozenset[str]:
+def _opaque_fields(kind: type[HistoryRecord]) -> frozenset[str]:
     """Return the fields of a type that contain foreign JSON."""
     hints = get_type_hints(kind)
     return frozenset(name for name in hints if _is_mapping(hints[name]))

@@ -14,37 +14,42 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import TypeVar
 
-from acp_server.history.errors import BusyError, DamagedError, MisplacedError, StoreError
-from acp_server.history.mounts import is_on_network
+from acp_server.history.errors import (
+    DatabaseBusyError,
+    DatabaseDamagedError,
+    DatabaseReplacedError,
+    SessionStoreError,
+)
+from acp_server.history.mounts import is_on_network_filesystem
 from acp_server.history.schema import MIGRATIONS, Migration
 from skills_store.locks import locked
 
-PATIENCE_SECONDS = 30.0
+LOCK_TIMEOUT_SECONDS = 30.0
 """How long to wait while other processes lock the database."""
 _BUSY_SECONDS = 5.0
 _PRIVATE = 0o600
 _BUSY_CODES = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 _DAMAGE_CODES = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _DENIED_CODES = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN}
-_COMPANIONS = ("", "-wal", "-shm", "-journal")
+_COMPANION_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 Result = TypeVar("Result")
 
 
-class Database:
+class SessionDatabase:
     """The database file, while it is open."""
 
     def __init__(
         self,
         path: Path,
         migrations: Sequence[Migration] = MIGRATIONS,
-        is_network: Callable[[Path], bool] = is_on_network,
+        is_network: Callable[[Path], bool] = is_on_network_filesystem,
     ) -> None:
         self.path = path
         self._migrations = migrations
         self._is_network = is_network
         self._connection: Connection | None = None
-        self._file = (0, 0)
+        self._file_identity = (0, 0)
         """Identity of the file opened last: device and inode."""
         self.origin = ""
         """The random key stored in the database that was opened last; unique to it."""
@@ -63,10 +68,10 @@ class Database:
             StoreError: it cannot be used.
         """
         self.close()
-        with self._alone():
+        with self._lock():
             try:
                 return self._open()
-            except DamagedError:
+            except DatabaseDamagedError:
                 return [damage_notice(self._move_aside()), *self._open()]
 
     def replace(self) -> Sequence[str]:
@@ -75,7 +80,7 @@ class Database:
         Raises:
             StoreError: it cannot be used.
         """
-        with self._alone():
+        with self._lock():
             # Inside the lock: another process may have replaced the damaged file already, and its
             # new one must not be moved aside.
             is_ours = self.is_open and self._is_in_place()
@@ -99,17 +104,17 @@ class Database:
         Raises:
             StoreError: nothing was written.
         """
-        with self._explained():
-            connection = self._checked()
+        with self._translate_errors():
+            connection = self._checked_connection()
             # With NORMAL a commit survives the end of the process, but not always a power failure.
             if is_durable:
                 connection.execute("PRAGMA synchronous = FULL")
             try:
                 # IMMEDIATE takes the write lock first. A deferred transaction that reads and then
                 # writes can fail with SQLITE_BUSY in the middle, where waiting does not help.
-                _patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
+                _retry_while_locked(lambda: connection.execute("BEGIN IMMEDIATE"))
                 yield connection
-                _patiently(connection.commit)
+                _retry_while_locked(connection.commit)
             finally:
                 if connection.in_transaction:
                     # Some errors, such as a full disk, have already rolled it back.
@@ -119,14 +124,14 @@ class Database:
                     connection.execute("PRAGMA synchronous = NORMAL")
 
     @contextmanager
-    def reading(self) -> Generator[Connection]:
+    def read_transaction(self) -> Generator[Connection]:
         """Give the body one consistent snapshot of the database.
 
         Raises:
             StoreError: it cannot be read.
         """
-        with self._explained():
-            connection = self._checked()
+        with self._translate_errors():
+            connection = self._checked_connection()
             connection.execute("BEGIN")
             try:
                 yield connection
@@ -136,48 +141,48 @@ class Database:
                 connection.rollback()
 
     def _open(self) -> Sequence[str]:
-        with self._explained():
+        with self._translate_errors():
             # SQLite creates files with the umask's permissions; conversations must stay private.
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, _PRIVATE))
             # isolation_level=None: the module must not start transactions of its own.
             connection = sqlite3.connect(self.path, _BUSY_SECONDS, isolation_level=None)
             self._connection = connection
             status = self.path.stat()
-            self._file = (status.st_dev, status.st_ino)
+            self._file_identity = (status.st_dev, status.st_ino)
             version: int = connection.execute("PRAGMA user_version").fetchone()[0]
             # Before any PRAGMA that writes: a database of a newer version must not be touched.
             if version > len(self._migrations):
                 self.close()
-                raise StoreError(newer_notice(self.path, version, len(self._migrations)))
-            notices = self._tune(connection)
+                raise SessionStoreError(newer_notice(self.path, version, len(self._migrations)))
+            notices = self._configure(connection)
             # The caller holds the file lock: two processes must not run the same migration.
             for number in range(version, len(self._migrations)):
                 _migrate(connection, self._migrations[number], number + 1)
             self.origin = connection.execute("SELECT key FROM origin").fetchone()[0]
             return notices
 
-    def _tune(self, connection: Connection) -> Sequence[str]:
+    def _configure(self, connection: Connection) -> Sequence[str]:
         """Set the journal and sync modes; return notices for the user."""
         # The write-ahead log needs memory shared between processes, which network file systems
         # lack: there it corrupts the database.
         wanted = "delete" if self._is_network(self.path.parent) else "wal"
         pragma = f"PRAGMA journal_mode = {wanted}"
-        mode: str = _patiently(lambda: connection.execute(pragma)).fetchone()[0]
+        mode: str = _retry_while_locked(lambda: connection.execute(pragma)).fetchone()[0]
         for setting in ("synchronous = NORMAL", "foreign_keys = ON", "fullfsync = ON"):
             connection.execute(f"PRAGMA {setting}")
         return [] if mode == "wal" else [network_notice(self.path)]
 
-    def _checked(self) -> Connection:
+    def _checked_connection(self) -> Connection:
         """Return the connection, if its file is still in place.
 
         Raises:
             StoreError: the file is not open, or another one has taken its place.
         """
         if self._connection is None:
-            raise StoreError(f"{self.path} is not open")
+            raise SessionStoreError(f"{self.path} is not open")
         # An open descriptor survives the removal of its file: writes would succeed and be lost.
         if not self._is_in_place():
-            raise MisplacedError(f"{self.path} was removed or replaced while in use")
+            raise DatabaseReplacedError(f"{self.path} was removed or replaced while in use")
         return self._connection
 
     def _is_in_place(self) -> bool:
@@ -185,14 +190,14 @@ class Database:
             status = self.path.stat()
         except FileNotFoundError:
             return False
-        return (status.st_dev, status.st_ino) == self._file
+        return (status.st_dev, status.st_ino) == self._file_identity
 
     @contextmanager
-    def _alone(self) -> Generator[None]:
+    def _lock(self) -> Generator[None]:
         """Keep other processes from migrating the file or moving it aside."""
-        with self._explained():
+        with self._translate_errors():
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with locked(self.path, PATIENCE_SECONDS):
+            with locked(self.path, LOCK_TIMEOUT_SECONDS):
                 yield
 
     def _move_aside(self) -> Path:
@@ -208,25 +213,25 @@ class Database:
         places = [self.path.with_name(f"{self.path.name}.corrupt-{name}") for name in names]
         moved = next(place for place in places if not place.exists())
         # The log belongs to its database: left behind, it would be applied to the new file.
-        for companion in _COMPANIONS:
+        for companion in _COMPANION_SUFFIXES:
             with suppress(FileNotFoundError):
-                _beside(self.path, companion).rename(_beside(moved, companion))
+                _companion_path(self.path, companion).rename(_companion_path(moved, companion))
         self.close()
         return moved
 
     @contextmanager
-    def _explained(self) -> Generator[None]:
+    def _translate_errors(self) -> Generator[None]:
         """Translate errors of SQLite and of the system."""
         try:
             yield
         except sqlite3.Error as error:
-            raise _told(error, self.path) from error
+            raise _to_store_error(error, self.path) from error
         except OSError as error:
             reason = (
                 f"{self.path.parent} cannot be used ({error}); check that it is a directory and"
                 " its permissions"
             )
-            raise StoreError(reason) from error
+            raise SessionStoreError(reason) from error
 
 
 def damage_notice(moved: Path) -> str:
@@ -254,52 +259,54 @@ def network_notice(path: Path) -> str:
 
 
 def _migrate(connection: Connection, migration: Migration, version: int) -> None:
-    _patiently(lambda: connection.execute("BEGIN IMMEDIATE"))
+    _retry_while_locked(lambda: connection.execute("BEGIN IMMEDIATE"))
     try:
         for statement in migration:
             connection.execute(statement)
         # In the same transaction as the migration: after a crash neither or both are there.
         connection.execute(f"PRAGMA user_version = {version}")
-        _patiently(connection.commit)
+        _retry_while_locked(connection.commit)
     finally:
         if connection.in_transaction:
             connection.rollback()
 
 
-def _patiently(action: Callable[[], Result]) -> Result:
+def _retry_while_locked(action: Callable[[], Result]) -> Result:
     """Repeat an action while other processes lock the database, for PATIENCE_SECONDS."""
-    deadline_seconds = time.monotonic() + PATIENCE_SECONDS
+    deadline_seconds = time.monotonic() + LOCK_TIMEOUT_SECONDS
     while True:
         try:
             return action()
         except sqlite3.OperationalError as error:
-            if _code(error) not in _BUSY_CODES or time.monotonic() > deadline_seconds:
+            if _primary_error_code(error) not in _BUSY_CODES or time.monotonic() > deadline_seconds:
                 raise
 
 
-def _code(error: sqlite3.Error) -> int:
+def _primary_error_code(error: sqlite3.Error) -> int:
     """Return the primary SQLite error code; 0 for errors of the Python module itself."""
     code: int = getattr(error, "sqlite_errorcode", 0)
     # Extended codes carry the primary code in their lowest byte.
     return code & 0xFF
 
 
-def _told(error: sqlite3.Error, path: Path) -> StoreError:
-    code = _code(error)
+def _to_store_error(error: sqlite3.Error, path: Path) -> SessionStoreError:
+    code = _primary_error_code(error)
     if code in _DAMAGE_CODES:
-        return DamagedError(f"{path} is damaged ({error})")
+        return DatabaseDamagedError(f"{path} is damaged ({error})")
     if code in _BUSY_CODES:
-        return BusyError(f"another program has locked {path}; end that program")
+        return DatabaseBusyError(f"another program has locked {path}; end that program")
     if code == sqlite3.SQLITE_FULL:
-        return StoreError(f"the disk is full; free some space for {path}")
+        return SessionStoreError(f"the disk is full; free some space for {path}")
     if code == sqlite3.SQLITE_IOERR:
-        return StoreError(f"{path} cannot be used ({error}); check the disk and its free space")
+        return SessionStoreError(
+            f"{path} cannot be used ({error}); check the disk and its free space"
+        )
     if code in _DENIED_CODES:
-        return StoreError(
+        return SessionStoreError(
             f"{path} cannot be written ({error}); check its permissions and its directory's"
         )
-    return StoreError(f"{path} cannot be used ({error}); move it away to start a new one")
+    return SessionStoreError(f"{path} cannot be used ({error}); move it away to start a new one")
 
 
-def _beside(path: Path, suffix: str) -> Path:
+def _companion_path(path: Path, suffix: str) -> Path:
     return path.with_name(f"{path.name}{suffix}")

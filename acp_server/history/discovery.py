@@ -9,46 +9,52 @@ from dataclasses import dataclass
 from itertools import islice
 from math import log1p
 
-from acp_server.history.index_queries import for_our_words, for_threes, for_words
+from acp_server.history.index_queries import own_word_query, plain_word_query, trigram_query
 from acp_server.history.matching import Matcher
-from acp_server.history.search_database import SCANNED_TEXTS, Candidate, Catch, Reach, Shelf
-from acp_server.history.search_databases import Shelves
-from acp_server.history.search_queries import Query, parse
+from acp_server.history.search_database import (
+    SCANNED_TEXTS,
+    CandidateBatch,
+    CandidateText,
+    HistoryDatabase,
+    TextFilter,
+)
+from acp_server.history.search_databases import HistoryDatabases
+from acp_server.history.search_queries import SearchQuery, parse
 from acp_server.session.ports.session_search import (
-    Findings,
-    Hit,
-    Inquiry,
     PastSession,
     PastText,
     Role,
+    SessionHit,
+    SessionQuery,
+    SessionSearchResults,
 )
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-AROUND_TEXTS = 2
+CONTEXT_TEXTS = 2
 """Texts shown before a hit, and as many after it."""
 PART_WEIGHT = 0.5
 """Weight of a match inside a word, relative to a whole word."""
 SESSION_WEIGHT = 0.1
 """Weight of further matches in the same session."""
-SAID: tuple[Role, ...] = ("user", "assistant")
+DEFAULT_ROLES: tuple[Role, ...] = ("user", "assistant")
 """The roles searched by default; tools repeat much text that no person or model has written."""
 
-NO_WORD = "there is nothing to look for in this query"
-SCANNED = (
+NO_WORD_NOTE = "there is nothing to look for in this query"
+SCANNED_NOTE = (
     "no index helps with fewer than three characters: inside words they were looked for in the"
     f" newest {SCANNED_TEXTS:,} messages only"
 )
-CUT_SHORT = "the search took too long and was cut short: not all messages were looked at"
-TOOLS_ONLY = "it was only found in what tools were told and what they answered"
+CUT_SHORT_NOTE = "the search took too long and was cut short: not all messages were looked at"
+TOOLS_ONLY_NOTE = "it was only found in what tools were told and what they answered"
 HERMES_FAILED = "the sessions of Hermes could not be searched ({error})"
 
 
-@frozen
-class _Sighting:
+@frozen_dataclass
+class _RankedText:
     """A matching text with its database and rank."""
 
-    shelf: Shelf
-    candidate: Candidate
+    database: HistoryDatabase
+    candidate: CandidateText
     matcher: Matcher
     rank: float
 
@@ -57,74 +63,80 @@ class _Sighting:
 class _Search:
     """One search with the notes collected so far."""
 
-    inquiry: Inquiry
-    query: Query
+    inquiry: SessionQuery
+    query: SearchQuery
     notes: dict[str, None]
 
-    def sightings(self, shelves: Sequence[Shelf], roles: tuple[Role, ...]) -> list[_Sighting]:
+    def find(
+        self, databases: Sequence[HistoryDatabase], roles: tuple[Role, ...]
+    ) -> list[_RankedText]:
         """Return all matching texts of these roles."""
-        found: list[_Sighting] = []
-        for shelf in shelves:
+        found: list[_RankedText] = []
+        for database in databases:
             try:
-                found += self._on(shelf, roles)
+                found += self._find_in(database, roles)
             except sqlite3.Error as error:
                 # The database of Hermes belongs to another program: if it fails, our own results
                 # still count.
-                if shelf.layout.is_ours:
+                if database.layout.is_own:
                     raise
                 self.notes[HERMES_FAILED.format(error=error)] = None
         return found
 
-    def _on(self, shelf: Shelf, roles: tuple[Role, ...]) -> list[_Sighting]:
+    def _find_in(self, database: HistoryDatabase, roles: tuple[Role, ...]) -> list[_RankedText]:
         inquiry = self.inquiry
-        reach = Reach(roles, inquiry.sort == "oldest", inquiry.excluded_id)
-        whole = self._ranked(shelf, self._words(shelf, reach), is_whole=True)
+        reach = TextFilter(roles, inquiry.sort == "oldest", inquiry.excluded_id)
+        whole = self._rank(database, self._find_words(database, reach), is_whole=True)
         # Enough sessions match whole words; parts of words would only add weaker hits.
         if len({each.candidate.session_id for each in whole}) >= inquiry.limit:
             return whole
         # A whole-word match is also a partial one; keep it once, with its higher weight.
         known = {each.candidate.text.id for each in whole}
-        parts = self._ranked(shelf, self._parts(shelf, reach), is_whole=False)
+        parts = self._rank(database, self._find_parts(database, reach), is_whole=False)
         return whole + [each for each in parts if each.candidate.text.id not in known]
 
-    def _words(self, shelf: Shelf, reach: Reach) -> Sequence[Candidate]:
+    def _find_words(self, database: HistoryDatabase, reach: TextFilter) -> Sequence[CandidateText]:
         """Search whole words in the word index."""
-        is_ours = shelf.layout.is_ours
-        asked = for_our_words(self.query, reach.roles) if is_ours else for_words(self.query)
-        if asked is None or shelf.layout.words is None:
+        is_ours = database.layout.is_own
+        asked = own_word_query(self.query, reach.roles) if is_ours else plain_word_query(self.query)
+        if asked is None or database.layout.word_index is None:
             return ()
-        found = self._noted(shelf.look_up(shelf.layout.words, asked.text, reach))
-        return found if asked.is_exact else self._looked_at(found, is_whole=True)
+        found = self._collect_notes(
+            database.search_index(database.layout.word_index, asked.text, reach)
+        )
+        return found if asked.is_exact else self._filter(found, is_whole=True)
 
-    def _parts(self, shelf: Shelf, reach: Reach) -> Sequence[Candidate]:
+    def _find_parts(self, database: HistoryDatabase, reach: TextFilter) -> Sequence[CandidateText]:
         """Search parts of words, unless the word index already covers them."""
         # The word index holds Chinese, Japanese and Korean as pairs of characters, so it has found
         # every part already.
-        if shelf.layout.is_ours and all(term.is_cjk for term in self.query.terms):
+        if database.layout.is_own and all(term.is_cjk for term in self.query.terms):
             return ()
-        asked = for_threes(self.query)
-        if asked is not None and shelf.layout.threes is not None:
-            found = self._noted(shelf.look_up(shelf.layout.threes, asked.text, reach))
+        asked = trigram_query(self.query)
+        if asked is not None and database.layout.trigram_index is not None:
+            found = self._collect_notes(
+                database.search_index(database.layout.trigram_index, asked.text, reach)
+            )
         else:
-            groups = [[term.text for term in group] for group in self.query.wanted]
-            found = self._noted(shelf.scan(groups, reach))
-        return self._looked_at(found, is_whole=False)
+            groups = [[term.text for term in group] for group in self.query.required]
+            found = self._collect_notes(database.scan(groups, reach))
+        return self._filter(found, is_whole=False)
 
-    def _looked_at(self, found: Sequence[Candidate], *, is_whole: bool) -> Sequence[Candidate]:
+    def _filter(self, found: Sequence[CandidateText], *, is_whole: bool) -> Sequence[CandidateText]:
         matcher = Matcher(self.query, is_whole=is_whole)
         return [each for each in found if matcher.accepts(each.text.text)]
 
-    def _noted(self, catch: Catch) -> Sequence[Candidate]:
+    def _collect_notes(self, catch: CandidateBatch) -> Sequence[CandidateText]:
         """Record the notes of one search step and return its candidates."""
         if catch.is_scan:
-            self.notes[SCANNED] = None
+            self.notes[SCANNED_NOTE] = None
         if catch.is_cut_short:
-            self.notes[CUT_SHORT] = None
+            self.notes[CUT_SHORT_NOTE] = None
         return catch.candidates
 
-    def _ranked(
-        self, shelf: Shelf, found: Sequence[Candidate], *, is_whole: bool
-    ) -> list[_Sighting]:
+    def _rank(
+        self, database: HistoryDatabase, found: Sequence[CandidateText], *, is_whole: bool
+    ) -> list[_RankedText]:
         matcher = Matcher(self.query, is_whole=is_whole)
         newest_seconds = max((each.text.at.timestamp() for each in found), default=0.0)
         weight = 1.0 if is_whole else PART_WEIGHT
@@ -140,46 +152,46 @@ class _Search:
                     age_seconds = newest_seconds - at_seconds
                     return weight * matcher.score(said.text, said.role, age_seconds)
 
-        return [_Sighting(shelf, each, matcher, rank(each.text)) for each in found]
+        return [_RankedText(database, each, matcher, rank(each.text)) for each in found]
 
 
-def discover(shelves: Shelves, inquiry: Inquiry) -> Findings:
+def discover(databases: HistoryDatabases, inquiry: SessionQuery) -> SessionSearchResults:
     """Return the best matching sessions."""
     query = parse(inquiry.query)
-    notes = dict.fromkeys(shelves.notes)
-    if not query.wanted:
-        return Findings((), (*notes, NO_WORD))
+    notes = dict.fromkeys(databases.notes)
+    if not query.required:
+        return SessionSearchResults((), (*notes, NO_WORD_NOTE))
     search = _Search(inquiry, query, notes)
-    found = search.sightings(shelves.all, inquiry.roles or SAID)
+    found = search.find(databases.databases, inquiry.roles or DEFAULT_ROLES)
     if not found and not inquiry.roles:
         # Only as a fallback: tool output would crowd out messages.
-        found = search.sightings(shelves.all, ("tool",))
-        notes |= {TOOLS_ONLY: None} if found else {}
-    hits = tuple(islice(_hits(found, inquiry), inquiry.limit))
-    return Findings(hits, tuple(notes))
+        found = search.find(databases.databases, ("tool",))
+        notes |= {TOOLS_ONLY_NOTE: None} if found else {}
+    hits = tuple(islice(_best_hits(found, inquiry), inquiry.limit))
+    return SessionSearchResults(hits, tuple(notes))
 
 
-def _hits(found: Sequence[_Sighting], inquiry: Inquiry) -> Iterator[Hit]:
+def _best_hits(found: Sequence[_RankedText], inquiry: SessionQuery) -> Iterator[SessionHit]:
     """Yield the best sessions, each with its best text."""
-    by_session: dict[tuple[str, str], list[_Sighting]] = {}
+    by_session: dict[tuple[str, str], list[_RankedText]] = {}
     for each in found:
         # With the source: session ids of two programs may be equal.
-        key = (each.shelf.layout.source, each.candidate.session_id)
+        key = (each.database.layout.source, each.candidate.session_id)
         by_session.setdefault(key, []).append(each)
     is_timed = inquiry.sort != "relevance"
 
-    def worth(group: Sequence[_Sighting]) -> float:
+    def worth(group: Sequence[_RankedText]) -> float:
         best = max(each.rank for each in group)
         return best if is_timed else best + SESSION_WEIGHT * log1p(len(group))
 
     for group in sorted(by_session.values(), key=worth, reverse=True):
         best = max(group, key=lambda each: each.rank)
-        session = best.shelf.session(best.candidate.session_id)
+        session = best.database.find_session(best.candidate.session_id)
         if session is not None:  # the session may be hidden although its texts are not
-            yield _hit(session, best, len(group))
+            yield _to_hit(session, best, len(group))
 
 
-def _hit(session: PastSession, best: _Sighting, matches: int) -> Hit:
+def _to_hit(session: PastSession, best: _RankedText, matches: int) -> SessionHit:
     said = best.candidate.text
-    passage = best.shelf.around(session, said.id, AROUND_TEXTS, SAID)
-    return Hit(session, said, best.matcher.snippet(said.text), passage.texts, matches)
+    passage = best.database.texts_around(session, said.id, CONTEXT_TEXTS, DEFAULT_ROLES)
+    return SessionHit(session, said, best.matcher.snippet(said.text), passage.texts, matches)

@@ -1,13 +1,13 @@
 """Errors of the session database.
 
-StoreError          the database cannot be used; the text gives the cause and the remedy
-  BusyError         other processes have locked it for too long
-  DamagedError      the file is not a database, or has damaged pages
-  MisplacedError    the file is no longer the one that was opened
+SessionStoreError          the database cannot be used; the text gives the cause and the remedy
+  DatabaseBusyError         other processes have locked it for too long
+  DatabaseDamagedError      the file is not a database, or has damaged pages
+  DatabaseReplacedError    the file is no longer the one that was opened
 """
 
 
-class StoreError(Exception):
+class SessionStoreError(Exception):
     """The database cannot be used; the text tells the user why and how to fix it."""
 
     def __init__(self, reason: str) -> None:
@@ -15,13 +15,13 @@ class StoreError(Exception):
         self.reason = reason
 
 
-class BusyError(StoreError):
+class DatabaseBusyError(SessionStoreError):
     """Other processes have locked the database for too long."""
 
 
-class DamagedError(StoreError):
+class DatabaseDamagedError(SessionStoreError):
     """The file is not a database, or has damaged pages."""
 
 
-class MisplacedError(StoreError):
+class DatabaseReplacedError(SessionStoreError):
     """The file that was opened was removed, or another one has taken its place."""

@@ -11,65 +11,65 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from acp_server.session.ports.session_search import Source
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.session.ports.session_search import SessionSource
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
-@frozen
-class Layout:
+@frozen_dataclass
+class DatabaseLayout:
     """How one kind of database is read."""
 
-    source: Source
+    source: SessionSource
     texts: str
     """A table, or a query in parentheses: id, session_id, role, at, text."""
     sessions: str
     """Likewise: id, title, cwd, began, updated."""
     ticks_per_second: int
     """The unit of its times, which count from 1970."""
-    words: str | None
+    word_index: str | None
     """The word index, if there is one; its row ids are those of the texts."""
-    threes: str | None
+    trigram_index: str | None
     """The trigram index, likewise."""
-    is_ours: bool
+    is_own: bool
     """Whether the word index has a column for each role, and CJK text in pairs (`cjk_tokens`)."""
-    readable: Callable[[str], str]
+    to_text: Callable[[str], str]
     """Converts a column's value to text."""
 
 
-OUR_LAYOUT = Layout(
+OWN_LAYOUT = DatabaseLayout(
     source="acp-server",
     texts="(SELECT id, session_id, role, at_us AS at, text FROM texts)",
     sessions="(SELECT id, title, cwd, created_us AS began, updated_us AS updated FROM sessions)",
     ticks_per_second=1_000_000,
-    words="texts_words",
-    threes="texts_threes",
-    is_ours=True,
-    readable=str,
+    word_index="texts_words",
+    trigram_index="texts_threes",
+    is_own=True,
+    to_text=str,
 )
 
-_HIDDEN = "('tool', 'subagent', 'kanban')"
+_HIDDEN_SOURCES = "('tool', 'subagent', 'kanban')"
 """Sources of sessions that no person took part in."""
-_JSON_MARK = "\0json:"
+_JSON_PREFIX = "\0json:"
 """The prefix of a content with several parts in Hermes' database."""
 
 
-def hermes_layout(connection: Connection) -> Layout | None:
+def hermes_layout(connection: Connection) -> DatabaseLayout | None:
     """Return the layout of a Hermes database, or None if it is unknown."""
-    messages = _columns(connection, "messages")
-    sessions = _columns(connection, "sessions")
+    messages = _column_names(connection, "messages")
+    sessions = _column_names(connection, "sessions")
     if not messages >= {"id", "session_id", "role", "content", "timestamp"}:
         return None
     if not sessions >= {"id", "source", "started_at"}:
         return None
-    return Layout(
+    return DatabaseLayout(
         source="hermes",
         texts=_hermes_texts(messages),
         sessions=_hermes_sessions(sessions),
         ticks_per_second=1,
-        words="messages_fts" if _columns(connection, "messages_fts") else None,
-        threes=_trigrams(connection),
-        is_ours=False,
-        readable=_readable,
+        word_index="messages_fts" if _column_names(connection, "messages_fts") else None,
+        trigram_index=_trigram_index(connection),
+        is_own=False,
+        to_text=_to_text,
     )
 
 
@@ -82,7 +82,7 @@ def _hermes_texts(columns: set[str]) -> str:
         "(SELECT id, session_id, role, timestamp AS at,"  # noqa: S608 - names of ours
         f" coalesce(nullif(content, ''), {calls}, '') AS text FROM messages"
         f" WHERE role IN ('user', 'assistant', 'tool') AND ({is_there} OR {was_summed_up})"
-        f" AND session_id NOT IN (SELECT id FROM sessions WHERE source IN {_HIDDEN}))"
+        f" AND session_id NOT IN (SELECT id FROM sessions WHERE source IN {_HIDDEN_SOURCES}))"
     )
 
 
@@ -93,28 +93,29 @@ def _hermes_sessions(columns: set[str]) -> str:
     updated = f"coalesce({', '.join([*ended, 'started_at', '0'])})"
     return (
         f"(SELECT id, coalesce({title}, '') AS title, coalesce({cwd}, '') AS cwd,"  # noqa: S608 - names of ours
-        f" started_at AS began, {updated} AS updated FROM sessions WHERE source NOT IN {_HIDDEN})"
+        f" started_at AS began, {updated} AS updated FROM sessions"
+        f" WHERE source NOT IN {_HIDDEN_SOURCES})"
     )
 
 
-def _trigrams(connection: Connection) -> str | None:
+def _trigram_index(connection: Connection) -> str | None:
     name = "messages_fts_trigram"
-    return name if _columns(connection, name) else None
+    return name if _column_names(connection, name) else None
 
 
-def _columns(connection: Connection, table: str) -> set[str]:
+def _column_names(connection: Connection, table: str) -> set[str]:
     rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
     return {name for (name,) in cast("list[tuple[str]]", rows.fetchall())}
 
 
-def _readable(content: str) -> str:
+def _to_text(content: str) -> str:
     """Return the text parts of a content."""
-    if not content.startswith(_JSON_MARK):
+    if not content.startswith(_JSON_PREFIX):
         return content
     try:
-        parts: JsonValue = json.loads(content.removeprefix(_JSON_MARK))
+        parts: JsonValue = json.loads(content.removeprefix(_JSON_PREFIX))
     except (ValueError, RecursionError):
-        return content.removeprefix(_JSON_MARK)
+        return content.removeprefix(_JSON_PREFIX)
     if not isinstance(parts, list):
         return ""
     found = [part.get("text") for part in parts if isinstance(part, dict)]

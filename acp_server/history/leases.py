@@ -3,7 +3,7 @@
 A lease expires when its process is gone. A process on another machine cannot be checked; there it
 expires after a while without a heartbeat. Clocks differ and can be set back, so a time in the
 future is no sign of life either. A process that loses its lease anyway may not write any more
-(`mine`).
+(`held_sessions`).
 """
 
 import os
@@ -17,19 +17,19 @@ from pathlib import Path
 from sqlite3 import Connection
 from typing import cast
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 if sys.platform == "linux":
-    from acp_server.history.process_start_linux import started
+    from acp_server.history.process_start_linux import process_start_token
 else:
-    from acp_server.history.process_start_psutil import started
+    from acp_server.history.process_start_psutil import process_start_token
 
-BEAT_SECONDS = 10.0
-LAPSE_SECONDS = 30.0
+HEARTBEAT_SECONDS = 10.0
+LEASE_TIMEOUT_SECONDS = 30.0
 _MICROSECONDS = 1_000_000
 
 
-def _machine() -> str:
+def _machine_name() -> str:
     """Return a name for this machine and process namespace; each container has its own."""
     try:
         space = Path("/proc/self/ns/pid").readlink().name
@@ -38,38 +38,38 @@ def _machine() -> str:
     return f"{socket.gethostname()}/{space}"
 
 
-@frozen
-class Holder:
+@frozen_dataclass
+class LeaseHolder:
     """One archive in one process."""
 
     key: str = field(default_factory=lambda: secrets.token_hex(8))
-    machine: str = field(default_factory=_machine)
+    machine: str = field(default_factory=_machine_name)
     pid: int = field(default_factory=os.getpid)
-    started: str = field(default_factory=lambda: started(os.getpid()) or "")
+    start_token: str = field(default_factory=lambda: process_start_token(os.getpid()) or "")
 
 
-@frozen
+@frozen_dataclass
 class Lease:
     """The holder of a session and its last heartbeat."""
 
-    holder: Holder
-    beat_us: int
+    holder: LeaseHolder
+    heartbeat_us: int
 
-    def is_over(self, here: Holder, now_us: int) -> bool:
+    def has_expired(self, here: LeaseHolder, now_us: int) -> bool:
         """Whether the holder is gone, as far as this process can see."""
         # abs: a heartbeat from the future, of a clock that was wrong, must not hold the session
         # forever.
-        is_silent = abs(now_us - self.beat_us) > LAPSE_SECONDS * _MICROSECONDS
+        is_silent = abs(now_us - self.heartbeat_us) > LEASE_TIMEOUT_SECONDS * _MICROSECONDS
         if self.holder.machine != here.machine:
             return is_silent
-        since = started(self.holder.pid)
+        since = process_start_token(self.holder.pid)
         if since is None:
             return True
         # A different start means that the process id was reused. But where the start is measured by
         # the system's clock, setting the clock changes it too, so the heartbeat decides.
-        return since != self.holder.started and is_silent
+        return since != self.holder.start_token and is_silent
 
-    def described(self, here: Holder) -> str:
+    def describe_holder(self, here: LeaseHolder) -> str:
         """Return the holder as text for the user."""
         process = f"process {self.holder.pid}"
         machine = self.holder.machine.partition("/")[0]
@@ -81,12 +81,12 @@ def now_us() -> int:
     return time.time_ns() // 1000
 
 
-def take(connection: Connection, session_id: str, here: Holder) -> None:
+def claim(connection: Connection, session_id: str, here: LeaseHolder) -> None:
     """Claim a session, whoever held it."""
     connection.execute(
         # The caller checks the former lease in the same transaction.
         "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)",
-        (session_id, here.key, here.machine, here.pid, here.started, now_us()),
+        (session_id, here.key, here.machine, here.pid, here.start_token, now_us()),
     )
 
 
@@ -96,16 +96,16 @@ def find(connection: Connection, session_id: str) -> Lease | None:
         "SELECT holder, machine, pid, started, beat_us FROM leases WHERE session_id = ?",
         (session_id,),
     ).fetchone()
-    return None if row is None else Lease(Holder(*row[:4]), row[4])
+    return None if row is None else Lease(LeaseHolder(*row[:4]), row[4])
 
 
-def mine(connection: Connection, here: Holder) -> Collection[str]:
+def held_sessions(connection: Connection, here: LeaseHolder) -> Collection[str]:
     """Return the ids of the sessions this holder has."""
     found = connection.execute("SELECT session_id FROM leases WHERE holder = ?", (here.key,))
     return {cast("str", row[0]) for row in found}
 
 
-def release(connection: Connection, session_id: str, here: Holder) -> None:
+def release(connection: Connection, session_id: str, here: LeaseHolder) -> None:
     """Give up a session, if this holder has it."""
     connection.execute(
         # Only our own: another process may have taken the session over meanwhile.
@@ -114,6 +114,6 @@ def release(connection: Connection, session_id: str, here: Holder) -> None:
     )
 
 
-def beat(connection: Connection, here: Holder) -> None:
+def send_heartbeat(connection: Connection, here: LeaseHolder) -> None:
     """Renew the heartbeat of all leases of this holder."""
     connection.execute("UPDATE leases SET beat_us = ? WHERE holder = ?", (now_us(), here.key))

@@ -10,11 +10,11 @@ import unicodedata
 from collections.abc import Iterable
 
 from acp_server.history.cjk_tokens import CJK_RUN
-from acp_server.history.search_queries import Query, Term
+from acp_server.history.search_queries import SearchQuery, SearchTerm
 from acp_server.session.ports.session_search import MARK_BEGIN, MARK_END, Role
 
 SNIPPET_CHARACTERS = 240
-MOST_PLACES = 100
+MAX_MATCHES = 100
 """Matches in one text that are considered for its snippet."""
 
 _WEIGHTS: dict[Role, float] = {"user": 1.2, "assistant": 1.0, "tool": 0.7}
@@ -25,16 +25,16 @@ _HALF_LIFE_SECONDS = 30 * 86_400
 class Matcher:
     """A query compiled for many texts."""
 
-    def __init__(self, query: Query, *, is_whole: bool) -> None:
+    def __init__(self, query: SearchQuery, *, is_whole: bool) -> None:
         """Compile a query; with `is_whole` only whole words match, else parts of words too."""
-        self._groups = [_pattern(group, is_whole=is_whole) for group in query.wanted]
+        self._groups = [_pattern(group, is_whole=is_whole) for group in query.required]
         self._any = _pattern(query.terms, is_whole=is_whole)
-        self._unwanted = _pattern(query.unwanted, is_whole=True) if query.unwanted else None
+        self._excluded = _pattern(query.excluded, is_whole=True) if query.excluded else None
 
     def accepts(self, text: str) -> bool:
         """Whether a text has all required terms and no excluded one."""
         folded = fold(text)
-        if self._unwanted is not None and self._unwanted.search(folded):
+        if self._excluded is not None and self._excluded.search(folded):
             return False
         return all(group.search(folded) for group in self._groups)
 
@@ -51,10 +51,10 @@ class Matcher:
 
     def snippet(self, text: str) -> str:
         """Return one line around the densest group of matches."""
-        places = self._places(text)
+        places = self._find_matches(text)
         if not places:
             return _one_line(text[:SNIPPET_CHARACTERS])
-        begin = max(0, _densest(places) - SNIPPET_CHARACTERS // 4)
+        begin = max(0, _densest_start(places) - SNIPPET_CHARACTERS // 4)
         end = begin + SNIPPET_CHARACTERS
         line, at = "", begin
         for first, last in places:
@@ -64,12 +64,12 @@ class Matcher:
         before, behind = "…" if begin else "", "…" if end < len(text) else ""
         return f"{before}{_one_line(line + text[at:end])}{behind}"
 
-    def _places(self, text: str) -> list[tuple[int, int]]:
+    def _find_matches(self, text: str) -> list[tuple[int, int]]:
         found = self._any.finditer(fold(text))
-        return [each.span() for each, _ in zip(found, range(MOST_PLACES), strict=False)]
+        return [each.span() for each, _ in zip(found, range(MAX_MATCHES), strict=False)]
 
 
-class _Folding(dict[int, int]):
+class _FoldTable(dict[int, int]):
     """Character table that removes case and accents one for one; filled on demand."""
 
     def __missing__(self, code: int) -> int:
@@ -82,37 +82,39 @@ class _Folding(dict[int, int]):
         return self[code]
 
 
-_FOLDING = _Folding()
+_FOLD_TABLE = _FoldTable()
 
 
 def fold(text: str) -> str:
     """Return the text without case and accents, in the same length."""
-    return text.lower() if text.isascii() else text.translate(_FOLDING)
+    return text.lower() if text.isascii() else text.translate(_FOLD_TABLE)
 
 
-def _pattern(terms: Iterable[Term], *, is_whole: bool) -> re.Pattern[str]:
+def _pattern(terms: Iterable[SearchTerm], *, is_whole: bool) -> re.Pattern[str]:
     """Return a pattern that finds any of the terms in a folded text."""
-    found = [_whole(term) if is_whole else re.escape(fold(term.text)) for term in terms]
+    found = [
+        _whole_word_pattern(term) if is_whole else re.escape(fold(term.text)) for term in terms
+    ]
     return re.compile("|".join(found))
 
 
-def _whole(term: Term) -> str:
+def _whole_word_pattern(term: SearchTerm) -> str:
     text = fold(term.text)
     words: list[str] = re.findall(r"[^\W_]+", text)
     signs_matter = term.is_literal or not words
     core = re.escape(text) if signs_matter else r"[\W_]+".join(map(re.escape, words))
     begin, end = text[0], text[-1]
-    before = r"(?<![^\W_])" if _is_bound(begin) else ""
-    behind = r"(?![^\W_])" if _is_bound(end) and not term.is_prefix else ""
+    before = r"(?<![^\W_])" if _needs_boundary(begin) else ""
+    behind = r"(?![^\W_])" if _needs_boundary(end) and not term.is_prefix else ""
     return f"{before}{core}{behind}"
 
 
-def _is_bound(character: str) -> bool:
+def _needs_boundary(character: str) -> bool:
     """Whether a word that ends in this character needs a boundary after it."""
     return character.isalnum() and not CJK_RUN.match(character)
 
 
-def _densest(places: list[tuple[int, int]]) -> int:
+def _densest_start(places: list[tuple[int, int]]) -> int:
     """Return the start of the stretch of text with the most matches."""
 
     def held(begin: int) -> int:

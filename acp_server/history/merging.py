@@ -20,19 +20,21 @@ from acp_server.turn.events import (
 
 _CHUNK = MessageChunk | ThoughtChunk | SummaryChunk
 
-CUT_SHORT = "The server ended before this call had finished."
+INTERRUPTED_CALL = "The server ended before this call had finished."
 
 
-def record_of(event: CallAppeared) -> CallRecord:
+def new_call_record(event: CallAppeared) -> CallRecord:
     """Return the record of a new call."""
     return CallRecord(event, CallChanged(event.call_id, parent_id=event.parent_id))
 
 
-def changed(record: CallRecord, event: CallChanged | TerminalOpened | TerminalEnded) -> CallRecord:
+def apply_change(
+    record: CallRecord, event: CallChanged | TerminalOpened | TerminalEnded
+) -> CallRecord:
     """Return the record with an event applied; of a passing state only title and locations."""
     match event:
         case CallChanged():
-            return replace(record, state=_joined(record.state, event))
+            return replace(record, state=_merge_state(record.state, event))
         case TerminalOpened():
             return replace(record, terminal=TerminalRecord(event.terminal_id, event.cwd, ""))
         case TerminalEnded():
@@ -46,20 +48,20 @@ def is_open(record: CallRecord) -> bool:
     return record.state.status not in {"completed", "failed"}
 
 
-def cut_short(record: CallRecord) -> CallRecord:
+def fail_interrupted(record: CallRecord) -> CallRecord:
     """Return the record of a call whose process ended before the call did."""
-    content = (*(record.state.content or ()), Text(CUT_SHORT))
+    content = (*(record.state.content or ()), Text(INTERRUPTED_CALL))
     return replace(record, state=replace(record.state, status="failed", content=content))
 
 
-def whole(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+def merge_chunks(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """Return the entries with the chunks of each message merged at the position of the first."""
     found: dict[object, Entry] = {}
     chunks: dict[object, list[str]] = {}
     for number, entry in enumerate(entries):
         # By message id, not by neighbourhood: chunks of a message and a thought may alternate.
         if isinstance(entry, _CHUNK):
-            key: object = _message_of(entry)
+            key: object = _chunk_key(entry)
             found.setdefault(key, entry)
             chunks.setdefault(key, []).append(entry.text)
         else:
@@ -70,12 +72,12 @@ def whole(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     )
 
 
-def _message_of(chunk: MessageChunk | ThoughtChunk | SummaryChunk) -> tuple[str, str]:
+def _chunk_key(chunk: MessageChunk | ThoughtChunk | SummaryChunk) -> tuple[str, str]:
     is_summary = isinstance(chunk, SummaryChunk)
     return type(chunk).__name__, chunk.compaction_id if is_summary else chunk.message_id
 
 
-def _joined(state: CallChanged, event: CallChanged) -> CallChanged:
+def _merge_state(state: CallChanged, event: CallChanged) -> CallChanged:
     facts = replace(
         state,
         title=state.title if event.title is None else event.title,

@@ -18,18 +18,18 @@ _MACOS = re.compile(r"^.* on (?P<point>/.*) \((?P<type>[^,)]+)[,)]")
 _MOUNT_SECONDS = 5.0
 
 
-def is_on_network(folder: Path, table: str | None = None) -> bool:
+def is_on_network_filesystem(directory: Path, table: str | None = None) -> bool:
     """Whether a directory is on a network file system; `table` replaces the mount table.
 
     If it cannot be determined, it counts as local.
     """
     lines = (read_mounts() if table is None else table).splitlines()
     found = [mount for line in lines if (mount := _MACOS.match(line) or _LINUX.match(line))]
-    resolved = folder.resolve()
+    resolved = directory.resolve()
     around = [
         (len(point), mount["type"])
         for mount in found
-        if (point := _point(mount["point"])) == "/" or resolved.is_relative_to(point)
+        if (point := _unescape_mount_point(mount["point"])) == "/" or resolved.is_relative_to(point)
     ]
     # Of two mounts on the same point the later one hides the other, hence `reversed`.
     return bool(around) and max(reversed(around), key=lambda each: each[0])[1] in NETWORK_TYPES
@@ -51,6 +51,6 @@ def read_mounts() -> str:
     return ""
 
 
-def _point(written: str) -> str:
+def _unescape_mount_point(written: str) -> str:
     """Return a mount point; Linux writes blanks in it as octal escapes."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), written)

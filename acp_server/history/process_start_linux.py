@@ -6,7 +6,7 @@ _STATE, _STARTED = 0, 19
 """Positions of the fields after the process name in /proc/<pid>/stat."""
 
 
-def started(pid: int) -> str | None:
+def process_start_token(pid: int) -> str | None:
     """Return a token unique among processes with this id, or None if the process has ended."""
     try:
         told = Path(f"/proc/{pid}/stat").read_text(errors="replace")

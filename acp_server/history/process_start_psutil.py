@@ -3,7 +3,7 @@
 import psutil
 
 
-def started(pid: int) -> str | None:
+def process_start_token(pid: int) -> str | None:
     """Return a token unique among processes with this id, or None if the process has ended."""
     try:
         process = psutil.Process(pid)

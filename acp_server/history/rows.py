@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from acp_server.session.ports.archive import SavedSystem, SessionFacts
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import Spent
+from acp_server.turn.loop import UsageTotals
 
 Column = str | bytes | int | float | None
 Row = tuple[Column, ...]
@@ -20,18 +20,20 @@ Row = tuple[Column, ...]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
-FACTS = (
+FACT_COLUMNS = (
     "id, cwd, additional, created_us, updated_us, title, mode, model_id, thought_level,"
     " input_tokens, output_tokens, cache_read_tokens, cache_write_5m_tokens,"
     " cache_write_1h_tokens, requests, cost_usd, context_tokens"
 )
-"""The columns of a session that `facts_of` reads."""
+"""The columns of a session that `facts_from_row` reads."""
 
-_CHANGING = (name for name in FACTS.split(", ") if name not in {"id", "created_us", "updated_us"})
+_CHANGING = (
+    name for name in FACT_COLUMNS.split(", ") if name not in {"id", "created_us", "updated_us"}
+)
 
 # max: if the clock is set back, a session must not move down in the list.
 SAVE_FACTS = f"""
-    INSERT INTO sessions ({FACTS}) VALUES ({", ".join("?" * 17)})
+    INSERT INTO sessions ({FACT_COLUMNS}) VALUES ({", ".join("?" * 17)})
     ON CONFLICT (id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _CHANGING)},
     updated_us = max(updated_us, excluded.updated_us)
 """  # noqa: S608 - names of ours
@@ -41,7 +43,7 @@ SAVE_SYSTEM = "INSERT OR REPLACE INTO prompts VALUES (?, ?, ?, ?, ?)"
 """Takes the values of `system_row`."""
 
 
-def spelled(text: str) -> str | bytes:
+def text_to_column(text: str) -> str | bytes:
     """Return a text as a column value: bytes if it contains lone surrogates."""
     try:
         text.encode()
@@ -50,61 +52,65 @@ def spelled(text: str) -> str | bytes:
     return text
 
 
-def read_text(column: Column) -> str:
+def text_from_column(column: Column) -> str:
     """Return the text of a column value."""
     if isinstance(column, bytes):
         return column.decode(errors="surrogatepass")
     return cast("str", column)
 
 
-def microseconds(moment: datetime) -> int:
+def time_to_column(moment: datetime) -> int:
     """Return a time as a column value."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
-def moment_of(column: Column) -> datetime:
+def time_from_column(column: Column) -> datetime:
     """Return the time of a column value, in UTC."""
     return _EPOCH + timedelta(microseconds=cast("int", column))
 
 
 def facts_row(facts: SessionFacts) -> Row:
-    """Return a session's column values, in the order of `FACTS`."""
-    usage = facts.spent.usage
+    """Return a session's column values, in the order of `FACT_COLUMNS`."""
+    usage = facts.usage.usage
     return (
         facts.id,
-        spelled(str(facts.cwd)),
-        spelled(json.dumps([str(path) for path in facts.additional], ensure_ascii=False)),
-        microseconds(facts.created_at),
-        microseconds(facts.updated_at),
-        spelled(facts.title),
-        spelled(facts.mode),
-        _optional(facts.model_id),
-        _optional(facts.thought_level),
+        text_to_column(str(facts.cwd)),
+        text_to_column(
+            json.dumps([str(path) for path in facts.additional_directories], ensure_ascii=False)
+        ),
+        time_to_column(facts.created_at),
+        time_to_column(facts.updated_at),
+        text_to_column(facts.title),
+        text_to_column(facts.mode),
+        _optional_text_to_column(facts.model_id),
+        _optional_text_to_column(facts.thought_level),
         usage.input_tokens,
         usage.output_tokens,
         usage.cache_read_tokens,
         usage.cache_write_5m_tokens,
         usage.cache_write_1h_tokens,
-        facts.spent.requests,
-        facts.spent.cost_usd,
-        facts.spent.context_tokens,
+        facts.usage.requests,
+        facts.usage.cost_usd,
+        facts.usage.context_tokens,
     )
 
 
-def facts_of(row: Row, system: SavedSystem | None = None) -> SessionFacts:
+def facts_from_row(row: Row, system: SavedSystem | None = None) -> SessionFacts:
     """Return the facts stored in a row."""
     tokens = cast("tuple[int, ...]", row[9:14])
     return SessionFacts(
-        id=read_text(row[0]),
-        cwd=Path(read_text(row[1])),
-        additional=tuple(map(Path, cast("list[str]", json.loads(read_text(row[2]))))),
-        created_at=moment_of(row[3]),
-        updated_at=moment_of(row[4]),
-        title=read_text(row[5]),
-        mode=read_text(row[6]),
-        model_id=None if row[7] is None else read_text(row[7]),
-        thought_level=None if row[8] is None else read_text(row[8]),
-        spent=Spent(
+        id=text_from_column(row[0]),
+        cwd=Path(text_from_column(row[1])),
+        additional_directories=tuple(
+            map(Path, cast("list[str]", json.loads(text_from_column(row[2]))))
+        ),
+        created_at=time_from_column(row[3]),
+        updated_at=time_from_column(row[4]),
+        title=text_from_column(row[5]),
+        mode=text_from_column(row[6]),
+        model_id=None if row[7] is None else text_from_column(row[7]),
+        thought_level=None if row[8] is None else text_from_column(row[8]),
+        usage=UsageTotals(
             Usage(*tokens),
             cast("int", row[14]),
             cast("float | None", row[15]),
@@ -118,18 +124,20 @@ def system_row(session_id: str, system: SavedSystem) -> Row:
     """Return the column values of a system prompt."""
     return (
         session_id,
-        spelled(system.text),
-        spelled(system.model_id),
-        microseconds(system.written_at),
-        spelled(json.dumps(dict(system.state), ensure_ascii=False)),
+        text_to_column(system.text),
+        text_to_column(system.model_id),
+        time_to_column(system.written_at),
+        text_to_column(json.dumps(dict(system.state), ensure_ascii=False)),
     )
 
 
-def system_of(row: Row) -> SavedSystem:
+def system_from_row(row: Row) -> SavedSystem:
     """Return the system prompt stored in a row."""
-    state = cast("dict[str, JsonValue]", json.loads(read_text(row[4])))
-    return SavedSystem(read_text(row[1]), read_text(row[2]), moment_of(row[3]), state)
+    state = cast("dict[str, JsonValue]", json.loads(text_from_column(row[4])))
+    return SavedSystem(
+        text_from_column(row[1]), text_from_column(row[2]), time_from_column(row[3]), state
+    )
 
 
-def _optional(text: str | None) -> str | bytes | None:
-    return None if text is None else spelled(text)
+def _optional_text_to_column(text: str | None) -> str | bytes | None:
+    return None if text is None else text_to_column(text)

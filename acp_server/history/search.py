@@ -13,66 +13,85 @@ from typing import TypeVar
 from anyio import CapacityLimiter, to_thread
 
 from acp_server.history.discovery import discover
-from acp_server.history.search_database import Shelf
-from acp_server.history.search_databases import Places, Shelves, opened, unreadable
+from acp_server.history.search_database import HistoryDatabase
+from acp_server.history.search_databases import (
+    DatabasePaths,
+    HistoryDatabases,
+    open_databases,
+    to_archive_error,
+)
 from acp_server.session.errors import UnknownSessionError
-from acp_server.session.ports.session_search import ROLES, Findings, Inquiry, Passage, PastSession
+from acp_server.session.ports.session_search import (
+    ROLES,
+    PastSession,
+    SessionExcerpt,
+    SessionQuery,
+    SessionSearchResults,
+)
 
 Result = TypeVar("Result")
 
-MOST_AT_ONCE = 2
+MAX_CONCURRENT_SEARCHES = 2
 """Searches that run at once; further ones wait, so that they occupy no thread."""
 
 
 class PastSessions:
     """The past sessions of a home directory."""
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, places: DatabasePaths) -> None:
         self._places = places
-        self._limiter = CapacityLimiter(MOST_AT_ONCE)
+        self._limiter = CapacityLimiter(MAX_CONCURRENT_SEARCHES)
 
-    async def discover(self, inquiry: Inquiry) -> Findings:
+    async def search(self, inquiry: SessionQuery) -> SessionSearchResults:
         """Return the sessions that match a query."""
-        return await self._look(partial(discover, inquiry=inquiry))
+        return await self._run_search(partial(discover, inquiry=inquiry))
 
-    async def scroll(self, session_id: str, text_id: int, window: int) -> Passage:
+    async def scroll(self, session_id: str, text_id: int, window: int) -> SessionExcerpt:
         """Return a text of a session with `window` texts before it and as many after it."""
 
-        def look(shelves: Shelves) -> Passage:
-            shelf, session = _found(shelves, session_id)
-            return shelf.around(session, text_id, window, ROLES)
+        def look(databases: HistoryDatabases) -> SessionExcerpt:
+            database, session = _find_session(databases, session_id)
+            return database.texts_around(session, text_id, window, ROLES)
 
-        return await self._look(look)
+        return await self._run_search(look)
 
-    async def read(self, session_id: str, most: int) -> Passage:
-        """Return a session: its beginning and end, if it has more than `most` texts."""
+    async def read(self, session_id: str, max_texts: int) -> SessionExcerpt:
+        """Return a session: its beginning and end, if it has more than `max_texts` texts."""
 
-        def look(shelves: Shelves) -> Passage:
-            shelf, session = _found(shelves, session_id)
-            return shelf.ends(session, most)
+        def look(databases: HistoryDatabases) -> SessionExcerpt:
+            database, session = _find_session(databases, session_id)
+            return database.first_and_last_texts(session, max_texts)
 
-        return await self._look(look)
+        return await self._run_search(look)
 
     async def browse(self, limit: int, excluded_id: str | None = None) -> Sequence[PastSession]:
         """Return the most recently used sessions, newest first."""
 
-        def look(shelves: Shelves) -> Sequence[PastSession]:
-            recent = (each for shelf in shelves.all for each in shelf.recent(limit, excluded_id))
+        def look(databases: HistoryDatabases) -> Sequence[PastSession]:
+            recent = (
+                each
+                for database in databases.databases
+                for each in database.recent_sessions(limit, excluded_id)
+            )
             return sorted(recent, key=lambda session: session.updated_at, reverse=True)[:limit]
 
-        return await self._look(look)
+        return await self._run_search(look)
 
-    async def identify(self, beginning: str, most: int) -> Sequence[PastSession]:
+    async def find_by_id_prefix(self, beginning: str, most: int) -> Sequence[PastSession]:
         """Return sessions by id prefix, this server's first; an exact id matches alone."""
 
-        def look(shelves: Shelves) -> Sequence[PastSession]:
-            found = [each for shelf in shelves.all for each in shelf.beginning(beginning, most)]
+        def look(databases: HistoryDatabases) -> Sequence[PastSession]:
+            found = [
+                each
+                for database in databases.databases
+                for each in database.find_by_id_prefix(beginning, most)
+            ]
             itself = [session for session in found if session.id == beginning]
             return itself[:1] or found[:most]
 
-        return await self._look(look)
+        return await self._run_search(look)
 
-    async def _look(self, look: Callable[[Shelves], Result]) -> Result:
+    async def _run_search(self, look: Callable[[HistoryDatabases], Result]) -> Result:
         """Run an action on the databases in a thread.
 
         If the caller is cancelled, the thread is abandoned and ends by its own time limit.
@@ -80,24 +99,26 @@ class PastSessions:
 
         def work() -> Result:
             # Opened in this thread: an SQLite connection belongs to the thread that made it.
-            with opened(self._places) as shelves:
+            with open_databases(self._places) as databases:
                 try:
-                    return look(shelves)
+                    return look(databases)
                 except sqlite3.Error as error:
-                    raise unreadable(self._places.ours, error) from error
+                    raise to_archive_error(self._places.own, error) from error
 
         # A search cannot be interrupted inside SQLite; a cancelled turn should not wait for it.
         return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
 
 
-def _found(shelves: Shelves, session_id: str) -> tuple[Shelf, PastSession]:
+def _find_session(
+    databases: HistoryDatabases, session_id: str
+) -> tuple[HistoryDatabase, PastSession]:
     """Return a session and its database, this server's first.
 
     Raises:
         UnknownSessionError: no database has it.
     """
-    for shelf in shelves.all:
-        session = shelf.session(session_id)
+    for database in databases.databases:
+        session = database.find_session(session_id)
         if session is not None:
-            return shelf, session
+            return database, session
     raise UnknownSessionError(session_id)

@@ -11,27 +11,27 @@ from datetime import UTC, datetime
 from sqlite3 import Connection
 from typing import cast
 
-from acp_server.history.layouts import Layout
-from acp_server.session.ports.session_search import Passage, PastSession, PastText, Role
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.text.surrogates import mended
+from acp_server.history.layouts import DatabaseLayout
+from acp_server.session.ports.session_search import PastSession, PastText, Role, SessionExcerpt
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.surrogates import repair_surrogates
 
-MOST_CANDIDATES = 500
+MAX_CANDIDATES = 500
 """Matching texts that are examined: for a common word, the newest."""
 SCANNED_TEXTS = 20_000
 """The newest texts that are read if no index helps."""
-PATIENCE_SECONDS = 0.25
+SEARCH_TIMEOUT_SECONDS = 0.25
 """Time limit of one index search; it then returns its results so far."""
 FIRST_RANGE_TEXTS = 100_000
-_LAST_SECONDS = 250_000_000_000
+_MAX_TIMESTAMP_SECONDS = 250_000_000_000
 """The latest time that can be represented; other programs may have written anything."""
 
 Column = str | bytes | int | float | None
 Row = tuple[Column, ...]
 
 
-@frozen
-class Reach:
+@frozen_dataclass
+class TextFilter:
     """Restricts a search to roles and sessions."""
 
     roles: tuple[Role, ...]
@@ -39,33 +39,33 @@ class Reach:
     excluded_id: str | None = None
 
 
-@frozen
-class Candidate:
+@frozen_dataclass
+class CandidateText:
     """A text that may match, and its session."""
 
     session_id: str
     text: PastText
 
 
-@frozen
-class Catch:
+@frozen_dataclass
+class CandidateBatch:
     """The result of one search step."""
 
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[CandidateText, ...] = ()
     is_scan: bool = False
     """Whether no index helped, so that only the newest texts were read."""
     is_cut_short: bool = False
     """Whether the time was up before all texts were examined."""
 
 
-class Shelf:
+class HistoryDatabase:
     """A database of past texts."""
 
-    def __init__(self, connection: Connection, layout: Layout) -> None:
+    def __init__(self, connection: Connection, layout: DatabaseLayout) -> None:
         self.layout = layout
         self._connection = connection
 
-    def look_up(self, index: str, expression: str, reach: Reach) -> Catch:
+    def search_index(self, index: str, expression: str, reach: TextFilter) -> CandidateBatch:
         """Return the first texts that match an index query."""
         order = "ASC" if reach.is_oldest_first else "DESC"
         statement = (
@@ -73,36 +73,36 @@ class Shelf:
             # CROSS JOIN fixes the order in SQLite: index first. The planner might scan all texts.
             f" CROSS JOIN {self.layout.texts} AS t ON t.id = found.rowid"
             f" WHERE {index} MATCH ? AND found.rowid BETWEEN ? AND ? AND {_role_in(reach.roles)}"
-            f" AND t.session_id IS NOT ? ORDER BY found.rowid {order} LIMIT {MOST_CANDIDATES}"
+            f" AND t.session_id IS NOT ? ORDER BY found.rowid {order} LIMIT {MAX_CANDIDATES}"
         )
-        found: list[Candidate] = []
-        deadline_seconds = time.monotonic() + PATIENCE_SECONDS
-        for low, high in self._ranges(is_upwards=reach.is_oldest_first):
+        found: list[CandidateText] = []
+        deadline_seconds = time.monotonic() + SEARCH_TIMEOUT_SECONDS
+        for low, high in self._id_ranges(is_upwards=reach.is_oldest_first):
             # Checked between ranges: a query that runs cannot be interrupted, so each range is
             # bounded.
             if time.monotonic() > deadline_seconds:
-                return Catch(tuple(found), is_cut_short=True)
+                return CandidateBatch(tuple(found), is_cut_short=True)
             values = (expression, low, high, *reach.roles, reach.excluded_id)
             found += map(self._candidate, self._connection.execute(statement, values))
-            if len(found) >= MOST_CANDIDATES:
+            if len(found) >= MAX_CANDIDATES:
                 break
-        return Catch(tuple(found[:MOST_CANDIDATES]))
+        return CandidateBatch(tuple(found[:MAX_CANDIDATES]))
 
-    def scan(self, groups: Iterable[Sequence[str]], reach: Reach) -> Catch:
+    def scan(self, groups: Iterable[Sequence[str]], reach: TextFilter) -> CandidateBatch:
         """Return those of the newest texts that contain a part of each group."""
-        likes = [[_like(part) for part in _cased(group)] for group in groups]
+        likes = [[_like_pattern(part) for part in _case_variants(group)] for group in groups]
         one = "t.text LIKE ? ESCAPE '!'"
         condition = " AND ".join(f"({' OR '.join([one] * len(group))})" for group in likes)
         rows = self._connection.execute(
             "SELECT t.id, t.session_id, t.role, t.at, t.text FROM"  # noqa: S608 - names of ours
             f" (SELECT * FROM {self.layout.texts} ORDER BY id DESC LIMIT {SCANNED_TEXTS}) AS t"
             f" WHERE {_role_in(reach.roles)} AND t.session_id IS NOT ? AND {condition}"
-            f" LIMIT {MOST_CANDIDATES}",
+            f" LIMIT {MAX_CANDIDATES}",
             (*reach.roles, reach.excluded_id, *(like for group in likes for like in group)),
         )
-        return Catch(tuple(map(self._candidate, rows)), is_scan=True)
+        return CandidateBatch(tuple(map(self._candidate, rows)), is_scan=True)
 
-    def session(self, session_id: str) -> PastSession | None:
+    def find_session(self, session_id: str) -> PastSession | None:
         """Return a session by id, or None."""
         rows = self._connection.execute(
             f"SELECT id, title, cwd, began, updated FROM {self.layout.sessions} WHERE id = ?",  # noqa: S608 - names of ours
@@ -110,17 +110,17 @@ class Shelf:
         )
         return next(map(self._past_session, rows), None)
 
-    def beginning(self, beginning: str, limit: int) -> list[PastSession]:
+    def find_by_id_prefix(self, beginning: str, limit: int) -> list[PastSession]:
         """Return the sessions whose ids start with `beginning`, ordered by id."""
         rows = self._connection.execute(
             f"SELECT id, title, cwd, began, updated FROM {self.layout.sessions}"  # noqa: S608 - names of ours
             " WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
             # A range instead of LIKE: uses the primary key and needs no escaping.
-            (mended(beginning), mended(beginning) + "\U0010ffff", limit),
+            (repair_surrogates(beginning), repair_surrogates(beginning) + "\U0010ffff", limit),
         )
         return list(map(self._past_session, rows))
 
-    def recent(self, limit: int, excluded_id: str | None) -> list[PastSession]:
+    def recent_sessions(self, limit: int, excluded_id: str | None) -> list[PastSession]:
         """Return the most recently used sessions that have a text, newest first."""
         rows = self._connection.execute(
             "SELECT id, title, cwd, began, updated"  # noqa: S608 - names of ours
@@ -131,36 +131,38 @@ class Shelf:
         )
         return list(map(self._past_session, rows))
 
-    def around(
+    def texts_around(
         self, session: PastSession, text_id: int, window: int, roles: tuple[Role, ...]
-    ) -> Passage:
+    ) -> SessionExcerpt:
         """Return a text with its neighbours; no texts if it does not exist."""
         itself = self._texts(session.id, "id = ?", (text_id,), 1)
         if not itself:
-            return Passage(session, ())
+            return SessionExcerpt(session, ())
         condition = f"id {{}} ? AND {_role_in(roles)} ORDER BY id {{}}"
         values = (text_id, *roles)
         earlier = self._texts(session.id, condition.format("<", "DESC"), values, window)[::-1]
         later = self._texts(session.id, condition.format(">", "ASC"), values, window)
         texts = (*earlier, *itself, *later)
-        return Passage(
+        return SessionExcerpt(
             session,
             texts,
             before=self._count(session.id, "id < ?", texts[0].id),
             after=self._count(session.id, "id > ?", texts[-1].id),
         )
 
-    def ends(self, session: PastSession, most: int) -> Passage:
+    def first_and_last_texts(self, session: PastSession, most: int) -> SessionExcerpt:
         """Return up to `most` texts of a session: two thirds from its start, the rest its end."""
         total = self._count(session.id, "id > ?", 0)
         if total <= most:
-            return Passage(session, tuple(self._texts(session.id, "TRUE ORDER BY id", (), most)))
+            return SessionExcerpt(
+                session, tuple(self._texts(session.id, "TRUE ORDER BY id", (), most))
+            )
         tail = most // 3
         beginning = self._texts(session.id, "TRUE ORDER BY id", (), most - tail)
         end = self._texts(session.id, "TRUE ORDER BY id DESC", (), tail)[::-1]
-        return Passage(session, (*beginning, *end), omitted=total - most)
+        return SessionExcerpt(session, (*beginning, *end), omitted=total - most)
 
-    def _ranges(self, *, is_upwards: bool) -> Iterator[tuple[int, int]]:
+    def _id_ranges(self, *, is_upwards: bool) -> Iterator[tuple[int, int]]:
         """Yield adjacent ranges of ids, each twice as long as the one before."""
         row: tuple[int | None, int | None] = self._connection.execute(
             f"SELECT (SELECT min(id) FROM {self.layout.texts}),"  # noqa: S608 - names of ours
@@ -195,30 +197,30 @@ class Shelf:
         ).fetchone()
         return row[0]
 
-    def _candidate(self, row: Row) -> Candidate:
+    def _candidate(self, row: Row) -> CandidateText:
         number, session_id, role, at, text = row
         past = PastText(
             cast("int", number),
             cast("Role", role),
             self._moment(at),
-            self.layout.readable(_text(text)),
+            self.layout.to_text(_to_text(text)),
         )
-        return Candidate(_text(session_id), past)
+        return CandidateText(_to_text(session_id), past)
 
     def _past_session(self, row: Row) -> PastSession:
         session_id, title, cwd, began, updated = row
         return PastSession(
-            _text(session_id),
+            _to_text(session_id),
             self.layout.source,
-            _text(title),
-            _text(cwd),
+            _to_text(title),
+            _to_text(cwd),
             self._moment(began),
             self._moment(updated),
         )
 
     def _moment(self, column: Column) -> datetime:
         ticks = column if isinstance(column, int | float) else 0
-        seconds = min(max(0, ticks / self.layout.ticks_per_second), _LAST_SECONDS)
+        seconds = min(max(0, ticks / self.layout.ticks_per_second), _MAX_TIMESTAMP_SECONDS)
         return datetime.fromtimestamp(seconds, UTC)
 
 
@@ -226,19 +228,19 @@ def _role_in(roles: Sequence[Role]) -> str:
     return f"t.role IN ({', '.join('?' * len(roles))})"
 
 
-def _text(column: Column) -> str:
+def _to_text(column: Column) -> str:
     """Return a column as text, whatever type it has."""
     if isinstance(column, bytes):
-        return mended(column.decode(errors="replace"))
+        return repair_surrogates(column.decode(errors="replace"))
     return "" if column is None else str(column)
 
 
-def _cased(parts: Iterable[str]) -> list[str]:
+def _case_variants(parts: Iterable[str]) -> list[str]:
     """Return the parts in the usual cases, because LIKE only folds the case of ASCII."""
     return list(dict.fromkeys(form for p in parts for form in (p, p.lower(), p.upper())))
 
 
-def _like(part: str) -> str:
+def _like_pattern(part: str) -> str:
     # The escape character itself first, or the later escapes would be escaped again.
     escaped = part.replace("!", "!!").replace("%", "!%").replace("_", "!_")
     return f"%{escaped}%"

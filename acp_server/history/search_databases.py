@@ -11,67 +11,71 @@ from dataclasses import replace
 from pathlib import Path
 
 from acp_server.history.database import newer_notice
-from acp_server.history.layouts import OUR_LAYOUT, hermes_layout
+from acp_server.history.layouts import OWN_LAYOUT, hermes_layout
 from acp_server.history.schema import MIGRATIONS
-from acp_server.history.search_database import Shelf
+from acp_server.history.search_database import HistoryDatabase
 from acp_server.session.errors import ArchiveError
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 BUSY_SECONDS = 5.0
 CACHE_KIBIBYTES = 32_768
 
 
-@frozen
-class Places:
+@frozen_dataclass
+class DatabasePaths:
     """Paths of the databases; a file need not exist."""
 
-    ours: Path
+    own: Path
     hermes: Path | None = None
 
 
-@frozen
-class Shelves:
+@frozen_dataclass
+class HistoryDatabases:
     """The open databases, this server's first, and notes on those that could not be opened."""
 
-    all: tuple[Shelf, ...]
+    databases: tuple[HistoryDatabase, ...]
     notes: tuple[str, ...] = ()
 
 
 @contextmanager
-def opened(places: Places) -> Generator[Shelves]:
+def open_databases(places: DatabasePaths) -> Generator[HistoryDatabases]:
     """Open the existing databases.
 
     Raises:
         ArchiveError: this server's own database cannot be read.
     """
     with ExitStack() as stack:
-        shelves: list[Shelf] = []
+        databases: list[HistoryDatabase] = []
         notes: list[str] = []
-        with _explained(places.ours):
-            if places.ours.is_file():
-                connection = stack.enter_context(closing(_connect(places.ours)))
-                shelves += [Shelf(connection, OUR_LAYOUT)] if _is_ready(connection, places) else []
+        with _translate_errors(places.own):
+            if places.own.is_file():
+                connection = stack.enter_context(closing(_connect(places.own)))
+                databases += (
+                    [HistoryDatabase(connection, OWN_LAYOUT)]
+                    if _is_ready(connection, places)
+                    else []
+                )
         try:
             if places.hermes is not None and places.hermes.is_file():
                 connection = stack.enter_context(closing(_connect(places.hermes)))
-                shelves += _hermes(connection)
+                databases += _open_hermes(connection)
         except (sqlite3.Error, OSError) as error:
             notes.append(f"the sessions of Hermes could not be read ({error})")
-        yield Shelves(tuple(shelves), tuple(notes))
+        yield HistoryDatabases(tuple(databases), tuple(notes))
 
 
 @contextmanager
-def _explained(path: Path) -> Generator[None]:
+def _translate_errors(path: Path) -> Generator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise unreadable(path, error) from error
+        raise to_archive_error(path, error) from error
     except OSError as error:
         reason = f"{path} cannot be read ({error})"
         raise ArchiveError(reason) from error
 
 
-def unreadable(path: Path, error: sqlite3.Error) -> ArchiveError:
+def to_archive_error(path: Path, error: sqlite3.Error) -> ArchiveError:
     """Return the error for a failure to read this server's database."""
     code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
     # Not damage: the same search succeeds once the other program is done.
@@ -90,25 +94,29 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _is_ready(connection: sqlite3.Connection, places: Places) -> bool:
+def _is_ready(connection: sqlite3.Connection, places: DatabasePaths) -> bool:
     """Whether it has tables, of a known version."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > len(MIGRATIONS):
-        raise ArchiveError(newer_notice(places.ours, version, len(MIGRATIONS)))
+        raise ArchiveError(newer_notice(places.own, version, len(MIGRATIONS)))
     return version > 0
 
 
-def _hermes(connection: sqlite3.Connection) -> list[Shelf]:
+def _open_hermes(connection: sqlite3.Connection) -> list[HistoryDatabase]:
     layout = hermes_layout(connection)
     if layout is None:
         return []
-    works = {name for name in (layout.words, layout.threes) if name and _works(connection, name)}
-    words = layout.words if layout.words in works else None
-    threes = layout.threes if layout.threes in works else None
-    return [Shelf(connection, replace(layout, words=words, threes=threes))]
+    works = {
+        name
+        for name in (layout.word_index, layout.trigram_index)
+        if name and _is_index_usable(connection, name)
+    }
+    words = layout.word_index if layout.word_index in works else None
+    threes = layout.trigram_index if layout.trigram_index in works else None
+    return [HistoryDatabase(connection, replace(layout, word_index=words, trigram_index=threes))]
 
 
-def _works(connection: sqlite3.Connection, index: str) -> bool:
+def _is_index_usable(connection: sqlite3.Connection, index: str) -> bool:
     """Whether an index can be queried: it may need a tokenizer this SQLite lacks."""
     try:
         connection.execute(

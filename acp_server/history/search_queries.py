@@ -7,21 +7,21 @@ again by `expressions`. No query is invalid; one without a word finds nothing.
 import re
 from collections.abc import Iterator
 
-from acp_server.history.cjk_tokens import CJK_RUN, is_word
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.text.surrogates import mended
+from acp_server.history.cjk_tokens import CJK_RUN, has_word_character
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.surrogates import repair_surrogates
 
-MOST_CHARACTERS = 1_000
-MOST_TERMS = 24
+MAX_CHARACTERS = 1_000
+MAX_TERMS = 24
 
 _PIECE = re.compile(r'(?P<minus>-?)"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+)')
-_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»「」『』", '"') | {"\0": " "})
-_BEFORE, _BEHIND = "([{<'", ")]}>'?!.,;:"
+_QUOTE_TABLE = str.maketrans(dict.fromkeys("“”„‟«»「」『』", '"') | {"\0": " "})
+_LEADING_PUNCTUATION, _BEHIND = "([{<'", ")]}>'?!.,;:"
 """Punctuation before or after a word that is not part of it."""
 
 
-@frozen
-class Term:
+@frozen_dataclass
+class SearchTerm:
     """A word or a phrase."""
 
     text: str
@@ -44,37 +44,37 @@ class Term:
         return CJK_RUN.search(self.text) is not None
 
 
-@frozen
-class Query:
+@frozen_dataclass
+class SearchQuery:
     """Texts that have a term of each `wanted` group and no `unwanted` term."""
 
-    wanted: tuple[tuple[Term, ...], ...]
-    unwanted: tuple[Term, ...] = ()
+    required: tuple[tuple[SearchTerm, ...], ...]
+    excluded: tuple[SearchTerm, ...] = ()
 
     @property
-    def terms(self) -> tuple[Term, ...]:
+    def terms(self) -> tuple[SearchTerm, ...]:
         """All wanted terms."""
-        return tuple(term for group in self.wanted for term in group)
+        return tuple(term for group in self.required for term in group)
 
 
-@frozen
-class _Piece:
+@frozen_dataclass
+class _QueryToken:
     """A token of a query: a term or an operator."""
 
-    term: Term | None = None
-    is_unwanted: bool = False
+    term: SearchTerm | None = None
+    is_excluded: bool = False
     is_or: bool = False
     is_not: bool = False
 
 
-def parse(text: str) -> Query:
+def parse(text: str) -> SearchQuery:
     """Return the parsed query: words, "phrases", this OR that, -without, NOT this, begin*."""
-    wanted: list[list[Term]] = []
-    unwanted: list[Term] = []
-    previous = _Piece()
-    for piece in _pieces(text):
+    wanted: list[list[SearchTerm]] = []
+    unwanted: list[SearchTerm] = []
+    previous = _QueryToken()
+    for piece in _tokens(text):
         if piece.term is not None:
-            if piece.is_unwanted or previous.is_not:
+            if piece.is_excluded or previous.is_not:
                 unwanted.append(piece.term)
             elif previous.is_or and wanted:
                 wanted[-1].append(piece.term)
@@ -82,38 +82,40 @@ def parse(text: str) -> Query:
                 wanted.append([piece.term])
         previous = piece
     if not wanted:  # "-v" alone is a flag to search for, not an exclusion
-        wanted, unwanted = [[Term(f"-{term.text}")] for term in unwanted], []
-    return Query(tuple(map(tuple, wanted)), tuple(unwanted))
+        wanted, unwanted = [[SearchTerm(f"-{term.text}")] for term in unwanted], []
+    return SearchQuery(tuple(map(tuple, wanted)), tuple(unwanted))
 
 
-def _pieces(text: str) -> Iterator[_Piece]:
-    clean = mended(text)[:MOST_CHARACTERS].translate(_QUOTES)
+def _tokens(text: str) -> Iterator[_QueryToken]:
+    clean = repair_surrogates(text)[:MAX_CHARACTERS].translate(_QUOTE_TABLE)
     terms = 0
     for found in _PIECE.finditer(clean):
-        piece = _word(found["word"]) if found["phrase"] is None else _phrase(found)
+        piece = _word_token(found["word"]) if found["phrase"] is None else _phrase_token(found)
         terms += piece.term is not None
         # Bounds the index query, which grows with each term.
-        if terms > MOST_TERMS:
+        if terms > MAX_TERMS:
             return
-        if piece != _Piece():
+        if piece != _QueryToken():
             yield piece
 
 
-def _phrase(found: re.Match[str]) -> _Piece:
+def _phrase_token(found: re.Match[str]) -> _QueryToken:
     text = " ".join(found["phrase"].split())
-    return _Piece(Term(text) if text else None, is_unwanted=bool(found["minus"]) and bool(text))
+    return _QueryToken(
+        SearchTerm(text) if text else None, is_excluded=bool(found["minus"]) and bool(text)
+    )
 
 
-def _word(text: str) -> _Piece:
+def _word_token(text: str) -> _QueryToken:
     if text in {"OR", "|", "||"}:
-        return _Piece(is_or=True)
+        return _QueryToken(is_or=True)
     if text == "NOT":
-        return _Piece(is_not=True)
+        return _QueryToken(is_not=True)
     if text in {"AND", "&", "&&"}:
-        return _Piece()
+        return _QueryToken()
     is_unwanted = len(text) > 1 and text[0] == "-" and text[1] != "-"
     bare = text[1:] if is_unwanted else text
     # A piece of punctuation alone stays as it is: it may be meant.
-    bare = bare.lstrip(_BEFORE).rstrip(_BEHIND) or bare
-    is_prefix = len(bare) > 1 and bare.endswith("*") and is_word(bare[-2])
-    return _Piece(Term(bare[:-1] if is_prefix else bare, is_prefix), is_unwanted)
+    bare = bare.lstrip(_LEADING_PUNCTUATION).rstrip(_BEHIND) or bare
+    is_prefix = len(bare) > 1 and bare.endswith("*") and has_word_character(bare[-2])
+    return _QueryToken(SearchTerm(bare[:-1] if is_prefix else bare, is_prefix), is_unwanted)

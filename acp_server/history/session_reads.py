@@ -13,18 +13,26 @@ from sqlite3 import Connection
 from typing import cast
 
 from acp_server.history import leases
-from acp_server.history.call_tracker import MOST_OUTPUT_CHARACTERS
-from acp_server.history.codec import UnreadableError, decode
-from acp_server.history.leases import Holder
-from acp_server.history.merging import whole
-from acp_server.history.rows import FACTS, Column, Row, facts_of, read_text, spelled, system_of
-from acp_server.history.tables import IS_EMPTY, MESSAGE, SUMMARY, THOUGHT
+from acp_server.history.call_tracker import MAX_OUTPUT_CHARACTERS
+from acp_server.history.codec import UnreadableRecordError, decode
+from acp_server.history.leases import LeaseHolder
+from acp_server.history.merging import merge_chunks
+from acp_server.history.rows import (
+    FACT_COLUMNS,
+    Column,
+    Row,
+    facts_from_row,
+    system_from_row,
+    text_from_column,
+    text_to_column,
+)
+from acp_server.history.tables import IS_EMPTY_SQL, MESSAGE, SUMMARY, THOUGHT
 from acp_server.session.errors import InvalidCursorError, UnknownSessionError
 from acp_server.session.ports.archive import (
     CallRecord,
     Entry,
-    Page,
     SavedSystem,
+    SessionPage,
     StoredSession,
     TaskMessage,
 )
@@ -42,21 +50,21 @@ from acp_server.turn.events import (
 logger = logging.getLogger(__name__)
 
 PAGE_SIZE = 50
-_WHOLE = PromptReceived | PlanChanged | NoticeRaised | CompactionChanged | TaskMessage
+_UNCHUNKED = PromptReceived | PlanChanged | NoticeRaised | CompactionChanged | TaskMessage
 _CHUNKS = {MESSAGE: MessageChunk, THOUGHT: ThoughtChunk, SUMMARY: SummaryChunk}
 
 Position = tuple[int, str]
 """The end of a page: when its last session was used, in microseconds, and its id."""
 
 
-def load(connection: Connection, session_id: str) -> StoredSession:
+def load_session(connection: Connection, session_id: str) -> StoredSession:
     """Return everything stored of a session.
 
     Raises:
         UnknownSessionError: there is no session with this id.
     """
     row: Row | None = connection.execute(
-        f"SELECT {FACTS}, is_turn_open FROM sessions WHERE id = ?",  # noqa: S608 - names of ours
+        f"SELECT {FACT_COLUMNS}, is_turn_open FROM sessions WHERE id = ?",  # noqa: S608 - names of ours
         (session_id,),
     ).fetchone()
     if row is None:
@@ -67,15 +75,17 @@ def load(connection: Connection, session_id: str) -> StoredSession:
     # Shown after the last message: the model has not seen it, because its turn never finished.
     unfinished = [entry for seq, entry in entries if seq > after_entry] if is_turn_open else []
     return StoredSession(
-        facts=facts_of(row, _system(connection, session_id)),
+        facts=facts_from_row(row, _system(connection, session_id)),
         messages=messages,
-        entries=whole(entry for _, entry in entries),
-        unfinished=whole(unfinished),
+        entries=merge_chunks(entry for _, entry in entries),
+        unfinished=merge_chunks(unfinished),
         is_turn_open=is_turn_open,
     )
 
 
-def page(connection: Connection, cwd: Path | None, cursor: str | None, here: Holder) -> Page:
+def list_page(
+    connection: Connection, cwd: Path | None, cursor: str | None, here: LeaseHolder
+) -> SessionPage:
     """Return a page of sessions, most recently used first, without system prompts.
 
     Empty sessions are included while a process has them open.
@@ -89,42 +99,42 @@ def page(connection: Connection, cwd: Path | None, cursor: str | None, here: Hol
         # By position instead of OFFSET: sessions that are used between two pages do not shift the
         # rest.
         wanted.append("(updated_us, id) < (?, ?)")
-        values += _position_of(cursor)
+        values += _decode_cursor(cursor)
     if cwd is not None:
         wanted.append("cwd = ?")
-        values.append(spelled(str(cwd)))
-    is_empty = IS_EMPTY.format("sessions.id")
+        values.append(text_to_column(str(cwd)))
+    is_empty = IS_EMPTY_SQL.format("sessions.id")
     wanted.append(f"(NOT ({is_empty}) OR id IN (SELECT value FROM json_each(?)))")  # noqa: S608 - names of ours
-    values.append(json.dumps(list(_held_and_empty(connection, here))))
+    values.append(json.dumps(list(_held_empty_sessions(connection, here))))
     rows: list[Row] = connection.execute(
-        f"SELECT {FACTS} FROM sessions WHERE {' AND '.join(wanted)}"  # noqa: S608 - ours too
+        f"SELECT {FACT_COLUMNS} FROM sessions WHERE {' AND '.join(wanted)}"  # noqa: S608 - ours too
         f" ORDER BY updated_us DESC, id DESC LIMIT {PAGE_SIZE + 1}",
         values,
     ).fetchall()
-    found = tuple(facts_of(row) for row in rows[:PAGE_SIZE])
+    found = tuple(facts_from_row(row) for row in rows[:PAGE_SIZE])
     # One row more than a page was read, only to know whether another page follows.
     last = rows[PAGE_SIZE - 1] if len(rows) > PAGE_SIZE else None
-    return Page(found, None if last is None else _cursor_at(last))
+    return SessionPage(found, None if last is None else _encode_cursor(last))
 
 
-def abandoned(connection: Connection, here: Holder) -> Sequence[str]:
+def find_abandoned(connection: Connection, here: LeaseHolder) -> Sequence[str]:
     """Return the empty sessions that no process holds."""
-    held = set(_held_and_empty(connection, here))
+    held = set(_held_empty_sessions(connection, here))
     found: list[tuple[str]] = connection.execute(
-        f"SELECT id FROM sessions WHERE {IS_EMPTY.format('sessions.id')}"  # noqa: S608 - names of ours
+        f"SELECT id FROM sessions WHERE {IS_EMPTY_SQL.format('sessions.id')}"  # noqa: S608 - names of ours
     ).fetchall()
     return [session_id for (session_id,) in found if session_id not in held]
 
 
-def _held_and_empty(connection: Connection, here: Holder) -> Iterator[str]:
+def _held_empty_sessions(connection: Connection, here: LeaseHolder) -> Iterator[str]:
     """Return the empty sessions that a process holds."""
     found: list[tuple[str]] = connection.execute(
-        f"SELECT session_id FROM leases AS held WHERE {IS_EMPTY.format('held.session_id')}"  # noqa: S608 - names of ours
+        f"SELECT session_id FROM leases AS held WHERE {IS_EMPTY_SQL.format('held.session_id')}"  # noqa: S608 - names of ours
     ).fetchall()
     now = leases.now_us()
     for (session_id,) in found:
         lease = leases.find(connection, session_id)
-        if lease is not None and not lease.is_over(here, now):
+        if lease is not None and not lease.has_expired(here, now):
             yield session_id
 
 
@@ -132,7 +142,7 @@ def _system(connection: Connection, session_id: str) -> SavedSystem | None:
     row: Row | None = connection.execute(
         "SELECT * FROM prompts WHERE session_id = ?", (session_id,)
     ).fetchone()
-    return None if row is None else system_of(row)
+    return None if row is None else system_from_row(row)
 
 
 def _messages(connection: Connection, session_id: str) -> tuple[tuple[Message, ...], int]:
@@ -153,12 +163,12 @@ def _entries(connection: Connection, session_id: str) -> Iterator[tuple[int, Ent
     ).fetchall()
     for seq, kind, ref, body in rows:
         if kind in _CHUNKS:
-            yield seq, _CHUNKS[kind](read_text(ref), read_text(body))
+            yield seq, _CHUNKS[kind](text_from_column(ref), text_from_column(body))
             continue
         entry = _decoded(body)
         if isinstance(entry, CallRecord):
             yield seq, _with_output(entry, output.get(seq, ""))
-        elif isinstance(entry, _WHOLE):
+        elif isinstance(entry, _UNCHUNKED):
             yield seq, entry
 
 
@@ -168,8 +178,8 @@ def _output(connection: Connection, session_id: str) -> dict[int, str]:
     for entry, data in connection.execute(
         "SELECT entry, data FROM output WHERE session_id = ? ORDER BY entry, seq", (session_id,)
     ):
-        pieces.setdefault(entry, []).append(read_text(data))
-    return {entry: "".join(each)[-MOST_OUTPUT_CHARACTERS:] for entry, each in pieces.items()}
+        pieces.setdefault(entry, []).append(text_from_column(data))
+    return {entry: "".join(each)[-MAX_OUTPUT_CHARACTERS:] for entry, each in pieces.items()}
 
 
 def _with_output(record: CallRecord, data: str) -> CallRecord:
@@ -180,18 +190,18 @@ def _with_output(record: CallRecord, data: str) -> CallRecord:
 
 def _decoded(body: Column) -> object:
     try:
-        return decode(read_text(body))
-    except UnreadableError as error:
+        return decode(text_from_column(body))
+    except UnreadableRecordError as error:
         logger.warning("left out of history: %s", error)
         return None
 
 
-def _cursor_at(row: Row) -> str:
+def _encode_cursor(row: Row) -> str:
     position = json.dumps([row[4], row[0]])
     return urlsafe_b64encode(position.encode()).decode()
 
 
-def _position_of(cursor: str) -> Position:
+def _decode_cursor(cursor: str) -> Position:
     try:
         found: object = json.loads(urlsafe_b64decode(cursor.encode()))
     except (ValueError, RecursionError):

@@ -1,10 +1,10 @@
 """One session being saved: turns its records into database writes.
 
 Holds the state the next rows depend on: numbers, calls that still change, and the messages, by
-reference. Writes are collected (`take`, then `rows`) and executed by the archive writer, all or
-none; until `settle` reports success, they count as not written.
+reference. Writes are collected (`record`, then `rows`) and executed by the archive writer, all or
+none; until `mark_written` reports success, they count as not written.
 
-If writes fail, the session has a gap (`break_off`): from then on only the messages are recorded.
+If writes fail, the session has a gap (`suspend`): from then on only the messages are recorded.
 Once there is a database again (`recover`), the missing messages are written, so the conversation is
 complete. Output shown in between is lost, and a notice in its place says so. A resumed session
 whose database is gone cannot be completed and is no longer saved.
@@ -19,10 +19,10 @@ from typing import assert_never
 from uuid import uuid4
 
 from acp_server.history import leases
-from acp_server.history.call_tracker import CallBook, ReadCall
-from acp_server.history.codec import Record, encode
-from acp_server.history.leases import Holder
-from acp_server.history.rows import SAVE_FACTS, SAVE_SYSTEM, facts_row, spelled, system_row
+from acp_server.history.call_tracker import CallTracker, ReadCall
+from acp_server.history.codec import HistoryRecord, encode
+from acp_server.history.leases import LeaseHolder
+from acp_server.history.rows import SAVE_FACTS, SAVE_SYSTEM, facts_row, system_row, text_to_column
 from acp_server.history.tables import (
     MESSAGE,
     SUMMARY,
@@ -31,19 +31,19 @@ from acp_server.history.tables import (
     Write,
     add_message,
     fail_open_calls,
-    join_pieces,
-    kept_calls,
-    number,
+    fetch_number,
+    load_calls,
+    merge_chunk_rows,
     replace_messages,
     save_entry,
 )
 from acp_server.history.writer_queue import (
-    Created,
-    Rebuilt,
-    Recorded,
-    SyncWanted,
-    TurnBegun,
+    MessagesReplaced,
+    RecordedItem,
+    SessionCreated,
+    SyncRequested,
     TurnEnded,
+    TurnStarted,
 )
 from acp_server.session.ports.archive import SessionFacts, TaskMessage
 from acp_server.turn.conversation import AssistantMessage, Message, UserMessage
@@ -64,104 +64,106 @@ from acp_server.turn.events import (
     ThoughtChunk,
 )
 
-CHUNKS = {MessageChunk: MESSAGE, ThoughtChunk: THOUGHT, SummaryChunk: SUMMARY}
-HOLE = "Some of the output shown here could not be saved."
+CHUNK_KINDS = {MessageChunk: MESSAGE, ThoughtChunk: THOUGHT, SummaryChunk: SUMMARY}
+GAP_NOTICE = "Some of the output shown here could not be saved."
 
 
-class Scribe:
+class SessionRowWriter:
     """Database writes of one session."""
 
-    def __init__(self, session_id: str, here: Holder, read: ReadCall) -> None:
+    def __init__(self, session_id: str, here: LeaseHolder, read: ReadCall) -> None:
         self.id = session_id
         self.is_new = False
         """Whether it is not in the database yet."""
-        self._here = here
+        self._holder = here
         self._facts: SessionFacts | None = None
         """The current facts, once they have been recorded."""
-        self._saved: SessionFacts | None = None
+        self._saved_facts: SessionFacts | None = None
         self._is_turn_open: bool | None = None
-        self._is_broken_off = False
-        self._has_hole = False
-        self._calls = CallBook(session_id, read)
+        self._is_suspended = False
+        self._has_gap = False
+        self._calls = CallTracker(session_id, read)
         self._stream: tuple[str, str, list[str]] | None = None
         """The text being streamed: its kind, its id, and its chunks since the last writes."""
         self._next_entry = 0
         self._turn_entry = 0
-        self._base = 0
+        self._stored_message_count = 0
         """Messages that are only in the database, before those held here."""
         self._messages: list[Message] = []
-        self._are_rebuilt = False
+        self._are_messages_replaced = False
         self._writes: list[Write] = []
 
-    def take(self, recorded: Recorded) -> None:
+    def record(self, recorded: RecordedItem) -> None:
         """Take one more record."""
         match recorded:
             case SessionFacts():
                 # Also while suspended: facts are state, not events, so the latest ones are enough.
-                self._facts = _later(self._facts, recorded)
-            case Created():
+                self._facts = _newest_facts(self._facts, recorded)
+            case SessionCreated():
                 self._facts, self.is_new = recorded.facts, True
             case UserMessage() | AssistantMessage():
                 self._append(recorded)
-            case Rebuilt():
-                self._rebuild(recorded.messages)
-            case TurnBegun():
+            case MessagesReplaced():
+                self._replace_messages(recorded.messages)
+            case TurnStarted():
                 self._turn_entry = self._next_entry
                 self._set_turn(is_open=True)
             case TurnEnded():
                 self._close_stream()
-                self._write(partial(join_pieces, session_id=self.id, first=self._turn_entry))
+                self._queue_write(
+                    partial(merge_chunk_rows, session_id=self.id, first=self._turn_entry)
+                )
                 self._set_turn(is_open=False)
-            case SyncWanted():
+            case SyncRequested():
                 pass
-            case _ if self._is_broken_off:
-                self._has_hole = True
+            case _ if self._is_suspended:
+                self._has_gap = True
             case _:
-                self._show(recorded)
+                self._record_event(recorded)
 
-    def rows(self) -> Sequence[Write]:
+    def pending_writes(self) -> Sequence[Write]:
         """Return the pending writes, in order."""
         self._close_stream()
         begun: list[Write] = []
         # First: the rows of all other tables refer to the session's row.
-        if self._facts is not None and self._facts is not self._saved:
-            begun.append(partial(_save_facts, facts=self._facts, before=self._saved))
+        if self._facts is not None and self._facts is not self._saved_facts:
+            begun.append(partial(_save_facts, facts=self._facts, before=self._saved_facts))
         if self.is_new:
-            begun.append(partial(leases.take, session_id=self.id, here=self._here))
-        self._writes += self._calls.writes()
+            begun.append(partial(leases.claim, session_id=self.id, here=self._holder))
+        self._writes += self._calls.take_writes()
         return begun + self._writes
 
-    def settle(self) -> None:
+    def mark_written(self) -> None:
         """Note that all pending writes were committed."""
         self._writes = []
         # Only now and not in `rows`: a failed transaction must write the facts again.
-        self._saved = self._facts
-        self.is_new = self._are_rebuilt = False
+        self._saved_facts = self._facts
+        self.is_new = self._are_messages_replaced = False
         # During a turn its calls still change; releasing them would mean reading them back each
         # time.
         if not self._is_turn_open:
-            self._calls.let_go()
+            self._calls.release_ended()
 
-    def adopt(self, connection: Connection) -> None:
+    def load_state(self, connection: Connection) -> None:
         """Continue from the database's state; calls that are open there are marked as failed."""
         # The process that ran these calls is gone; no further event will end them.
         fail_open_calls(connection, self.id)
-        self._next_entry = number(
+        self._next_entry = fetch_number(
             connection,
             "SELECT coalesce(max(seq) + 1, 0) FROM entries WHERE session_id = ?",
             self.id,
         )
-        self._base = _count_messages(connection, self.id)
-        for call_id, call in kept_calls(connection, self.id):
-            self._calls.put_back(call_id, call)
+        self._stored_message_count = _count_messages(connection, self.id)
+        for call_id, call in load_calls(connection, self.id):
+            self._calls.restore(call_id, call)
 
-    def break_off(self) -> None:
+    def suspend(self) -> None:
         """Note that nothing can be written."""
-        self._has_hole |= bool(self._writes)
-        # Without `_saved`, recovery writes all facts, also to a file that has none of them.
-        self._writes, self._stream, self._saved = [], None, None
-        self._is_broken_off = True
-        self._calls.forget()
+        self._has_gap |= bool(self._writes)
+        # Without `_saved_facts`, recovery writes all facts, also to a file that has none of them.
+        self._writes, self._stream, self._saved_facts = [], None, None
+        self._is_suspended = True
+        self._calls.clear()
 
     def recover(self, connection: Connection, *, is_other_file: bool) -> bool:
         """Complete the session in the open database; return False if that is impossible.
@@ -169,33 +171,35 @@ class Scribe:
         It is if the session was deleted, is held by another process, or has lost earlier messages.
         The writes are queued; the caller executes them.
         """
-        base = self._base
-        if self._stands_in(connection):
-            self.adopt(connection)
-            # `adopt` counts the messages in the file, some of which are also held here. Keep our
-            # own base, or they would be numbered twice.
-            kept, self._base = self._base, base
+        base = self._stored_message_count
+        if self._holds_lease(connection):
+            self.load_state(connection)
+            # `load_state` counts the messages in the file, some of which are also held here. Keep
+            # our own base, or they would be numbered twice.
+            kept, self._stored_message_count = self._stored_message_count, base
         elif is_other_file or self.is_new:
             kept, self.is_new, self._next_entry = 0, True, 0
         else:
             return False
         # Messages before `base` exist only in the file; if it has fewer, they are lost.
-        if (kept < base and not self._are_rebuilt) or (self._facts is None and self.is_new):
+        if (kept < base and not self._are_messages_replaced) or (
+            self._facts is None and self.is_new
+        ):
             return False
-        self._restate(0 if self._are_rebuilt else kept - base)
+        self._queue_missing(0 if self._are_messages_replaced else kept - base)
         return True
 
-    def _stands_in(self, connection: Connection) -> bool:
-        return self.id in leases.mine(connection, self._here)
+    def _holds_lease(self, connection: Connection) -> bool:
+        return self.id in leases.held_sessions(connection, self._holder)
 
-    def _restate(self, first: int) -> None:
+    def _queue_missing(self, first: int) -> None:
         """Queue all state that is missing, the messages from index `first` on."""
-        self._is_broken_off = False
-        if self._has_hole:
-            self._show(NoticeRaised("warning", HOLE, f"msg_{uuid4().hex}"))
-        self._has_hole = False
-        if self._are_rebuilt:
-            self._rebuild(tuple(self._messages))
+        self._is_suspended = False
+        if self._has_gap:
+            self._record_event(NoticeRaised("warning", GAP_NOTICE, f"msg_{uuid4().hex}"))
+        self._has_gap = False
+        if self._are_messages_replaced:
+            self._replace_messages(tuple(self._messages))
         else:
             missing = self._messages[first:]
             del self._messages[first:]
@@ -204,35 +208,39 @@ class Scribe:
         if self._is_turn_open is not None:
             self._set_turn(is_open=self._is_turn_open)
 
-    def _write(self, write: Write) -> None:
-        if not self._is_broken_off:
+    def _queue_write(self, write: Write) -> None:
+        if not self._is_suspended:
             self._writes.append(write)
 
     def _set_turn(self, *, is_open: bool) -> None:
         self._is_turn_open = is_open
-        self._write(partial(_save_turn, session_id=self.id, is_open=is_open))
+        self._queue_write(partial(_save_turn, session_id=self.id, is_open=is_open))
 
     def _append(self, message: Message) -> None:
         self._close_stream()
         # Kept in memory even while suspended: `recover` writes from here.
         self._messages.append(message)
-        row = self._message_row(message, self._base + len(self._messages) - 1)
-        self._write(partial(add_message, session_id=self.id, row=row))
+        row = self._message_row(message, self._stored_message_count + len(self._messages) - 1)
+        self._queue_write(partial(add_message, session_id=self.id, row=row))
 
-    def _rebuild(self, messages: tuple[Message, ...]) -> None:
+    def _replace_messages(self, messages: tuple[Message, ...]) -> None:
         self._close_stream()
         # From here on all messages are held in memory, so none depend on the file.
-        self._base, self._messages, self._are_rebuilt = 0, list(messages), True
+        self._stored_message_count, self._messages, self._are_messages_replaced = (
+            0,
+            list(messages),
+            True,
+        )
         rows = [self._message_row(message, seq) for seq, message in enumerate(messages)]
-        self._write(partial(replace_messages, session_id=self.id, rows=rows))
+        self._queue_write(partial(replace_messages, session_id=self.id, rows=rows))
 
     def _message_row(self, message: Message, seq: int) -> MessageRow:
         return MessageRow(seq, self._next_entry - 1, encode(message), datetime.now(UTC), message)
 
-    def _show(self, event: Event | PromptReceived | TaskMessage) -> None:
+    def _record_event(self, event: Event | PromptReceived | TaskMessage) -> None:
         match event:
             case MessageChunk() | ThoughtChunk() | SummaryChunk():
-                self._say(event)
+                self._append_chunk(event)
             case CallAppeared():
                 self._close_stream()
                 self._calls.open(event, self._new_entry())
@@ -241,30 +249,32 @@ class Scribe:
             case TerminalPrinted():
                 self._calls.print(event)
             case PromptReceived() | NoticeRaised() | PlanChanged() | CompactionChanged():
-                self._note(event)
+                self._record_entry(event)
             case TaskMessage():
-                self._enter(event, event.call_id)
+                self._add_entry(event, event.call_id)
             case ContextMeasured():
                 pass
             case _:
                 assert_never(event)
 
-    def _note(self, event: PromptReceived | NoticeRaised | PlanChanged | CompactionChanged) -> None:
+    def _record_entry(
+        self, event: PromptReceived | NoticeRaised | PlanChanged | CompactionChanged
+    ) -> None:
         """Save an event as its own entry; of a compaction only the end."""
         match event:
             case PromptReceived() | NoticeRaised():
-                self._enter(event, event.message_id)
+                self._add_entry(event, event.message_id)
             case PlanChanged():
-                self._enter(event, "")
+                self._add_entry(event, "")
             case CompactionChanged():
                 # A replay shows only compactions that have ended.
                 if event.status != "in_progress":
-                    self._enter(event, event.compaction_id)
+                    self._add_entry(event, event.compaction_id)
 
-    def _say(self, chunk: MessageChunk | ThoughtChunk | SummaryChunk) -> None:
+    def _append_chunk(self, chunk: MessageChunk | ThoughtChunk | SummaryChunk) -> None:
         """Continue the current text, or start one."""
         is_summary = isinstance(chunk, SummaryChunk)
-        key = CHUNKS[type(chunk)], chunk.compaction_id if is_summary else chunk.message_id
+        key = CHUNK_KINDS[type(chunk)], chunk.compaction_id if is_summary else chunk.message_id
         if self._stream is None or self._stream[:2] != key:
             self._close_stream()
             self._stream = (*key, [])
@@ -277,20 +287,20 @@ class Scribe:
             self._stream = None
             self._save_entry(kind, message_id, "".join(pieces))
 
-    def _enter(self, event: Record, ref: str) -> None:
+    def _add_entry(self, event: HistoryRecord, ref: str) -> None:
         self._close_stream()
         self._save_entry(type(event).__name__, ref, encode(event))
 
     def _save_entry(self, kind: str, ref: str, body: str) -> None:
-        row = (self.id, self._new_entry(), kind, spelled(ref), spelled(body))
-        self._write(partial(save_entry, row=row))
+        row = (self.id, self._new_entry(), kind, text_to_column(ref), text_to_column(body))
+        self._queue_write(partial(save_entry, row=row))
 
     def _new_entry(self) -> int:
         self._next_entry += 1
         return self._next_entry - 1
 
 
-def _later(before: SessionFacts | None, facts: SessionFacts) -> SessionFacts:
+def _newest_facts(before: SessionFacts | None, facts: SessionFacts) -> SessionFacts:
     """Return the newer facts; if the clock was set back, the session keeps its later time."""
     if before is None or before.updated_at <= facts.updated_at:
         return facts
@@ -310,4 +320,6 @@ def _save_turn(connection: Connection, session_id: str, *, is_open: bool) -> Non
 
 
 def _count_messages(connection: Connection, session_id: str) -> int:
-    return number(connection, "SELECT count(*) FROM messages WHERE session_id = ?", session_id)
+    return fetch_number(
+        connection, "SELECT count(*) FROM messages WHERE session_id = ?", session_id
+    )

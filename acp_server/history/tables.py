@@ -13,11 +13,11 @@ from sqlite3 import Connection
 from typing import cast
 
 from acp_server.history import text_index
-from acp_server.history.codec import UnreadableError, decode, encode
-from acp_server.history.merging import cut_short
-from acp_server.history.rows import Column, Row, read_text, spelled
+from acp_server.history.codec import UnreadableRecordError, decode, encode
+from acp_server.history.merging import fail_interrupted
+from acp_server.history.rows import Column, Row, text_from_column, text_to_column
 from acp_server.session.ports.archive import CallRecord
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Message
 
 logger = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ Write = Callable[[Connection], object]
 
 MESSAGE, THOUGHT, SUMMARY = "message", "thought", "summary"
 """Kinds of entries whose body is a chunk of a text."""
-IS_EMPTY = (
+IS_EMPTY_SQL = (
     "NOT EXISTS (SELECT 1 FROM messages WHERE session_id = {0})"
     " AND NOT EXISTS (SELECT 1 FROM entries WHERE session_id = {0})"
 )
@@ -36,7 +36,7 @@ OPEN_CALL, CALL = "open call", "call"
 """Kinds of entries that are one call; an open one may still change."""
 
 
-@frozen
+@frozen_dataclass
 class MessageRow:
     """A message, the entry it follows, and its time."""
 
@@ -48,12 +48,12 @@ class MessageRow:
 
 
 @dataclass(slots=True)
-class KeptCall:
+class TrackedCall:
     """A call: its entry number, and its current record unless that was released."""
 
     entry: int
     record: CallRecord | None = None
-    pieces: deque[tuple[int, int]] = field(default_factory=deque[tuple[int, int]])
+    output_chunks: deque[tuple[int, int]] = field(default_factory=deque[tuple[int, int]])
     """The number and length of each chunk of output."""
 
 
@@ -67,7 +67,7 @@ def save_entry(connection: Connection, row: Row) -> None:
     )
 
 
-def join_pieces(connection: Connection, session_id: str, first: int) -> None:
+def merge_chunk_rows(connection: Connection, session_id: str, first: int) -> None:
     """Merge the chunks of each text into one row, starting at an entry."""
     found: list[tuple[int, str, Column, Column]] = connection.execute(
         "SELECT seq, kind, ref, body FROM entries"
@@ -77,7 +77,7 @@ def join_pieces(connection: Connection, session_id: str, first: int) -> None:
     for _, group in groupby(found, key=lambda row: row[1:3]):
         pieces = list(group)
         if len(pieces) > 1:
-            body = spelled("".join(read_text(piece[3]) for piece in pieces))
+            body = text_to_column("".join(text_from_column(piece[3]) for piece in pieces))
             connection.execute(
                 "UPDATE entries SET body = ? WHERE session_id = ? AND seq = ?",
                 (body, session_id, pieces[0][0]),
@@ -92,7 +92,7 @@ def save_output(connection: Connection, session_id: str, entry: int, row: tuple[
     """Write a chunk of command output: its number and its text."""
     number, data = row
     connection.execute(
-        "INSERT INTO output VALUES (?, ?, ?, ?)", (session_id, entry, number, spelled(data))
+        "INSERT INTO output VALUES (?, ?, ?, ?)", (session_id, entry, number, text_to_column(data))
     )
 
 
@@ -107,7 +107,7 @@ def drop_output(connection: Connection, session_id: str, entry: int, before: int
 def add_message(connection: Connection, session_id: str, row: MessageRow) -> None:
     """Append a message, and its texts for the search."""
     _insert_message(connection, session_id, row)
-    text_index.add(connection, session_id, row.at, row.message)
+    text_index.add_message_texts(connection, session_id, row.at, row.message)
 
 
 def replace_messages(connection: Connection, session_id: str, rows: Sequence[MessageRow]) -> None:
@@ -117,20 +117,20 @@ def replace_messages(connection: Connection, session_id: str, rows: Sequence[Mes
         _insert_message(connection, session_id, row)
 
 
-def forget(connection: Connection, session_id: str) -> None:
+def delete_session(connection: Connection, session_id: str) -> None:
     """Delete a session and its texts."""
     # First: removing a text from an index needs the text, which lives in the other table.
-    text_index.delete(connection, session_id)
+    text_index.delete_texts(connection, session_id)
     connection.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
 
 
 def is_empty(connection: Connection, session_id: str) -> bool:
     """Whether nothing was said in a session, not even to a slash command."""
-    found = connection.execute(f"SELECT {IS_EMPTY.format('?1')}", (session_id,))
+    found = connection.execute(f"SELECT {IS_EMPTY_SQL.format('?1')}", (session_id,))
     return bool(found.fetchone()[0])
 
 
-def number(connection: Connection, query: str, *values: Column) -> int:
+def fetch_number(connection: Connection, query: str, *values: Column) -> int:
     """Return the single number a query selects."""
     return cast("int", connection.execute(query, values).fetchone()[0])
 
@@ -138,11 +138,11 @@ def number(connection: Connection, query: str, *values: Column) -> int:
 def _insert_message(connection: Connection, session_id: str, row: MessageRow) -> None:
     connection.execute(
         "INSERT INTO messages VALUES (?, ?, ?, ?)",
-        (session_id, row.seq, row.after_entry, spelled(row.body)),
+        (session_id, row.seq, row.after_entry, text_to_column(row.body)),
     )
 
 
-def kept_calls(connection: Connection, session_id: str) -> Iterator[tuple[str, KeptCall]]:
+def load_calls(connection: Connection, session_id: str) -> Iterator[tuple[str, TrackedCall]]:
     """Return the calls of a session by id, without their records."""
     found = connection.execute(
         "SELECT ref, entries.seq, max(output.seq), sum(length(data)) FROM entries"
@@ -152,7 +152,7 @@ def kept_calls(connection: Connection, session_id: str) -> Iterator[tuple[str, K
     )
     for ref, entry, last_piece, length in found:
         pieces = () if last_piece is None else ((last_piece, length),)
-        yield read_text(ref), KeptCall(entry, None, deque(pieces))
+        yield text_from_column(ref), TrackedCall(entry, None, deque(pieces))
 
 
 def read_call(connection: Connection, session_id: str, entry: int) -> CallRecord | None:
@@ -161,8 +161,8 @@ def read_call(connection: Connection, session_id: str, entry: int) -> CallRecord
         "SELECT body FROM entries WHERE session_id = ? AND seq = ?", (session_id, entry)
     ).fetchone()
     try:
-        record = None if row is None else decode(read_text(row[0]))
-    except UnreadableError as error:
+        record = None if row is None else decode(text_from_column(row[0]))
+    except UnreadableRecordError as error:
         logger.warning("cannot read a stored tool call: %s", error)
         return None
     return record if isinstance(record, CallRecord) else None
@@ -178,5 +178,5 @@ def fail_open_calls(connection: Connection, session_id: str) -> None:
         if record is not None:
             connection.execute(
                 "UPDATE entries SET kind = ?, body = ? WHERE session_id = ? AND seq = ?",
-                (CALL, spelled(encode(cut_short(record))), session_id, entry),
+                (CALL, text_to_column(encode(fail_interrupted(record))), session_id, entry),
             )

@@ -14,11 +14,11 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
-from acp_server.history.cjk_tokens import as_words
-from acp_server.history.rows import microseconds
+from acp_server.history.cjk_tokens import to_index_text
+from acp_server.history.rows import time_to_column
 from acp_server.session.ports.session_search import ROLES, Role
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.text.surrogates import mended
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.surrogates import repair_surrogates
 from acp_server.turn.conversation import (
     AssistantMessage,
     Message,
@@ -27,15 +27,15 @@ from acp_server.turn.conversation import (
     ToolCall,
     ToolResult,
     UserMessage,
-    arguments_of,
-    shortened,
-    text_of,
+    parse_arguments,
+    prompt_to_text,
+    shorten_attachment,
 )
 
-MOST_SAID_CHARACTERS = 20_000
+MAX_MESSAGE_CHARACTERS = 20_000
 """Stored length of a message for searches, in characters."""
-MOST_ATTACHED_CHARACTERS = 4_000
-MOST_TOOL_CHARACTERS = 2_000
+MAX_ATTACHMENT_CHARACTERS = 4_000
+MAX_TOOL_CHARACTERS = 2_000
 """Stored length of a call's arguments or its result for searches, in characters."""
 
 SCHEMA: tuple[str, ...] = (
@@ -67,8 +67,8 @@ SCHEMA: tuple[str, ...] = (
 )
 
 
-@frozen
-class _Index:
+@frozen_dataclass
+class _TextIndex:
     """A full-text index: its table, and the values of its columns for a text."""
 
     table: str
@@ -77,14 +77,16 @@ class _Index:
     """Takes a role and a text."""
 
 
-def add(connection: Connection, session_id: str, at: datetime, message: Message) -> None:
+def add_message_texts(
+    connection: Connection, session_id: str, at: datetime, message: Message
+) -> None:
     """Store the texts of a message. No search finds them before `index_pending`."""
     connection.executemany(
         "INSERT INTO texts (session_id, role, at_us, text) VALUES (?, ?, ?, ?)",
         [
-            (session_id, role, microseconds(at), clean)
-            for role, text in _said_in(message)
-            if (clean := mended(text).replace("\0", " ")).strip()
+            (session_id, role, time_to_column(at), clean)
+            for role, text in _message_texts(message)
+            if (clean := repair_surrogates(text).replace("\0", " ")).strip()
         ],
     )
 
@@ -97,11 +99,11 @@ def index_pending(connection: Connection) -> None:
     if not rows:
         return
     for index in _INDEXES:
-        _write(connection, index, rows, is_deletion=False)
+        _write_index(connection, index, rows, is_deletion=False)
     connection.execute("UPDATE texts_indexed SET last_id = ?", (max(row[0] for row in rows),))
 
 
-def delete(connection: Connection, session_id: str) -> None:
+def delete_texts(connection: Connection, session_id: str) -> None:
     """Delete the texts of a session."""
     rows: list[tuple[int, str, str]] = connection.execute(
         "SELECT id, role, text FROM texts"
@@ -110,12 +112,16 @@ def delete(connection: Connection, session_id: str) -> None:
         (session_id,),
     ).fetchall()
     for index in _INDEXES:
-        _write(connection, index, rows, is_deletion=True)
+        _write_index(connection, index, rows, is_deletion=True)
     connection.execute("DELETE FROM texts WHERE session_id = ?", (session_id,))
 
 
-def _write(
-    connection: Connection, index: _Index, rows: list[tuple[int, str, str]], *, is_deletion: bool
+def _write_index(
+    connection: Connection,
+    index: _TextIndex,
+    rows: list[tuple[int, str, str]],
+    *,
+    is_deletion: bool,
 ) -> None:
     """Add texts to an index, or remove them."""
     columns = ("rowid", *index.columns)
@@ -129,53 +135,53 @@ def _write(
     )
 
 
-def _words(role: str, text: str) -> tuple[str, ...]:
-    return tuple(as_words(text) if role == each else "" for each in ROLES)
+def _word_columns(role: str, text: str) -> tuple[str, ...]:
+    return tuple(to_index_text(text) if role == each else "" for each in ROLES)
 
 
 _INDEXES = (
-    _Index("texts_words", ROLES, _words),
-    _Index("texts_threes", ("text",), lambda _, text: (text,)),
+    _TextIndex("texts_words", ROLES, _word_columns),
+    _TextIndex("texts_threes", ("text",), lambda _, text: (text,)),
 )
 
 
-def _said_in(message: Message) -> Iterator[tuple[Role, str]]:
+def _message_texts(message: Message) -> Iterator[tuple[Role, str]]:
     """Return the texts of a message by role; reasoning and call ids are not searchable."""
     match message:
         case UserMessage():
             prompt = [
-                shortened(part, MOST_ATTACHED_CHARACTERS)
+                shorten_attachment(part, MAX_ATTACHMENT_CHARACTERS)
                 for part in message.parts
                 if not isinstance(part, ToolResult)
             ]
-            yield "user", text_of(prompt)[:MOST_SAID_CHARACTERS]
+            yield "user", prompt_to_text(prompt)[:MAX_MESSAGE_CHARACTERS]
             for part in message.parts:
                 if isinstance(part, ToolResult):
-                    yield "tool", _ends(part.text)
+                    yield "tool", _without_middle(part.text)
         case AssistantMessage():
             said = "".join(
                 part.text for part in message.parts if isinstance(part, Text | ProviderBlock)
             )
-            yield "assistant", said[:MOST_SAID_CHARACTERS]
+            yield "assistant", said[:MAX_MESSAGE_CHARACTERS]
             for part in message.parts:
                 if isinstance(part, ToolCall):
-                    yield "tool", _ends(f"{part.name} {_told(part)}")
+                    yield "tool", _without_middle(f"{part.name} {_argument_texts(part)}")
         case _:
             assert_never(message)
 
 
-def _ends(text: str) -> str:
+def _without_middle(text: str) -> str:
     """Return a long text without its middle: the cause of a failure is often in its last lines."""
-    if len(text) <= MOST_TOOL_CHARACTERS:
+    if len(text) <= MAX_TOOL_CHARACTERS:
         return text
-    tail = MOST_TOOL_CHARACTERS // 4
-    return f"{text[: MOST_TOOL_CHARACTERS - tail]}\n…\n{text[-tail:]}"
+    tail = MAX_TOOL_CHARACTERS // 4
+    return f"{text[: MAX_TOOL_CHARACTERS - tail]}\n…\n{text[-tail:]}"
 
 
-def _told(call: ToolCall) -> str:
+def _argument_texts(call: ToolCall) -> str:
     """Return the strings in a call's arguments, without JSON syntax."""
     try:
-        return "\n".join(_strings(arguments_of(call)))
+        return "\n".join(_strings(parse_arguments(call)))
     except ValueError:
         return call.arguments
 

@@ -16,160 +16,169 @@ from sqlite3 import Connection
 from typing import TypeVar
 
 from acp_server.history import leases, session_reads, tables, text_index
-from acp_server.history.database import Database
-from acp_server.history.errors import BusyError, DamagedError, MisplacedError, StoreError
-from acp_server.history.leases import BEAT_SECONDS, Holder
-from acp_server.history.session_rows import Scribe
+from acp_server.history.database import SessionDatabase
+from acp_server.history.errors import (
+    DatabaseBusyError,
+    DatabaseDamagedError,
+    DatabaseReplacedError,
+    SessionStoreError,
+)
+from acp_server.history.leases import HEARTBEAT_SECONDS, LeaseHolder
+from acp_server.history.session_rows import SessionRowWriter
 from acp_server.history.writer_queue import (
-    Created,
-    Inbox,
-    Question,
-    Recorded,
-    SyncWanted,
-    TurnBegun,
+    ArchiveQuery,
+    RecordedItem,
+    SessionCreated,
+    SyncRequested,
+    TurnStarted,
+    WriterQueue,
 )
 from acp_server.session.errors import (
     ArchiveError,
     SessionInUseError,
     UnknownSessionError,
 )
-from acp_server.session.ports.archive import CallRecord, Page, StoredSession
+from acp_server.session.ports.archive import CallRecord, SessionPage, StoredSession
 
 logger = logging.getLogger(__name__)
 
-Answer = TypeVar("Answer")
+QueryResult = TypeVar("QueryResult")
 
-NOT_KEPT = "Sessions are no longer saved: {reason}. The server tries again with each prompt."
-LOST = "Session {session_id} is no longer saved: it was deleted or opened elsewhere."
-CANNOT_BE_MADE_WHOLE = (
+NOT_SAVED = "Sessions are no longer saved: {reason}. The server tries again with each prompt."
+SESSION_LOST = "Session {session_id} is no longer saved: it was deleted or opened elsewhere."
+HISTORY_LOST = (
     "Session {session_id} is no longer saved: its earlier messages were lost with the database."
 )
 
 
-class Writer:
+class ArchiveWriter:
     """Writes records and answers queries, in the thread that calls `run`."""
 
     def __init__(
         self,
-        database: Database,
-        inbox: Inbox,
+        database: SessionDatabase,
+        inbox: WriterQueue,
         tell: Callable[[str], None],
-        beat_seconds: float = BEAT_SECONDS,
+        beat_seconds: float = HEARTBEAT_SECONDS,
     ) -> None:
         """Set up; while this process holds sessions, it sends a heartbeat every `beat_seconds`."""
         self._beat_seconds = beat_seconds
         self._database = database
-        self._inbox = inbox
-        self._tell = tell
-        self._told: set[str] = set()
+        self._queue = inbox
+        self._on_problem = tell
+        self._reported: set[str] = set()
         # One identity for the process's lifetime; leases outlive a reopened database.
-        self._here = Holder()
-        self._scribes: dict[str, Scribe] = {}
+        self._holder = LeaseHolder()
+        self._sessions: dict[str, SessionRowWriter] = {}
         self._problem: str | None = None
         """Why nothing can be saved, while that is so."""
         self._is_sync_due = False
-        self._is_leaving = False
-        self._questions: deque[Question] = deque()
+        self._is_shutting_down = False
+        self._queries: deque[ArchiveQuery] = deque()
         self._next_beat_seconds = time.monotonic() + self._beat_seconds
 
     def run(self) -> None:
         """Write until a query asks to end."""
         try:
             self._open(self._database.open)
-            while not self._is_leaving:
-                self._work()
+            while not self._is_shutting_down:
+                self._run_once()
         finally:
             self._database.close()
-            for question in self._questions:  # taken from the queue, but not answered yet
-                question.give_up()
+            for question in self._queries:  # taken from the queue, but not answered yet
+                question.fail()
 
     def read(self, session_id: str) -> StoredSession:
         """Return a stored session."""
-        return self._reading(partial(session_reads.load, session_id=session_id))
+        return self._run_read(partial(session_reads.load_session, session_id=session_id))
 
-    def page(self, cwd: Path | None, cursor: str | None) -> Page:
+    def page(self, cwd: Path | None, cursor: str | None) -> SessionPage:
         """Return a page of stored sessions."""
-        return self._reading(partial(session_reads.page, cwd=cwd, cursor=cursor, here=self._here))
+        return self._run_read(
+            partial(session_reads.list_page, cwd=cwd, cursor=cursor, here=self._holder)
+        )
 
     def resume(self, session_id: str) -> None:
         """Take over a stored session, unless another live process holds it."""
-        if session_id in self._scribes:
+        if session_id in self._sessions:
             return
-        scribe = self._new_scribe(session_id)
-        self._writing(partial(self._take_over, scribe=scribe))
-        self._scribes[session_id] = scribe
+        row_writer = self._new_session(session_id)
+        self._run_write(partial(self._claim_session, row_writer=row_writer))
+        self._sessions[session_id] = row_writer
 
     def delete(self, session_id: str) -> None:
         """Delete a session."""
-        self._writing(partial(tables.forget, session_id=session_id))
-        self._scribes.pop(session_id, None)
+        self._run_write(partial(tables.delete_session, session_id=session_id))
+        self._sessions.pop(session_id, None)
 
     def release(self, session_id: str) -> None:
         """Give up a session; unsaved records are tried one last time."""
-        if session_id in self._scribes:
-            self._try_again()
-        if self._scribes.pop(session_id, None) is not None and self._problem is None:
-            self._writing(partial(self._give_back, session_ids=[session_id]))
+        if session_id in self._sessions:
+            self._reopen_if_failed()
+        if self._sessions.pop(session_id, None) is not None and self._problem is None:
+            self._run_write(partial(self._release_sessions, session_ids=[session_id]))
 
-    def leave(self) -> None:
+    def shut_down(self) -> None:
         """Give up all sessions and end; unsaved records are tried one last time."""
-        self._is_leaving = True
-        if self._scribes:
-            self._try_again()
-        session_ids = list(self._scribes)
-        self._scribes = {}
+        self._is_shutting_down = True
+        if self._sessions:
+            self._reopen_if_failed()
+        session_ids = list(self._sessions)
+        self._sessions = {}
         if session_ids and self._problem is None:
-            self._writing(partial(self._give_back, session_ids=session_ids))
+            self._run_write(partial(self._release_sessions, session_ids=session_ids))
 
-    def _work(self) -> None:
+    def _run_once(self) -> None:
         """Process the queued items, or send a heartbeat."""
-        for item in self._inbox.wait(self._patience_seconds()):
+        for item in self._queue.take_batch(self._wait_seconds()):
             if isinstance(item, tuple):
-                self._take(*item)
+                self._record(*item)
             else:
-                self._questions.append(item)
+                self._queries.append(item)
         # Records before queries: a query may only be answered once everything before it is written.
         self._flush()
-        self._answer()
-        if self._is_sync_due or self._patience_seconds() == 0.0:
+        self._answer_queries()
+        if self._is_sync_due or self._wait_seconds() == 0.0:
             self._sync()
 
-    def _answer(self) -> None:
+    def _answer_queries(self) -> None:
         """Answer all queries, and wake their tasks in one hop: no session goes ahead of others."""
-        for question in self._questions:
-            question.answer(self)
-        answered, self._questions = self._questions, deque()
+        for question in self._queries:
+            question.execute(self)
+        answered, self._queries = self._queries, deque()
         if answered:
-            answered[0].hop(lambda: _wake(answered))
+            answered[0].call_in_loop(lambda: _wake(answered))
 
-    def _patience_seconds(self) -> float | None:
+    def _wait_seconds(self) -> float | None:
         """Return the time until the next heartbeat; None while no session is held."""
-        if not self._scribes:
+        if not self._sessions:
             return None
         return max(0.0, self._next_beat_seconds - time.monotonic())
 
-    def _take(self, session_id: str, recorded: Recorded) -> None:
-        if isinstance(recorded, Created):
-            self._scribes[session_id] = self._new_scribe(session_id)
-        scribe = self._scribes.get(session_id)
-        if scribe is None:  # the session was closed, deleted or lost
+    def _record(self, session_id: str, recorded: RecordedItem) -> None:
+        if isinstance(recorded, SessionCreated):
+            self._sessions[session_id] = self._new_session(session_id)
+        row_writer = self._sessions.get(session_id)
+        if row_writer is None:  # the session was closed, deleted or lost
             return
-        self._is_sync_due |= isinstance(recorded, SyncWanted)
+        self._is_sync_due |= isinstance(recorded, SyncRequested)
         try:
-            if isinstance(recorded, TurnBegun):
-                self._try_again()
-            scribe.take(recorded)
-        except StoreError as error:
-            self._fail(error)
+            if isinstance(recorded, TurnStarted):
+                self._reopen_if_failed()
+            row_writer.record(recorded)
+        except SessionStoreError as error:
+            self._handle_failure(error)
 
-    def _new_scribe(self, session_id: str) -> Scribe:
-        scribe = Scribe(session_id, self._here, partial(self._read_call, session_id))
+    def _new_session(self, session_id: str) -> SessionRowWriter:
+        row_writer = SessionRowWriter(
+            session_id, self._holder, partial(self._read_call, session_id)
+        )
         if self._problem is not None:
-            scribe.break_off()
-        return scribe
+            row_writer.suspend()
+        return row_writer
 
     def _read_call(self, session_id: str, entry: int) -> CallRecord | None:
-        with self._database.reading() as connection:
+        with self._database.read_transaction() as connection:
             return tables.read_call(connection, session_id, entry)
 
     def _flush(self) -> None:
@@ -177,25 +186,33 @@ class Writer:
         if self._problem is None:
             try:
                 self._write_rows()
-            except StoreError as error:
-                self._fail(error)
+            except SessionStoreError as error:
+                self._handle_failure(error)
 
     def _write_rows(self) -> None:
-        pending = {scribe: rows for scribe in self._scribes.values() if (rows := scribe.rows())}
+        pending = {
+            row_writer: rows
+            for row_writer in self._sessions.values()
+            if (rows := row_writer.pending_writes())
+        }
         if not pending:
             return
         with self._database.transaction() as connection:
             # Inside the transaction: no other process can take a lease over between check and
             # write.
-            ours = leases.mine(connection, self._here)
-            lost = [scribe for scribe in pending if not scribe.is_new and scribe.id not in ours]
-            for scribe, rows in pending.items():
+            ours = leases.held_sessions(connection, self._holder)
+            lost = [
+                row_writer
+                for row_writer in pending
+                if not row_writer.is_new and row_writer.id not in ours
+            ]
+            for row_writer, rows in pending.items():
                 # A lost session belongs to another process now; writing on would mix two histories.
-                for write in rows if scribe not in lost else ():
+                for write in rows if row_writer not in lost else ():
                     write(connection)
-        for scribe in pending:
-            scribe.settle()
-        self._drop(lost, LOST)
+        for row_writer in pending:
+            row_writer.mark_written()
+        self._drop_sessions(lost, SESSION_LOST)
 
     def _sync(self) -> None:
         """Sync to the disk, index new texts for search, and send a heartbeat."""
@@ -205,21 +222,21 @@ class Writer:
             try:
                 with self._database.transaction(is_durable=is_durable) as connection:
                     text_index.index_pending(connection)
-                    leases.beat(connection, self._here)
-            except StoreError as error:
-                self._fail(error)
+                    leases.send_heartbeat(connection, self._holder)
+            except SessionStoreError as error:
+                self._handle_failure(error)
 
-    def _fail(self, error: StoreError) -> None:
+    def _handle_failure(self, error: SessionStoreError) -> None:
         """Continue without the database, or with a new one."""
         logger.warning("the session database failed: %s", error.reason)
-        self._abandon()
+        self._suspend_all()
         match error:
-            case DamagedError():
+            case DatabaseDamagedError():
                 self._open(self._database.replace)
-            case MisplacedError():
+            case DatabaseReplacedError():
                 self._open(self._database.open)
             case _:
-                self._give_up(error)
+                self._disable(error)
 
     def _open(self, open_file: Callable[[], Sequence[str]]) -> None:
         """Open the database and write the missing state of the open sessions."""
@@ -227,21 +244,21 @@ class Writer:
         try:
             notices = open_file()
             self._recover(is_other_file=self._database.origin != before)
-        except StoreError as error:
-            self._abandon()
+        except SessionStoreError as error:
+            self._suspend_all()
             # Replace at most once: a new file that is damaged at once points to the disk.
-            if isinstance(error, DamagedError) and open_file != self._database.replace:
+            if isinstance(error, DatabaseDamagedError) and open_file != self._database.replace:
                 self._open(self._database.replace)
             else:
-                self._give_up(error)
+                self._disable(error)
         else:
             # The problem is solved; if it returns, report it again.
-            self._told.discard(NOT_KEPT.format(reason=self._problem))
+            self._reported.discard(NOT_SAVED.format(reason=self._problem))
             self._problem = None
             for notice in notices:
-                self._say(notice)
+                self._report(notice)
 
-    def _try_again(self) -> None:
+    def _reopen_if_failed(self) -> None:
         """Reopen the database if it has failed, and write all unsaved state."""
         if self._problem is not None:
             self._open(self._database.open)
@@ -249,80 +266,82 @@ class Writer:
     def _recover(self, *, is_other_file: bool) -> None:
         with self._database.transaction() as connection:
             # Left by processes that ended without a release.
-            for session_id in session_reads.abandoned(connection, self._here):
-                tables.forget(connection, session_id)
+            for session_id in session_reads.find_abandoned(connection, self._holder):
+                tables.delete_session(connection, session_id)
             text_index.index_pending(connection)
             lost = [
-                scribe
-                for scribe in self._scribes.values()
-                if not scribe.recover(connection, is_other_file=is_other_file)
+                row_writer
+                for row_writer in self._sessions.values()
+                if not row_writer.recover(connection, is_other_file=is_other_file)
             ]
         # After the transaction: tell users only about a state that was committed.
-        self._drop(lost, CANNOT_BE_MADE_WHOLE if is_other_file else LOST)
+        self._drop_sessions(lost, HISTORY_LOST if is_other_file else SESSION_LOST)
         self._write_rows()
 
-    def _abandon(self) -> None:
+    def _suspend_all(self) -> None:
         """Drop all pending writes; their transaction was rolled back."""
-        for scribe in self._scribes.values():
-            scribe.break_off()
+        for row_writer in self._sessions.values():
+            row_writer.suspend()
 
-    def _give_up(self, error: StoreError) -> None:
+    def _disable(self, error: SessionStoreError) -> None:
         self._database.close()
         self._problem = error.reason
-        self._say(NOT_KEPT.format(reason=error.reason))
+        self._report(NOT_SAVED.format(reason=error.reason))
 
-    def _drop(self, lost: Sequence[Scribe], why: str) -> None:
-        for scribe in lost:
-            del self._scribes[scribe.id]
-            self._say(why.format(session_id=scribe.id))
+    def _drop_sessions(self, lost: Sequence[SessionRowWriter], why: str) -> None:
+        for row_writer in lost:
+            del self._sessions[row_writer.id]
+            self._report(why.format(session_id=row_writer.id))
 
-    def _say(self, problem: str) -> None:
-        if problem not in self._told:
-            self._told.add(problem)
-            self._tell(problem)
+    def _report(self, problem: str) -> None:
+        if problem not in self._reported:
+            self._reported.add(problem)
+            self._on_problem(problem)
 
-    def _reading(self, action: Callable[[Connection], Answer]) -> Answer:
-        with self._asked(), self._database.reading() as connection:
+    def _run_read(self, action: Callable[[Connection], QueryResult]) -> QueryResult:
+        with self._available(), self._database.read_transaction() as connection:
             return action(connection)
 
-    def _writing(self, action: Callable[[Connection], None]) -> None:
-        with self._asked(), self._database.transaction() as connection:
+    def _run_write(self, action: Callable[[Connection], None]) -> None:
+        with self._available(), self._database.transaction() as connection:
             action(connection)
 
     @contextmanager
-    def _asked(self) -> Generator[None]:
+    def _available(self) -> Generator[None]:
         """Make the database available for a query, and report failures to its sender."""
-        self._try_again()
+        self._reopen_if_failed()
         if self._problem is not None:
             raise ArchiveError(self._problem)
         try:
             yield
-        except StoreError as error:
+        except SessionStoreError as error:
             # Busy passes by itself, and the records are safe: only the query fails.
-            if not isinstance(error, BusyError):
-                self._fail(error)
+            if not isinstance(error, DatabaseBusyError):
+                self._handle_failure(error)
             raise ArchiveError(error.reason) from error
 
-    def _take_over(self, connection: Connection, scribe: Scribe) -> None:
-        known = connection.execute("SELECT 1 FROM sessions WHERE id = ?", (scribe.id,)).fetchone()
+    def _claim_session(self, connection: Connection, row_writer: SessionRowWriter) -> None:
+        known = connection.execute(
+            "SELECT 1 FROM sessions WHERE id = ?", (row_writer.id,)
+        ).fetchone()
         if known is None:
-            raise UnknownSessionError(scribe.id)
-        lease = leases.find(connection, scribe.id)
-        if lease is not None and not lease.is_over(self._here, leases.now_us()):
-            raise SessionInUseError(scribe.id, lease.described(self._here))
+            raise UnknownSessionError(row_writer.id)
+        lease = leases.find(connection, row_writer.id)
+        if lease is not None and not lease.has_expired(self._holder, leases.now_us()):
+            raise SessionInUseError(row_writer.id, lease.describe_holder(self._holder))
         # In the transaction of the check above: two processes must not both find the lease expired.
-        leases.take(connection, scribe.id, self._here)
-        scribe.adopt(connection)
+        leases.claim(connection, row_writer.id, self._holder)
+        row_writer.load_state(connection)
 
-    def _give_back(self, connection: Connection, session_ids: Sequence[str]) -> None:
+    def _release_sessions(self, connection: Connection, session_ids: Sequence[str]) -> None:
         """Release sessions this process holds, and delete the empty ones."""
-        ours = leases.mine(connection, self._here)
+        ours = leases.held_sessions(connection, self._holder)
         for session_id in session_ids:
             if session_id in ours and tables.is_empty(connection, session_id):
-                tables.forget(connection, session_id)
-            leases.release(connection, session_id, self._here)
+                tables.delete_session(connection, session_id)
+            leases.release(connection, session_id, self._holder)
 
 
-def _wake(questions: Iterable[Question]) -> None:
+def _wake(questions: Iterable[ArchiveQuery]) -> None:
     for question in questions:
         question.wake()

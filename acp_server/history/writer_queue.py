@@ -11,8 +11,8 @@ from pathlib import Path
 from threading import Event as ThreadEvent
 from typing import Protocol
 
-from acp_server.session.ports.archive import Page, SessionFacts, StoredSession, TaskMessage
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.session.ports.archive import SessionFacts, SessionPage, StoredSession, TaskMessage
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
 
@@ -20,40 +20,49 @@ COALESCE_SECONDS = 0.1
 """How long records are collected before they are written together."""
 
 
-@frozen
-class Created:
+@frozen_dataclass
+class SessionCreated:
     """A session starts."""
 
     facts: SessionFacts
 
 
-@frozen
-class Rebuilt:
+@frozen_dataclass
+class MessagesReplaced:
     """These messages replace all earlier ones."""
 
     messages: tuple[Message, ...]
 
 
-@frozen
-class TurnBegun:
+@frozen_dataclass
+class TurnStarted:
     """A turn starts."""
 
 
-@frozen
+@frozen_dataclass
 class TurnEnded:
     """The turn has ended."""
 
 
-@frozen
-class SyncWanted:
+@frozen_dataclass
+class SyncRequested:
     """Everything recorded so far should be synced to the disk."""
 
 
-Shown = Event | PromptReceived | TaskMessage
-Recorded = Shown | Message | SessionFacts | Created | Rebuilt | TurnBegun | TurnEnded | SyncWanted
+ShownEvent = Event | PromptReceived | TaskMessage
+RecordedItem = (
+    ShownEvent
+    | Message
+    | SessionFacts
+    | SessionCreated
+    | MessagesReplaced
+    | TurnStarted
+    | TurnEnded
+    | SyncRequested
+)
 
 
-class Desk(Protocol):
+class ArchiveQueries(Protocol):
     """The queries the writer answers, all in its own thread."""
 
     def read(self, session_id: str) -> StoredSession:
@@ -64,7 +73,7 @@ class Desk(Protocol):
         """Take over a stored session."""
         ...
 
-    def page(self, cwd: Path | None, cursor: str | None) -> Page:
+    def page(self, cwd: Path | None, cursor: str | None) -> SessionPage:
         """Return a page of stored sessions."""
         ...
 
@@ -76,15 +85,15 @@ class Desk(Protocol):
         """Give up a session, so that other processes can open it."""
         ...
 
-    def leave(self) -> None:
+    def shut_down(self) -> None:
         """Give up all sessions and end the writer."""
         ...
 
 
-class Question(Protocol):
+class ArchiveQuery(Protocol):
     """An action for the writer whose result a task awaits."""
 
-    def answer(self, desk: Desk) -> None:
+    def execute(self, queries: ArchiveQueries) -> None:
         """Run the action; everything recorded before it is already written."""
         ...
 
@@ -92,34 +101,34 @@ class Question(Protocol):
         """Wake the waiting task; runs in the event loop."""
         ...
 
-    def hop(self, action: Callable[[], None], /) -> None:
+    def call_in_loop(self, action: Callable[[], None], /) -> None:
         """Run an action in the event loop."""
         ...
 
-    def give_up(self) -> None:
+    def fail(self) -> None:
         """Wake the waiting task with an error: the writer has ended."""
         ...
 
 
-Item = tuple[str, Recorded] | Question
+QueueItem = tuple[str, RecordedItem] | ArchiveQuery
 
 
-class Inbox:
+class WriterQueue:
     """A queue of records and queries, in order of arrival."""
 
     def __init__(self) -> None:
-        self._items: deque[Item] = deque()
+        self._items: deque[QueueItem] = deque()
         self._is_filled = ThreadEvent()
         self._is_urgent = ThreadEvent()
-        self.is_shut = False
+        self.is_closed = False
         """Whether the writer has ended."""
 
     def __len__(self) -> int:
         return len(self._items)
 
-    def record(self, session_id: str, recorded: Recorded) -> None:
+    def record(self, session_id: str, recorded: RecordedItem) -> None:
         """Add a record; ignored once the writer has ended."""
-        if self.is_shut:
+        if self.is_closed:
             return
         self._items.append((session_id, recorded))
         # `set` takes a lock, `is_set` does not: while the writer is awake a streamed chunk costs
@@ -127,36 +136,36 @@ class Inbox:
         if not self._is_filled.is_set():
             self._is_filled.set()
 
-    def ask(self, question: Question) -> None:
+    def submit(self, question: ArchiveQuery) -> None:
         """Add a query; everything before it is written at once.
 
-        Afterwards the caller must check `is_shut`: if it is set, there may be no answer.
+        Afterwards the caller must check `is_closed`: if it is set, there may be no answer.
         """
         self._items.append(question)
         self._is_urgent.set()
         self._is_filled.set()
 
-    def wait(self, most_seconds: float | None) -> list[Item]:
-        """Return the queued items, collected for a moment, or none after `most_seconds`.
+    def take_batch(self, timeout_seconds: float | None) -> list[QueueItem]:
+        """Return the queued items, collected for a moment, or none after `timeout_seconds`.
 
         For the writer's thread.
         """
-        if self._is_filled.wait(most_seconds):
+        if self._is_filled.wait(timeout_seconds):
             self._is_urgent.wait(COALESCE_SECONDS)
         # Clear before draining: an item added in between sets the events again and is taken now or
         # in the next round. The other way round its wake-up would be lost.
         self._is_filled.clear()
         self._is_urgent.clear()
-        return self._taken()
+        return self._drain()
 
-    def shut(self) -> None:
+    def close(self) -> None:
         """Accept no more records, and fail the queued queries."""
         # Before draining: a query added later is missed here, but its sender sees the flag.
-        self.is_shut = True
-        for item in self._taken():
+        self.is_closed = True
+        for item in self._drain():
             if not isinstance(item, tuple):
-                item.give_up()
+                item.fail()
 
-    def _taken(self) -> list[Item]:
+    def _drain(self) -> list[QueueItem]:
         # A fixed count: the event loop may append faster than this thread takes.
         return [self._items.popleft() for _ in range(len(self._items))]

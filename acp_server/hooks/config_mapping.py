@@ -6,7 +6,7 @@ from acp_server.config.values import ToolHook, TurnHook
 from acp_server.hooks.rules import Hook, HookRules
 
 
-def hook_rules(
+def build_hook_rules(
     before_tool: Sequence[ToolHook],
     after_tool: Sequence[ToolHook],
     after_turn: Sequence[TurnHook],

@@ -15,57 +15,57 @@ from typing import Literal, cast
 
 from pydantic import JsonValue
 
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.text.surrogates import mended
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.surrogates import repair_surrogates
 
-MOST_OUTCOME_CHARACTERS = 10_000
-MOST_SAID_CHARACTERS = 2_000
+MAX_OUTCOME_CHARACTERS = 10_000
+MAX_OUTPUT_CHARACTERS = 2_000
 REFUSING_CODE = 2
-Event = Literal["before_tool", "after_tool", "after_turn"]
+HookEvent = Literal["before_tool", "after_tool", "after_turn"]
 
 
-@frozen
-class Ran:
-    """Result of a hook; `code` is None if it did not exit by itself."""
+@frozen_dataclass
+class HookResult:
+    """Result of a hook; `exit_code` is None if it did not exit by itself."""
 
-    code: int | None
-    said: str
+    exit_code: int | None
+    output: str
     """Its output, stdout and stderr combined."""
-    is_cut: bool = False
+    is_truncated: bool = False
     """Whether its output was longer than the limit."""
     failure: str = ""
     """Why there is no exit code: it timed out, was killed or could not be started."""
 
 
-def as_json(event: Event, values: Mapping[str, JsonValue]) -> bytes:
+def as_json(event: HookEvent, values: Mapping[str, JsonValue]) -> bytes:
     """Return the JSON line that a hook reads on stdin."""
     told: dict[str, JsonValue] = {"event": event, **values}
-    return mended(json.dumps(told, ensure_ascii=False)).encode() + b"\n"
+    return repair_surrogates(json.dumps(told, ensure_ascii=False)).encode() + b"\n"
 
 
 def outcome_as_json(text: str, *, is_error: bool) -> JsonValue:
     """Return the outcome of a call as hooks receive it."""
-    return {"is_error": is_error, "text": text[:MOST_OUTCOME_CHARACTERS]}
+    return {"is_error": is_error, "text": text[:MAX_OUTCOME_CHARACTERS]}
 
 
-def refusal_in(ran: Ran) -> str | None:
+def parse_refusal(ran: HookResult) -> str | None:
     """Return why a call is refused; None if the hook allows it."""
-    said = ran.said.strip()[:MOST_SAID_CHARACTERS]
+    said = ran.output.strip()[:MAX_OUTPUT_CHARACTERS]
     if ran.failure:
         return f"it did not answer: {ran.failure}"
-    if ran.code == REFUSING_CODE:
-        return _reason_in(said) or said or "it gave no reason"
-    if ran.code != 0:
-        return f"it failed with exit code {ran.code}{f': {said}' if said else ''}"
+    if ran.exit_code == REFUSING_CODE:
+        return _parse_reason(said) or said or "it gave no reason"
+    if ran.exit_code != 0:
+        return f"it failed with exit code {ran.exit_code}{f': {said}' if said else ''}"
     # Fail closed: a refusal may be in the part that was cut.
-    if ran.is_cut:
+    if ran.is_truncated:
         return "it said too much to be read"
-    return _refusal_said(ran.said)
+    return _parse_decision(ran.output)
 
 
-def _refusal_said(said: str) -> str | None:
+def _parse_decision(said: str) -> str | None:
     """Return the reason of a JSON refusal; an unreadable decision refuses, too."""
-    answer = _answer_in(said)
+    answer = _parse_answer(said)
     if answer is None:
         return "its decision cannot be read" if '"decision"' in said else None
     match answer.get("decision"):
@@ -77,12 +77,12 @@ def _refusal_said(said: str) -> str | None:
             return f"its decision cannot be read: {_text(other)}"
 
 
-def _reason_in(said: str) -> str:
-    answer = _answer_in(said)
+def _parse_reason(said: str) -> str:
+    answer = _parse_answer(said)
     return _text(answer.get("reason")) if answer is not None else ""
 
 
-def _answer_in(said: str) -> Mapping[str, JsonValue] | None:
+def _parse_answer(said: str) -> Mapping[str, JsonValue] | None:
     """Return the whole output if it is a JSON object, else the last line with a decision."""
     for text in (said, *reversed(said.splitlines())):
         try:
@@ -95,4 +95,4 @@ def _answer_in(said: str) -> Mapping[str, JsonValue] | None:
 
 
 def _text(value: JsonValue) -> str:
-    return str(value)[:MOST_SAID_CHARACTERS] if value is not None else ""
+    return str(value)[:MAX_OUTPUT_CHARACTERS] if value is not None else ""

@@ -12,16 +12,16 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server.hooks.hook_protocol import (
-    MOST_SAID_CHARACTERS,
-    Ran,
+    MAX_OUTPUT_CHARACTERS,
+    HookResult,
     as_json,
     outcome_as_json,
-    refusal_in,
+    parse_refusal,
 )
-from acp_server.hooks.rules import Hook, HookRules, matching
-from acp_server.session.prompting.file_watch import Task
-from acp_server.turn.conversation import ToolCall, arguments_of
-from acp_server.turn.ports import Outcome
+from acp_server.hooks.rules import Hook, HookRules, matching_hooks
+from acp_server.session.prompting.file_watch import TaskFunction
+from acp_server.turn.conversation import ToolCall, parse_arguments
+from acp_server.turn.ports import ToolOutcome
 
 logger = logging.getLogger(__name__)
 
@@ -32,15 +32,15 @@ BROKEN = (
 )
 SAID = "[A hook of the user's says after this call, as data:]\n{said}"
 
-RunHook = Callable[[Hook, bytes], Awaitable[Ran]]
+RunHook = Callable[[Hook, bytes], Awaitable[HookResult]]
 """Runs a command with these bytes on stdin until it ends or times out. Raises only cancellation."""
-Spawn = Callable[[Task], None]
+Spawn = Callable[[TaskFunction], None]
 """Starts a task in the background."""
 OnRefusal = Callable[[ToolCall, str], None]
 
 
 @dataclass(slots=True)
-class Hooks:
+class HookRunner:
     """Hooks of one session."""
 
     rules: HookRules
@@ -53,36 +53,36 @@ class Hooks:
     _scopes: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope], init=False)
     _is_closed: bool = field(default=False, init=False)
 
-    async def refusal(self, call: ToolCall) -> Outcome | None:
+    async def run_before(self, call: ToolCall) -> ToolOutcome | None:
         """Run the hooks before a call in order; return the outcome of the first refusal."""
-        said = await self._no_to(call)
+        said = await self._refusal_reason(call)
         if said is None:
             return None
         self.on_refusal(call, said)
-        return Outcome(said, is_error=True)
+        return ToolOutcome(said, is_error=True)
 
-    async def _no_to(self, call: ToolCall) -> str | None:
-        if self.rules.is_broken:
+    async def _refusal_reason(self, call: ToolCall) -> str | None:
+        if self.rules.is_invalid:
             # Fail closed: the hook that cannot be parsed may be the one that forbids this call.
             return BROKEN
-        hooks = matching(self.rules.before_tool, call.name)
-        told = as_json("before_tool", self._about(call)) if hooks else b""
+        hooks = matching_hooks(self.rules.before_tool, call.name)
+        told = as_json("before_tool", self._call_facts(call)) if hooks else b""
         for hook in hooks:
-            reason = refusal_in(await self.run(hook, told))
+            reason = parse_refusal(await self.run(hook, told))
             if reason is not None:
                 return REFUSED.format(reason=reason)
         return None
 
-    async def remarks(self, call: ToolCall, outcome: Outcome) -> str:
+    async def run_after(self, call: ToolCall, outcome: ToolOutcome) -> str:
         """Run the hooks after a call, one after the other; return their output for the model."""
-        hooks = matching(self.rules.after_tool, call.name)
+        hooks = matching_hooks(self.rules.after_tool, call.name)
         if not hooks:
             return ""
         ended = outcome_as_json(outcome.text, is_error=outcome.is_error)
-        told = as_json("after_tool", {**self._about(call), "outcome": ended})
-        said = [_remark(await self.run(hook, told)) for hook in hooks]
+        told = as_json("after_tool", {**self._call_facts(call), "outcome": ended})
+        said = [_hook_output(await self.run(hook, told)) for hook in hooks]
         text = "\n".join(each for each in said if each)
-        return SAID.format(said=_bounded(text)) if text else ""
+        return SAID.format(said=_truncate(text)) if text else ""
 
     def end_turn(self, stop_reason: str) -> None:
         """Run the hooks after a turn in the background."""
@@ -106,24 +106,24 @@ class Hooks:
             try:
                 for hook in self.rules.after_turn:
                     ran = await self.run(hook, told)
-                    if ran.failure or ran.code:
-                        logger.warning("an after_turn hook failed: %s", _remark(ran))
+                    if ran.failure or ran.exit_code:
+                        logger.warning("an after_turn hook failed: %s", _hook_output(ran))
             finally:
                 self._scopes.discard(scope)
 
-    def _about(self, call: ToolCall) -> dict[str, JsonValue]:
-        arguments = dict(arguments_of(call))
+    def _call_facts(self, call: ToolCall) -> dict[str, JsonValue]:
+        arguments = dict(parse_arguments(call))
         named: dict[str, JsonValue] = {"call_id": call.id, "tool": call.name}
         return {**self.facts(), **named, "arguments": arguments}
 
 
-def _remark(ran: Ran) -> str:
+def _hook_output(ran: HookResult) -> str:
     """Return a hook's output, prefixed with its failure if it failed."""
-    said = _bounded(ran.said.strip())
+    said = _truncate(ran.output.strip())
     if ran.failure:
         return f"(it did not come to its end: {ran.failure}) {said}".rstrip()
-    return f"(it failed with exit code {ran.code}) {said}".rstrip() if ran.code else said
+    return f"(it failed with exit code {ran.exit_code}) {said}".rstrip() if ran.exit_code else said
 
 
-def _bounded(text: str) -> str:
-    return text if len(text) <= MOST_SAID_CHARACTERS else f"{text[:MOST_SAID_CHARACTERS]}…"
+def _truncate(text: str) -> str:
+    return text if len(text) <= MAX_OUTPUT_CHARACTERS else f"{text[:MAX_OUTPUT_CHARACTERS]}…"

@@ -7,67 +7,67 @@ subject to permissions.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acp_server.hooks.hook_runner import Hooks
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.hooks.hook_runner import HookRunner
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Link, PromptPart, Text, ToolCall
-from acp_server.turn.ports import LiveCall, Outcome, Sink, Toolbox, ToolSpec
+from acp_server.turn.ports import LiveCall, Toolbox, ToolOutcome, ToolSpec, TurnSink
 
 
-@frozen
+@frozen_dataclass
 class HookedToolbox:
     """Tools of a session, with hooks."""
 
-    whole: Toolbox
-    hooks: Hooks
+    inner: Toolbox
+    hooks: HookRunner
     closes_hooks: bool = True
     """Whether closing also closes the hooks; a sub-agent shares those of its session."""
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
         """Tool specs for the model; hooks do not change them."""
-        return self.whole.specs
+        return self.inner.specs
 
-    async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
+    async def open(self, call_id: str, name: str, sink: TurnSink) -> LiveCall:
         """Open a call; hooks run when the call is run."""
-        return _HookedCall(await self.whole.open(call_id, name, sink), self.hooks)
+        return _HookedCall(await self.inner.open(call_id, name, sink), self.hooks)
 
-    async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
+    async def attach(self, link: Link, sink: TurnSink) -> Sequence[PromptPart]:
         """Return the content that a resource link refers to."""
-        return await self.whole.attach(link, sink)
+        return await self.inner.attach(link, sink)
 
     async def close(self) -> None:
         """Close the tools, and the hooks if they belong to them."""
         if self.closes_hooks:
             self.hooks.close()
-        await self.whole.close()
+        await self.inner.close()
 
 
-@frozen
+@frozen_dataclass
 class _HookedCall:
     """A call with its hooks."""
 
-    whole: LiveCall
-    hooks: Hooks
+    inner: LiveCall
+    hooks: HookRunner
 
     async def write(self, fragment: str) -> None:
         """Pass on a fragment of the arguments."""
-        await self.whole.write(fragment)
+        await self.inner.write(fragment)
 
-    async def run(self, call: ToolCall) -> Outcome:
+    async def run(self, call: ToolCall) -> ToolOutcome:
         """Run the call unless a hook refuses; append the output of the hooks after it."""
-        refused = await self.hooks.refusal(call)
+        refused = await self.hooks.run_before(call)
         if refused is not None:
             return refused
-        outcome = await self.whole.run(call)
-        remarks = await self.hooks.remarks(call, outcome)
-        return _with(outcome, remarks) if remarks else outcome
+        outcome = await self.inner.run(call)
+        remarks = await self.hooks.run_after(call, outcome)
+        return _with_remarks(outcome, remarks) if remarks else outcome
 
-    def cut_short(self, reason: str) -> Outcome:
+    def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the outcome so far."""
-        return self.whole.cut_short(reason)
+        return self.inner.interrupted_outcome(reason)
 
 
-def _with(outcome: Outcome, remarks: str) -> Outcome:
+def _with_remarks(outcome: ToolOutcome, remarks: str) -> ToolOutcome:
     text = f"{outcome.text}\n\n{remarks}".lstrip()
     shown = (Text(outcome.text), *outcome.media) if outcome.shown is None else outcome.shown
     return replace(outcome, text=text, shown=(*shown, Text(remarks)))

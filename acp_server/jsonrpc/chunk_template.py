@@ -9,34 +9,34 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from acp_server.jsonrpc.messages import Encodable, encode, notification_line
-from acp_server.jsonrpc.outbox import Seam
+from acp_server.jsonrpc.outbox import CoalesceKey
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NotificationForm:
+class ChunkTemplate:
     """A notification line with a placeholder inside one of its strings."""
 
     head: bytes
     tail: bytes
-    seam: Seam = field(init=False)
+    coalesce_key: CoalesceKey = field(init=False)
 
     def __post_init__(self) -> None:
         """Compute where two lines can be joined."""
-        object.__setattr__(self, "seam", Seam(len(self.head), len(self.tail)))
+        object.__setattr__(self, "coalesce_key", CoalesceKey(len(self.head), len(self.tail)))
 
     @classmethod
-    def around(cls, gap: str, method: str, params: Encodable) -> Self:
-        """Return the template of a notification in which `gap` is one entire string value.
+    def from_example(cls, placeholder: str, method: str, params: Encodable) -> Self:
+        """Return the template of a notification in which `placeholder` is one entire string value.
 
         Raises:
-            ValueError: `gap` does not occur exactly once.
+            ValueError: `placeholder` does not occur exactly once.
         """
-        # Splitting on the encoded gap includes its quotes; they go back on, so `filled` can insert
+        # Splitting on the encoded gap includes its quotes; they go back on, so `render` can insert
         # escaped text between them. The unpacking fails unless there is exactly one occurrence.
-        head, tail = notification_line(method, params).split(encode(gap))
+        head, tail = notification_line(method, params).split(encode(placeholder))
         return cls(head + b'"', b'"' + tail)
 
-    def filled(self, text: str) -> bytes:
+    def render(self, text: str) -> bytes:
         """Return the line with `text` in the placeholder."""
         # [1:-1]: the template already has the quotes of the string.
         return b"%b%b%b" % (self.head, encode(text)[1:-1], self.tail)

@@ -25,12 +25,12 @@ from acp_server.jsonrpc.jsonrpcserver_parts import (
     to_serializable_one,
 )
 from acp_server.jsonrpc.messages import ErrorObject, Payload, Request
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 logging.getLogger("jsonrpcserver").setLevel(logging.CRITICAL)  # the peer logs failures itself
 
 
-@frozen
+@frozen_dataclass
 class Reply:
     """The result of a handler, and an action to run after the response is queued.
 
@@ -44,7 +44,7 @@ class Reply:
 Job = Callable[[], Awaitable[Reply]]
 
 
-class Prepared(Protocol):
+class PreparedRequest(Protocol):
     """An inbound request whose synchronous part is done."""
 
     @property
@@ -58,12 +58,12 @@ class Prepared(Protocol):
         ...
 
 
-def method_table(names: Iterable[str]) -> Methods:
+def build_method_table(names: Iterable[str]) -> Methods:
     """Return a dispatch table in which each name runs the job its request carries."""
     return dict.fromkeys(names, cast("Method", _run_job))
 
 
-async def dispatch(methods: Methods, call: Prepared) -> Reply | ErrorObject:
+async def dispatch(methods: Methods, call: PreparedRequest) -> Reply | ErrorObject:
     """Run the job of a prepared request and return its outcome. Raises only cancellation."""
     # No params: the job has bound its own. jsonrpcserver only selects the method by name.
     request = DispatchRequest(call.request.method, [], call.request.id)
@@ -74,14 +74,14 @@ async def dispatch(methods: Methods, call: Prepared) -> Reply | ErrorObject:
     # `result_line`.
     if "result" in outcome:
         return cast("Reply", outcome["result"])
-    return _error(call.request.method, cast("dict[str, JsonValue]", outcome["error"]))
+    return _to_error_object(call.request.method, cast("dict[str, JsonValue]", outcome["error"]))
 
 
-async def _run_job(call: Prepared) -> Result:
+async def _run_job(call: PreparedRequest) -> Result:
     return Success(await call.job())
 
 
-def _error(method: str, error: dict[str, JsonValue]) -> ErrorObject:
+def _to_error_object(method: str, error: dict[str, JsonValue]) -> ErrorObject:
     code, message = cast("int", error["code"]), cast("str", error["message"])
     # The library's `data` is the bare name; this peer always sends an object with a message.
     if code == METHOD_NOT_FOUND:
@@ -89,7 +89,7 @@ def _error(method: str, error: dict[str, JsonValue]) -> ErrorObject:
     return ErrorObject(code, message, error.get("data"))
 
 
-def failing(error: JsonRpcError) -> Job:
+def failing_job(error: JsonRpcError) -> Job:
     """Return a job that raises the error."""
 
     async def fail() -> Reply:

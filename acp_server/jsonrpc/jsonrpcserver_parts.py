@@ -14,15 +14,15 @@ from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 
 
-def _enter(name: str) -> None:
+def _register_lazy_package(name: str) -> None:
     """Make the submodules of a package importable without running its `__init__` yet."""
     spec = find_spec(name)
     # Never replace a package that is already imported: its modules would exist twice.
     if name not in sys.modules and spec is not None:
-        sys.modules[name] = _unopened(spec)
+        sys.modules[name] = _lazy_package(spec)
 
 
-def _unopened(spec: ModuleSpec) -> ModuleType:
+def _lazy_package(spec: ModuleSpec) -> ModuleType:
     package = module_from_spec(spec)
 
     def open_for(attribute: str) -> object:
@@ -36,8 +36,8 @@ def _unopened(spec: ModuleSpec) -> ModuleType:
     return package
 
 
-_enter("oslash")
-_enter("jsonrpcserver")
+_register_lazy_package("oslash")
+_register_lazy_package("jsonrpcserver")
 
 from jsonrpcserver.async_dispatcher import dispatch_request
 from jsonrpcserver.dispatcher import to_response

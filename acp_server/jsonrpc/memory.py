@@ -7,8 +7,8 @@ from typing import Self
 import anyio
 
 from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES, Line, LineSplitter
-from acp_server.jsonrpc.outbox import CAPACITY_BYTES, Outbox, Seam
-from acp_server.jsonrpc.transport import Room
+from acp_server.jsonrpc.outbox import CAPACITY_BYTES, CoalesceKey, Outbox
+from acp_server.jsonrpc.transport import CapacityWaiters
 
 BATCH_BYTES = 256 * 1024
 UNBOUNDED_BYTES = 2**62
@@ -19,12 +19,12 @@ class _Pipe:
 
     def __init__(self, capacity_bytes: int) -> None:
         self.outbox = Outbox(capacity_bytes)
-        self.room = Room(self.outbox)
+        self.capacity_waiters = CapacityWaiters(self.outbox)
         self.arrived = anyio.Event()
-        self.ended = False
+        self.has_ended = False
 
     def end(self) -> None:
-        self.ended = True
+        self.has_ended = True
         self.outbox.close()
         self.arrived.set()
 
@@ -55,25 +55,27 @@ class MemoryTransport:
         # The other side may wait for capacity in a queue that is never read again: close it, then
         # wake the waiters so that they see it.
         self._incoming.outbox.close(discard=True)
-        self._incoming.room.announce()
+        self._incoming.capacity_waiters.wake_all()
 
-    def send(self, line: bytes, replaces: Hashable = None, seam: Seam | None = None) -> None:
+    def send(
+        self, line: bytes, replace_key: Hashable = None, coalesce_key: CoalesceKey | None = None
+    ) -> None:
         """Queue a line for the other end."""
-        self._outgoing.outbox.put(line, replaces, seam)
+        self._outgoing.outbox.put(line, replace_key, coalesce_key)
         self._outgoing.arrived.set()
 
     @property
-    def has_room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Whether the queue is below its bound."""
-        return self._outgoing.outbox.has_room
+        return self._outgoing.outbox.has_capacity
 
-    async def wait_for_room(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """Wait until the other end has read enough."""
-        await self._outgoing.room.wait()
+        await self._outgoing.capacity_waiters.wait_for_capacity()
 
     async def flush(self) -> None:
         """Wait until the other end has read everything."""
-        await self._outgoing.room.wait_empty()
+        await self._outgoing.capacity_waiters.wait_until_empty()
 
     def end(self) -> None:
         """Close the outgoing half: the other end reads the queued lines, then the end."""
@@ -85,20 +87,20 @@ class MemoryTransport:
             # Renew the event before looking at the queue: a line sent in between sets the new event
             # and is found without waiting.
             self._incoming.arrived = anyio.Event()
-            chunks = self._incoming.outbox.take_now(BATCH_BYTES)
-            self._incoming.room.announce()
+            chunks = self._incoming.outbox.take_nowait(BATCH_BYTES)
+            self._incoming.capacity_waiters.wake_all()
             lines = [line for chunk in chunks for line in self._splitter.feed(chunk)]
             if lines:
                 return lines
             # Data without a newline yet: look for more before testing for the end.
             if chunks:
                 continue
-            if self._incoming.ended:
+            if self._incoming.has_ended:
                 return self._splitter.finish()
             await self._incoming.arrived.wait()
 
 
-def memory_pair(
+def create_memory_pair(
     *,
     capacity_bytes: int = CAPACITY_BYTES,
     limit_bytes: int = MAX_MESSAGE_BYTES,

@@ -10,13 +10,13 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.text.surrogates import mended
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.text.surrogates import repair_surrogates
 
 RequestId = int | str | None
-LONGEST_REASON = 2_000
+MAX_REASON_CHARACTERS = 2_000
 """The longest text in an error's data, in characters."""
-_MOST_METHODS = 64
+_METHOD_CACHE_SIZE = 64
 """Encoded method names to cache. Only names of this program are encoded."""
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _JSON_TYPES = (str, int, float, list, dict)
@@ -33,7 +33,7 @@ class Encodable(Protocol):
 Payload = Encodable | JsonValue
 
 
-@frozen
+@frozen_dataclass
 class Request:
     """A call that must be answered once, under its `id`."""
 
@@ -42,7 +42,7 @@ class Request:
     params: JsonValue
 
 
-@frozen
+@frozen_dataclass
 class Notification:
     """A call that is never answered."""
 
@@ -50,7 +50,7 @@ class Notification:
     params: JsonValue
 
 
-@frozen
+@frozen_dataclass
 class ErrorObject:
     """The error member of a response."""
 
@@ -59,7 +59,7 @@ class ErrorObject:
     data: JsonValue = None
 
 
-@frozen
+@frozen_dataclass
 class Response:
     """The other side's response to a request of this side: a result or an error."""
 
@@ -78,12 +78,12 @@ def encode(payload: Payload) -> bytes:
     if payload is None or isinstance(payload, _JSON_TYPES):
         # A lone surrogate is valid in a Python string but has no UTF-8; replace it instead of
         # raising.
-        return mended(_JSON.encode(payload)).encode("utf-8")
+        return repair_surrogates(_JSON.encode(payload)).encode("utf-8")
     return payload.to_json()
 
 
-@lru_cache(maxsize=_MOST_METHODS)
-def _method(name: str) -> bytes:
+@lru_cache(maxsize=_METHOD_CACHE_SIZE)
+def _encode_method(name: str) -> bytes:
     return encode(name)
 
 
@@ -91,14 +91,14 @@ def request_line(request_id: RequestId, method: str, params: Payload) -> bytes:
     """Return the line of an outgoing request."""
     return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}\n' % (
         encode(request_id),
-        _method(method),
+        _encode_method(method),
         encode(params),
     )
 
 
 def notification_line(method: str, params: Payload) -> bytes:
     """Return the line of a notification."""
-    return b'{"jsonrpc":"2.0","method":%b,"params":%b}\n' % (_method(method), encode(params))
+    return b'{"jsonrpc":"2.0","method":%b,"params":%b}\n' % (_encode_method(method), encode(params))
 
 
 def result_line(request_id: RequestId, result: Payload) -> bytes:
@@ -114,15 +114,15 @@ def error_line(request_id: RequestId, error: ErrorObject) -> bytes:
     """
     body: dict[str, JsonValue] = {"code": error.code, "message": " ".join(error.message.split())}
     if isinstance(error.data, dict):
-        body["data"] = {name: _shortened(value) for name, value in error.data.items()}
+        body["data"] = {name: _shorten(value) for name, value in error.data.items()}
     elif error.data is not None:
         body["data"] = error.data
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (encode(request_id), encode(body))
 
 
-def _shortened(value: JsonValue) -> JsonValue:
-    if not isinstance(value, str) or len(value) <= LONGEST_REASON:
+def _shorten(value: JsonValue) -> JsonValue:
+    if not isinstance(value, str) or len(value) <= MAX_REASON_CHARACTERS:
         return value
     # Keep both ends: the cause of an error is often in its last words.
-    half = LONGEST_REASON // 2
+    half = MAX_REASON_CHARACTERS // 2
     return f"{value[:half]} … {value[-half:]}"

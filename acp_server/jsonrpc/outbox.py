@@ -1,8 +1,9 @@
 """The one FIFO of outgoing lines, filled by the event loop and emptied by a writer.
 
 The bound in bytes is cooperative: `put` never refuses, because a response or a cancel must always
-get through, but streaming senders check `has_room` and wait. Two mechanisms keep the queue short
-while the reader is slow: a line may replace an unsent one with the same key (growing diffs and live
+get through, but streaming senders check `has_capacity` and wait. Two mechanisms keep the queue
+short while the reader is slow: a line may replace an unsent one with the same key (growing diffs
+and live
 output, of which only the latest matters), and from the moment the queue is full until it is empty
 again, consecutive unsent chunks of one text are coalesced into fewer lines.
 """
@@ -13,12 +14,12 @@ from dataclasses import dataclass
 from threading import Condition
 
 CAPACITY_BYTES = 128 * 1024
-MOST_JOINED_BYTES = 8 * 1024
+MAX_COALESCED_BYTES = 8 * 1024
 """A line above this size, in bytes, is not extended further."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seam:
+class CoalesceKey:
     """Identifies lines that may be coalesced: byte lengths of the template around the text."""
 
     head_bytes: int
@@ -31,66 +32,68 @@ class Outbox:
     def __init__(self, capacity_bytes: int = CAPACITY_BYTES) -> None:
         self._capacity = capacity_bytes
         self._lines: OrderedDict[int, bytes] = OrderedDict()
-        self._keys: dict[Hashable, int] = {}
-        self._keyed: dict[int, Hashable] = {}
+        self._number_by_key: dict[Hashable, int] = {}
+        self._key_by_number: dict[int, Hashable] = {}
         self._next = 0
-        self._seam: Seam | None = None
+        self._last_coalesce_key: CoalesceKey | None = None
         """The coalesce key of the most recent line."""
         self._is_behind = False
         """Whether the queue was full and has not been empty since."""
-        self._bytes = 0
-        self._in_hand = False
-        self._closed = False
+        self._unsent_bytes = 0
+        self._is_delivering = False
+        self._is_closed = False
         self._changed = Condition()
 
-    def put(self, line: bytes, replaces: Hashable = None, seam: Seam | None = None) -> None:
+    def put(
+        self, line: bytes, replace_key: Hashable = None, coalesce_key: CoalesceKey | None = None
+    ) -> None:
         """Append a line; with a key, drop the unsent line of that key. No-op once closed.
 
         A line with the coalesce key of the previous line may be joined to it while that is unsent.
         """
         with self._changed:
-            # `_joined` must see every line, also those without a key: any line in between ends a
-            # run of chunks.
-            if self._closed or self._joined(line, seam):
+            # `_try_coalesce` must see every line, also those without a key: any line in between
+            # ends a run of chunks.
+            if self._is_closed or self._try_coalesce(line, coalesce_key):
                 return
-            if replaces is not None:
-                self._replace(replaces)
+            if replace_key is not None:
+                self._replace(replace_key)
             self._lines[self._next] = line
             self._next += 1
-            self._bytes += len(line)
+            self._unsent_bytes += len(line)
             # Stays set until the queue is empty (see `_pop`), so a reader that fell behind gets its
             # whole backlog coalesced.
-            self._is_behind = self._is_behind or not self.has_room
+            self._is_behind = self._is_behind or not self.has_capacity
             self._changed.notify()
 
     @property
-    def has_room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Whether another streamed line may be put now. True once closed: no sender should wait."""
-        return self._bytes < self._capacity or self._closed
+        return self._unsent_bytes < self._capacity or self._is_closed
 
     @property
     def is_empty(self) -> bool:
         """Whether every line was taken and delivered."""
-        return not self._lines and not self._in_hand
+        return not self._lines and not self._is_delivering
 
     def take(self, limit_bytes: int) -> list[bytes]:
         """Wait for lines and return the oldest, at least one. Empty: closed and drained.
 
-        The consumer calls `delivered` when they are written.
+        The consumer calls `mark_delivered` when they are written.
         """
         with self._changed:
-            while not self._lines and not self._closed:
+            while not self._lines and not self._is_closed:
                 self._changed.wait()
             # Before the lines leave the queue: `is_empty` reads without the lock, and in the other
             # order a flush could return while these lines are still unwritten.
-            self._in_hand = bool(self._lines)
+            self._is_delivering = bool(self._lines)
             return self._pop(limit_bytes)
 
-    def delivered(self) -> None:
+    def mark_delivered(self) -> None:
         """Note that the lines last taken were written, or never will be."""
-        self._in_hand = False
+        self._is_delivering = False
 
-    def take_now(self, limit_bytes: int) -> list[bytes]:
+    def take_nowait(self, limit_bytes: int) -> list[bytes]:
         """Return the lines `take` would return, without waiting, and count them as delivered."""
         with self._changed:
             return self._pop(limit_bytes)
@@ -98,46 +101,46 @@ class Outbox:
     def close(self, *, discard: bool = False) -> None:
         """Accept no more lines; with `discard`, also drop the unsent ones."""
         with self._changed:
-            self._closed = True
+            self._is_closed = True
             if discard:
-                self._pop(self._bytes)
+                self._pop(self._unsent_bytes)
             self._changed.notify()
 
-    def _joined(self, line: bytes, seam: Seam | None) -> bool:
+    def _try_coalesce(self, line: bytes, seam: CoalesceKey | None) -> bool:
         """Append a line's text to the previous line if the reader is behind; return whether."""
         # Compared by identity: two sessions may have templates of equal length, and their texts
         # must not mix.
-        former, self._seam = self._seam, seam
+        former, self._last_coalesce_key = self._last_coalesce_key, seam
         if seam is None or seam is not former or not self._is_behind:
             return False
         last = self._lines.get(self._next - 1)
         # None: the previous line is already with the writer.
-        if last is None or len(last) > MOST_JOINED_BYTES:
+        if last is None or len(last) > MAX_COALESCED_BYTES:
             return False
         self._lines[self._next - 1] = last[: -seam.tail_bytes] + line[seam.head_bytes :]
-        self._bytes += len(line) - seam.head_bytes - seam.tail_bytes
+        self._unsent_bytes += len(line) - seam.head_bytes - seam.tail_bytes
         return True
 
     def _replace(self, key: Hashable) -> None:
         # The new line goes to the end and not to the old one's place: it must not overtake lines
         # queued since.
-        older = self._keys.get(key)
+        older = self._number_by_key.get(key)
         if older is not None:
-            self._bytes -= len(self._lines.pop(older))
-            del self._keyed[older]
-        self._keys[key] = self._next
-        self._keyed[self._next] = key
+            self._unsent_bytes -= len(self._lines.pop(older))
+            del self._key_by_number[older]
+        self._number_by_key[key] = self._next
+        self._key_by_number[self._next] = key
 
     def _pop(self, limit_bytes: int) -> list[bytes]:
         taken: list[bytes] = []
         size = 0
         while self._lines and size < limit_bytes:
             number, line = self._lines.popitem(last=False)
-            key = self._keyed.pop(number, None)
+            key = self._key_by_number.pop(number, None)
             if key is not None:
-                del self._keys[key]
+                del self._number_by_key[key]
             taken.append(line)
             size += len(line)
-        self._bytes -= size
+        self._unsent_bytes -= size
         self._is_behind = self._is_behind and bool(self._lines)
         return taken

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from acp_server.jsonrpc.errors import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, MalformedError
 from acp_server.jsonrpc.messages import ErrorObject, Message, Notification, Request, RequestId
 from acp_server.jsonrpc.messages import Response as ResponseMessage
-from acp_server.text.surrogates import mended
+from acp_server.text.surrogates import repair_surrogates
 
 # A cheap test before the costly repair: only an escape can bring a lone surrogate into decoded
 # JSON.
@@ -23,10 +23,10 @@ _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 # Only top-level members: no `{` or `[` may come before the id, or an id inside params would be
 # answered. The closing `[,}]` proves that the id was not cut off.
 _LEADING_ID = re.compile(rb'\A\s*\{[^{\[]*?"id"\s*:\s*(-?\d{1,19}|"(?:[^"\\]|\\.){0,512}")\s*[,}]')
-_LEADING_ANSWER = re.compile(rb'\A\s*\{[^{\[]*?"(?:result|error)"\s*:')
+_LEADING_RESPONSE = re.compile(rb'\A\s*\{[^{\[]*?"(?:result|error)"\s*:')
 _INT64 = range(-(2**63), 2**63)
 _ABSENT = object()
-MOST_DIGITS = 40
+MAX_QUOTED_DIGITS = 40
 """Digits of a number that are quoted in an error."""
 
 
@@ -42,16 +42,16 @@ def parse_message(line: bytes) -> Message | None:
     # Collected while decoding and judged afterwards: the right answer depends on the kind of
     # message, which is known only once all of it is decoded.
     endless: list[str] = []
-    value = _decode(line, partial(_read_fraction, endless))
+    value = _decode(line, partial(_parse_float, endless))
     if not isinstance(value, dict):
         raise MalformedError(
-            INVALID_REQUEST, "Invalid Request", f"expected an object, not {_kind(value)}"
+            INVALID_REQUEST, "Invalid Request", f"expected an object, not {_describe_type(value)}"
         )
-    message = _response(value) if "method" not in value else _call(value)
-    return _refused(message, endless[0]) if endless else message
+    message = _parse_response(value) if "method" not in value else _parse_call(value)
+    return _reject_overflow(message, endless[0]) if endless else message
 
 
-def leading_id(head: bytes) -> RequestId:
+def find_leading_id(head: bytes) -> RequestId:
     """Return the id at the start of a line too long to parse, if it is visible."""
     found = _LEADING_ID.match(head)
     if found is None:
@@ -63,9 +63,9 @@ def leading_id(head: bytes) -> RequestId:
     return value if is_request_id(value) else None
 
 
-def is_leading_answer(head: bytes) -> bool:
+def starts_as_response(head: bytes) -> bool:
     """Whether a line too long to parse starts like a response."""
-    return _LEADING_ANSWER.match(head) is not None
+    return _LEADING_RESPONSE.match(head) is not None
 
 
 def is_request_id(value: object) -> TypeGuard[RequestId]:
@@ -86,7 +86,7 @@ def _decode(line: bytes, read_fraction: Callable[[str], float]) -> JsonValue:
         if _SURROGATE_ESCAPE.search(line):
             # Valid JSON, but not encodable as UTF-8: without this the value would fail when written
             # to a file, a database or the wire.
-            return json.loads(mended(json.dumps(value, ensure_ascii=False)))
+            return json.loads(repair_surrogates(json.dumps(value, ensure_ascii=False)))
         return value
     # json recurses once for each nesting level, so a line of brackets must not end the read loop.
     except RecursionError:
@@ -99,15 +99,15 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _read_fraction(endless: list[str], digits: str) -> float:
+def _parse_float(overflowed: list[str], digits: str) -> float:
     """Parse a float and collect it if it overflows: valid JSON that could not be written again."""
     number = float(digits)
     if math.isinf(number):
-        endless.append(digits[:MOST_DIGITS])
+        overflowed.append(digits[:MAX_QUOTED_DIGITS])
     return number
 
 
-def _refused(message: Message | None, digits: str) -> Message | None:
+def _reject_overflow(message: Message | None, digits: str) -> Message | None:
     """Return the outcome for a message with such a number: no call, or a failed response.
 
     Raises:
@@ -125,7 +125,7 @@ def _refused(message: Message | None, digits: str) -> Message | None:
             assert_never(message)
 
 
-def _call(value: dict[str, JsonValue]) -> Message:
+def _parse_call(value: dict[str, JsonValue]) -> Message:
     identifier: object = value.get("id", _ABSENT)
     known = identifier if is_request_id(identifier) else None
     method, params = value["method"], value.get("params")
@@ -141,12 +141,12 @@ def _call(value: dict[str, JsonValue]) -> Message:
     if identifier is _ABSENT:
         return Notification(method, params)
     if params is not None and not isinstance(params, dict | list):
-        reason = f"params must be an object, not {_kind(params)}"
+        reason = f"params must be an object, not {_describe_type(params)}"
         raise MalformedError(INVALID_PARAMS, "Invalid params", reason, known)
     return Request(known, method, params)
 
 
-def _response(value: dict[str, JsonValue]) -> Message | None:
+def _parse_response(value: dict[str, JsonValue]) -> Message | None:
     if not value.keys() & {"id", "result", "error"}:
         raise MalformedError(INVALID_REQUEST, "Invalid Request", "neither a call nor an answer")
     identifier = value.get("id")
@@ -154,12 +154,12 @@ def _response(value: dict[str, JsonValue]) -> Message | None:
     if "id" not in value or not is_request_id(identifier) or identifier is None:
         return None
     if "error" in value and value["error"] is not None:
-        return ResponseMessage(identifier, error=_error_object(value["error"]))
+        return ResponseMessage(identifier, error=_parse_error_object(value["error"]))
     # No `result` at all counts as null: JSON.stringify drops members that are undefined.
     return ResponseMessage(identifier, value.get("result"))
 
 
-def _error_object(value: JsonValue) -> ErrorObject:
+def _parse_error_object(value: JsonValue) -> ErrorObject:
     if not isinstance(value, dict):
         return ErrorObject(0, "the answer was a malformed error", value)
     code, message = value.get("code"), value.get("message")
@@ -171,7 +171,7 @@ def _error_object(value: JsonValue) -> ErrorObject:
     )
 
 
-def _kind(value: JsonValue) -> str:
+def _describe_type(value: JsonValue) -> str:
     kinds = cast(
         "dict[type, str]",
         {

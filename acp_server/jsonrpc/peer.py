@@ -16,8 +16,8 @@ from anyio import lowlevel
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
-from acp_server.jsonrpc.chunk_template import NotificationForm
-from acp_server.jsonrpc.dispatching import Job, Reply, dispatch, failing, method_table
+from acp_server.jsonrpc.chunk_template import ChunkTemplate
+from acp_server.jsonrpc.dispatching import Job, Reply, build_method_table, dispatch, failing_job
 from acp_server.jsonrpc.errors import (
     INVALID_REQUEST,
     REQUEST_CANCELLED,
@@ -27,7 +27,7 @@ from acp_server.jsonrpc.errors import (
     RemoteError,
     RpcError,
 )
-from acp_server.jsonrpc.framing import Line, Oversized
+from acp_server.jsonrpc.framing import Line, OversizedLine
 from acp_server.jsonrpc.jsonrpcserver_parts import Methods
 from acp_server.jsonrpc.messages import (
     ErrorObject,
@@ -42,21 +42,21 @@ from acp_server.jsonrpc.messages import (
     result_line,
 )
 from acp_server.jsonrpc.parsing import (
-    is_leading_answer,
+    find_leading_id,
     is_request_id,
-    leading_id,
     parse_message,
+    starts_as_response,
 )
 from acp_server.jsonrpc.transport import Transport
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 logger = logging.getLogger(__name__)
 
 CANCEL_METHOD = "$/cancel_request"
-FAREWELL_SECONDS = 0.8
+DRAIN_SECONDS = 0.8
 
 
-class Call:
+class InboundRequest:
     """An inbound request, from arrival to its single response."""
 
     def __init__(self, request: Request, answer: Callable[[bytes], None]) -> None:
@@ -86,11 +86,11 @@ class Call:
             self._answer(line)
 
 
-RequestHandler = Callable[[JsonValue, Call], Job]
+RequestHandler = Callable[[JsonValue, InboundRequest], Job]
 NotificationHandler = Callable[[JsonValue], None]
 
 
-@frozen
+@frozen_dataclass
 class Handlers:
     """The methods this end serves, by name. Called in arrival order and never awaited."""
 
@@ -100,7 +100,7 @@ class Handlers:
     )
 
 
-class _Waiter:
+class _PendingRequest:
     """An outgoing request, until its response arrives or can no longer arrive."""
 
     def __init__(self) -> None:
@@ -119,50 +119,51 @@ class Peer:
         self._transport = transport
         self._handlers = Handlers()
         # Keyed by type too: in Python 1 == 1.0 == True, in JSON-RPC they are different ids.
-        self._calls: dict[tuple[type, RequestId], Call] = {}
-        # Not derivable from `_calls`: requests may share the id null, a single key there.
-        self._unfinished: set[Call] = set()
-        self._waiters: dict[RequestId, _Waiter] = {}
+        self._inbound_requests: dict[tuple[type, RequestId], InboundRequest] = {}
+        # Not derivable from `_inbound_requests`: requests may share the id null, a single key
+        # there.
+        self._unfinished: set[InboundRequest] = set()
+        self._pending_requests: dict[RequestId, _PendingRequest] = {}
         self.has_ended = anyio.Event()
         """Set when the other side has ended its stream, however long the shutdown takes."""
         self._ids = itertools.count(1)
-        self._closed = False
+        self._is_closed = False
         self._methods: Methods
         self._tasks: TaskGroup
 
     async def run(
-        self, handlers: Handlers, farewell: Callable[[], Awaitable[None]] | None = None
+        self, handlers: Handlers, on_disconnect: Callable[[], Awaitable[None]] | None = None
     ) -> None:
         """Serve these handlers until the other side ends its stream.
 
         Then outgoing requests fail with ConnectionClosedError. If the input was a file, inbound
-        requests are finished. Otherwise `farewell` is called to end long-running work, requests
-        that end within FAREWELL_SECONDS are answered, and the rest is cancelled.
+        requests are finished. Otherwise `on_disconnect` is called to end long-running work,
+        requests that end within FAREWELL_SECONDS are answered, and the rest is cancelled.
         """
         self._handlers = handlers
-        self._methods = method_table(handlers.requests)
+        self._methods = build_method_table(handlers.requests)
         async with anyio.create_task_group() as self._tasks:
             while batch := await self._transport.receive():
                 for line in batch:
                     # Only for a file: waiting here on a live stream would also delay a cancel
                     # behind a full queue. A file has no live sender to deadlock with.
                     if self._transport.finishes_requests_at_end:
-                        await self._transport.wait_for_room()
-                    self._accept(line)
+                        await self._transport.wait_for_capacity()
+                    self._handle_line(line)
                 # `receive` may return without waiting: let the tasks just started run.
                 await lowlevel.checkpoint()
             # Before the drain: a job that waits for the client's answer could never end otherwise.
-            self._end_waiters()
+            self._fail_pending_requests()
             self.has_ended.set()
             if not self._transport.finishes_requests_at_end:
-                await self._take_leave(farewell)
+                await self._drain(on_disconnect)
                 self._tasks.cancel_scope.cancel()
 
-    async def _take_leave(self, farewell: Callable[[], Awaitable[None]] | None) -> None:
+    async def _drain(self, on_disconnect: Callable[[], Awaitable[None]] | None) -> None:
         """Let quick requests finish: a script may close its end right after its last request."""
-        if farewell is not None:
-            with anyio.move_on_after(FAREWELL_SECONDS):
-                await farewell()
+        if on_disconnect is not None:
+            with anyio.move_on_after(DRAIN_SECONDS):
+                await on_disconnect()
                 await self.wait_until_answered()
 
     async def request(self, method: str, params: Payload) -> JsonValue:
@@ -172,11 +173,11 @@ class Peer:
             RemoteError: the other side answered with an error.
             ConnectionClosedError: no answer can arrive any more.
         """
-        if self._closed:
+        if self._is_closed:
             raise ConnectionClosedError
-        number, waiter = next(self._ids), _Waiter()
+        number, waiter = next(self._ids), _PendingRequest()
         # Register before sending: the response may be read before this task runs again.
-        self._waiters[number] = waiter
+        self._pending_requests[number] = waiter
         self._transport.send(request_line(number, method, params))
         try:
             await waiter.done.wait()
@@ -186,38 +187,39 @@ class Peer:
             raise
         finally:
             # A response that arrives after a cancel finds no entry and is ignored.
-            self._waiters.pop(number, None)
+            self._pending_requests.pop(number, None)
         if waiter.response is None:
             raise ConnectionClosedError
         if waiter.response.error is not None:
             raise RemoteError(waiter.response.error)
         return waiter.response.result
 
-    async def notify(self, method: str, params: Payload, replaces: Hashable = None) -> None:
+    async def notify(self, method: str, params: Payload, replace_key: Hashable = None) -> None:
         """Send a notification, first waiting while too much is unsent.
 
-        With `replaces`, an unsent notification with the same key is dropped in favour of this one.
+        With `replace_key`, an unsent notification with the same key is dropped in favour of this
+        one.
         """
-        await self.wait_for_room()
-        self.notify_now(method, params, replaces)
+        await self.wait_for_capacity()
+        self.notify_now(method, params, replace_key)
 
-    def notify_now(self, method: str, params: Payload, replaces: Hashable = None) -> None:
+    def notify_now(self, method: str, params: Payload, replace_key: Hashable = None) -> None:
         """Send a notification at once, however much is unsent."""
-        self._transport.send(notification_line(method, params), replaces)
+        self._transport.send(notification_line(method, params), replace_key)
 
-    def notify_piece(self, form: NotificationForm, text: str) -> None:
+    def notify_chunk(self, template: ChunkTemplate, text: str) -> None:
         """Send a chunk of text at once; unread chunks of the same template may be coalesced."""
-        self._transport.send(form.filled(text), seam=form.seam)
+        self._transport.send(template.render(text), coalesce_key=template.coalesce_key)
 
     @property
-    def has_room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Whether the unsent bytes are below the transport's bound."""
-        return self._transport.has_room
+        return self._transport.has_capacity
 
-    async def wait_for_room(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """Wait while too much is unsent."""
-        if not self._transport.has_room:
-            await self._transport.wait_for_room()
+        if not self._transport.has_capacity:
+            await self._transport.wait_for_capacity()
 
     async def wait_until_answered(self) -> None:
         """Wait until every request read so far is finished."""
@@ -225,66 +227,66 @@ class Peer:
         for call in tuple(self._unfinished):
             await call.is_done.wait()
 
-    def _accept(self, line: Line) -> None:
-        if isinstance(line, Oversized):
-            self._refuse_oversized(line)
+    def _handle_line(self, line: Line) -> None:
+        if isinstance(line, OversizedLine):
+            self._reject_oversized(line)
             return
         try:
             message = parse_message(line)
         except MalformedError as malformed:
-            self._refuse(malformed)
+            self._reject_malformed(malformed)
             return
         match message:
             case Request():
-                self._admit(message)
+                self._start_request(message)
             case Notification():
-                self._notice(message)
+                self._handle_notification(message)
             case Response():
-                self._resolve(message)
+                self._handle_response(message)
             case None:
                 logger.debug("ignored a response without a usable id")
 
-    def _refuse_oversized(self, line: Oversized) -> None:
+    def _reject_oversized(self, line: OversizedLine) -> None:
         """Answer an oversized call; if it is a response, fail its request."""
         reason = f"the message is longer than {line.limit_bytes} bytes; send a smaller message"
         error = ErrorObject(INVALID_REQUEST, "Message too large", {"message": reason})
-        identifier = leading_id(line.head)
+        identifier = find_leading_id(line.head)
         # A response must never be answered; its own request fails instead of waiting forever.
-        if is_leading_answer(line.head):
-            self._resolve(Response(identifier, error=error))
+        if starts_as_response(line.head):
+            self._handle_response(Response(identifier, error=error))
         else:
             self._transport.send(error_line(identifier, error))
 
-    def _refuse(self, malformed: MalformedError) -> None:
+    def _reject_malformed(self, malformed: MalformedError) -> None:
         """Answer a line that is not a message, unless it has no id and the reader is behind."""
         logger.debug("malformed line: %s", malformed)
         # Without an id the client cannot match the answer, and a stream of garbage must not fill
         # the queue without bound.
-        if malformed.request_id is not None or self._transport.has_room:
+        if malformed.request_id is not None or self._transport.has_capacity:
             self._transport.send(error_line(malformed.request_id, malformed.error))
 
-    def _admit(self, request: Request) -> None:
+    def _start_request(self, request: Request) -> None:
         # Runs inside the read loop, without awaiting: a `$/cancel_request` directly behind this
-        # request is read next and must find it in `_calls`.
-        call = Call(request, self._transport.send)
+        # request is read next and must find it in `_inbound_requests`.
+        call = InboundRequest(request, self._transport.send)
         key = (type(request.id), request.id)
         # Null ids cannot be told apart and are all served.
-        if request.id is not None and key in self._calls:
+        if request.id is not None and key in self._inbound_requests:
             reason = f"id {request.id!r} is in use by a request that is not answered yet"
             call.fail(ErrorObject(INVALID_REQUEST, "Invalid Request", {"message": reason}))
             return
         handler = self._handlers.requests.get(request.method)
         if handler is not None:
-            call.job = _prepare(handler, call)
-        self._calls[key] = call
+            call.job = _prepare_job(handler, call)
+        self._inbound_requests[key] = call
         self._unfinished.add(call)
         # An unknown method is started too: `dispatch` answers it like any other error.
-        self._tasks.start_soon(self._serve, call, key)
+        self._tasks.start_soon(self._run_request, call, key)
 
-    async def _serve(self, call: Call, key: tuple[type, RequestId]) -> None:
+    async def _run_request(self, call: InboundRequest, key: tuple[type, RequestId]) -> None:
         try:
             with call.scope:
-                await _answer(call, await dispatch(self._methods, call))
+                await _respond(call, await dispatch(self._methods, call))
         finally:
             # Cancelled by the client or from inside the job: either way the request needs an
             # answer. Not while the peer shuts down, when the client is gone.
@@ -293,12 +295,12 @@ class Peer:
             call.is_done.set()
             self._unfinished.discard(call)
             # A later request with id null may have taken the entry.
-            if self._calls.get(key) is call:
-                del self._calls[key]
+            if self._inbound_requests.get(key) is call:
+                del self._inbound_requests[key]
 
-    def _notice(self, notification: Notification) -> None:
+    def _handle_notification(self, notification: Notification) -> None:
         if notification.method == CANCEL_METHOD:
-            self._cancel(notification.params)
+            self._handle_cancel(notification.params)
             return
         handler = self._handlers.notifications.get(notification.method)
         if handler is None:
@@ -313,41 +315,41 @@ class Peer:
         except Exception:
             logger.exception("the notification %s failed", notification.method)
 
-    def _cancel(self, params: JsonValue) -> None:
+    def _handle_cancel(self, params: JsonValue) -> None:
         # False marks "absent": it is not a valid id, whereas null is.
         identifier: object = params.get("requestId", False) if isinstance(params, dict) else False
         if is_request_id(identifier):
-            call = self._calls.get((type(identifier), identifier))
+            call = self._inbound_requests.get((type(identifier), identifier))
             if call is not None:
                 call.on_cancel()
 
-    def _resolve(self, response: Response) -> None:
-        waiter = self._waiters.pop(response.id, None)
+    def _handle_response(self, response: Response) -> None:
+        waiter = self._pending_requests.pop(response.id, None)
         if waiter is None:
             logger.debug("ignored a response to %r: no request is pending under it", response.id)
         else:
             waiter.resolve(response)
 
-    def _end_waiters(self) -> None:
-        self._closed = True
-        for waiter in self._waiters.values():
+    def _fail_pending_requests(self) -> None:
+        self._is_closed = True
+        for waiter in self._pending_requests.values():
             # Only wakes them; each removes itself from the dict later, so iterating it is safe.
             waiter.resolve(None)
 
 
-def _prepare(handler: RequestHandler, call: Call) -> Job:
+def _prepare_job(handler: RequestHandler, call: InboundRequest) -> Job:
     """Run a handler's synchronous part; if it fails, return a job that raises that error."""
     try:
         job = handler(call.request.params, call)
     except RpcError as error:
-        return failing(error)
+        return failing_job(error)
     except Exception as error:
         logger.exception("%s failed before it began", call.request.method)
-        return failing(_unexpected(error))
-    return _contained(job, call)
+        return failing_job(_internal_error(error))
+    return _with_error_boundary(job, call)
 
 
-def _contained(job: Job, call: Call) -> Job:
+def _with_error_boundary(job: Job, call: InboundRequest) -> Job:
     """Return the job with every unexpected failure turned into one error answer."""
 
     async def run() -> Reply:
@@ -357,16 +359,16 @@ def _contained(job: Job, call: Call) -> Job:
             raise
         except Exception as error:
             logger.exception("%s failed", call.request.method)
-            raise _unexpected(error) from error
+            raise _internal_error(error) from error
 
     return run
 
 
-def _unexpected(error: Exception) -> RpcError:
+def _internal_error(error: Exception) -> RpcError:
     return InternalError(f"{type(error).__name__}: {error}")
 
 
-async def _answer(call: Call, outcome: Reply | ErrorObject) -> None:
+async def _respond(call: InboundRequest, outcome: Reply | ErrorObject) -> None:
     """Send the response, then run its follow-up; a failure in either ends here."""
     try:
         if isinstance(outcome, ErrorObject):
@@ -378,5 +380,5 @@ async def _answer(call: Call, outcome: Reply | ErrorObject) -> None:
     except Exception as error:
         logger.exception("%s failed at its answer", call.request.method)
         # If the response was already sent, `fail` does nothing and the log line is all there is.
-        failure = _unexpected(error)
+        failure = _internal_error(error)
         call.fail(ErrorObject(failure.code, failure.message, failure.data))

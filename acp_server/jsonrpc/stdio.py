@@ -18,22 +18,22 @@ from anyio import from_thread, lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES, Line, LineSplitter
-from acp_server.jsonrpc.outbox import CAPACITY_BYTES, Outbox, Seam
-from acp_server.jsonrpc.transport import Room
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.jsonrpc.outbox import CAPACITY_BYTES, CoalesceKey, Outbox
+from acp_server.jsonrpc.transport import CapacityWaiters
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 READ_BYTES = 256 * 1024
 WRITE_BYTES = 64 * 1024
 READ_AHEAD_BATCHES = 16
 
 
-@frozen
+@frozen_dataclass
 class Descriptors:
     """The two private descriptors of a connection, and bytes already read from the first."""
 
     read: int
     write: int
-    unread: bytes = b""
+    preread_bytes: bytes = b""
 
 
 class StdioTransport:
@@ -50,17 +50,17 @@ class StdioTransport:
         self.finishes_requests_at_end = stat.S_ISREG(os.fstat(descriptors.read).st_mode)
         self._splitter = LineSplitter(limit_bytes)
         self._outbox = Outbox(capacity_bytes)
-        self._room = Room(self._outbox)
-        self._batches: MemoryObjectReceiveStream[Sequence[Line]]
-        self._arrivals: MemoryObjectSendStream[Sequence[Line]]
-        self._hop: _LoopHop
+        self._capacity_waiters = CapacityWaiters(self._outbox)
+        self._receive_stream: MemoryObjectReceiveStream[Sequence[Line]]
+        self._send_stream: MemoryObjectSendStream[Sequence[Line]]
+        self._loop_bridge: _LoopBridge
 
     async def __aenter__(self) -> Self:
         """Start both threads."""
-        self._arrivals, self._batches = anyio.create_memory_object_stream[Sequence[Line]](
+        self._send_stream, self._receive_stream = anyio.create_memory_object_stream[Sequence[Line]](
             READ_AHEAD_BATCHES
         )
-        self._hop = _LoopHop()
+        self._loop_bridge = _LoopBridge()
         Thread(target=self._read_all, name="acp-reader", daemon=True).start()
         Thread(target=self._write_all, name="acp-writer", daemon=True).start()
         return self
@@ -73,103 +73,107 @@ class StdioTransport:
     ) -> None:
         """Stop reading and drop unsent lines; a blocked thread dies with the process."""
         self._outbox.close(discard=True)
-        self._batches.close()
-        self._arrivals.close()
+        self._receive_stream.close()
+        self._send_stream.close()
         # After the streams, whose closing makes a blocked `send` fail: until its call returns, the
         # thread needs a running loop.
-        await self._hop.end()
+        await self._loop_bridge.close()
 
     async def receive(self) -> Sequence[Line]:
         """Return the next batch of lines; empty at the end of the stream."""
         try:
-            return await self._batches.receive()
+            return await self._receive_stream.receive()
         except anyio.EndOfStream:
             return ()
 
-    def send(self, line: bytes, replaces: Hashable = None, seam: Seam | None = None) -> None:
+    def send(
+        self, line: bytes, replace_key: Hashable = None, coalesce_key: CoalesceKey | None = None
+    ) -> None:
         """Queue a line for the writer."""
-        self._outbox.put(line, replaces, seam)
+        self._outbox.put(line, replace_key, coalesce_key)
 
     @property
-    def has_room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Whether the queue is below its bound."""
-        return self._outbox.has_room
+        return self._outbox.has_capacity
 
-    async def wait_for_room(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """Wait until the writer has taken enough."""
-        await self._room.wait()
+        await self._capacity_waiters.wait_for_capacity()
 
     async def flush(self) -> None:
         """Wait until the writer has written everything."""
-        await self._room.wait_empty()
+        await self._capacity_waiters.wait_until_empty()
 
     def _read_all(self) -> None:
-        for chunk in _chunks(self._descriptors):
+        for chunk in _read_chunks(self._descriptors):
             lines = self._splitter.feed(chunk)
             # The hop waits while the loop has READ_AHEAD_BATCHES unread: a fast sender fills the
             # pipe, not this process's memory.
-            if lines and not self._hop.run(lambda lines=lines: self._arrivals.send(lines)):
+            if lines and not self._loop_bridge.run(
+                lambda lines=lines: self._send_stream.send(lines)
+            ):
                 return
         last = self._splitter.finish()
-        if last and not self._hop.run(lambda: self._arrivals.send(last)):
+        if last and not self._loop_bridge.run(lambda: self._send_stream.send(last)):
             return
-        self._hop.run(self._arrivals.aclose)
+        self._loop_bridge.run(self._send_stream.aclose)
 
     def _write_all(self) -> None:
         while lines := self._outbox.take(WRITE_BYTES):
-            if not _write_whole(self._descriptors.write, b"".join(lines)):
+            if not _write_all_bytes(self._descriptors.write, b"".join(lines)):
                 self._outbox.close(discard=True)
                 self.finishes_requests_at_end = False
                 # A client that no longer reads is gone: end the input too, or the peer would serve
                 # on.
-                self._hop.run(self._arrivals.aclose)
+                self._loop_bridge.run(self._send_stream.aclose)
             # Before waking: a waiter in `flush` looks at the queue again as soon as it runs.
-            self._outbox.delivered()
-            if self._room.is_awaited:
-                self._hop.run(self._announce)
+            self._outbox.mark_delivered()
+            if self._capacity_waiters.has_waiters:
+                self._loop_bridge.run(self._wake_waiters)
 
-    async def _announce(self) -> None:
-        self._room.announce()
+    async def _wake_waiters(self) -> None:
+        self._capacity_waiters.wake_all()
 
 
-class _LoopHop:
+class _LoopBridge:
     """Runs coroutine functions on the event loop from other threads, while the loop exists."""
 
     def __init__(self) -> None:
         self._token = lowlevel.current_token()
         self._lock = Lock()
-        self._is_over = False
-        self._under_way = 0
+        self._is_closed = False
+        self._active_calls = 0
 
     def run(self, call: Callable[[], Coroutine[None, None, None]]) -> bool:
         """Run the call and wait for it; False if the receiving end or the transport is closed."""
-        # Check and count in one step: between them `end` could return, the loop close, and this
+        # Check and count in one step: between them `close` could return, the loop close, and this
         # thread wait forever for a loop that no longer runs.
         with self._lock:
-            if self._is_over:
+            if self._is_closed:
                 return False
-            self._under_way += 1
+            self._active_calls += 1
         try:
             from_thread.run(call, token=self._token)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return False
         finally:
             with self._lock:
-                self._under_way -= 1
+                self._active_calls -= 1
         return True
 
-    async def end(self) -> None:
+    async def close(self) -> None:
         """Refuse new calls and wait for those under way, which a closing loop would strand."""
         with self._lock:
-            self._is_over = True
-        while self._under_way:
+            self._is_closed = True
+        while self._active_calls:
             await lowlevel.cancel_shielded_checkpoint()
 
 
-def _chunks(descriptors: Descriptors) -> Iterator[bytes]:
+def _read_chunks(descriptors: Descriptors) -> Iterator[bytes]:
     """Yield data until the end of input; a terminal that hangs up also counts as the end."""
-    if descriptors.unread:
-        yield descriptors.unread
+    if descriptors.preread_bytes:
+        yield descriptors.preread_bytes
     while True:
         try:
             chunk = os.read(descriptors.read, READ_BYTES)
@@ -185,7 +189,7 @@ def _chunks(descriptors: Descriptors) -> Iterator[bytes]:
         yield chunk
 
 
-def _write_whole(descriptor: int, data: bytes) -> bool:
+def _write_all_bytes(descriptor: int, data: bytes) -> bool:
     """Write all bytes; return False if the other side no longer reads."""
     view = memoryview(data)
     while view:

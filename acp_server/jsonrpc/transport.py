@@ -8,7 +8,7 @@ from typing import Protocol
 import anyio
 
 from acp_server.jsonrpc.framing import Line
-from acp_server.jsonrpc.outbox import Outbox, Seam
+from acp_server.jsonrpc.outbox import CoalesceKey, Outbox
 
 
 class Transport(AbstractAsyncContextManager["Transport"], Protocol):
@@ -23,19 +23,22 @@ class Transport(AbstractAsyncContextManager["Transport"], Protocol):
         """Return the next lines, at least one. An empty sequence is the permanent end."""
         ...
 
-    def send(self, line: bytes, replaces: Hashable = None, seam: Seam | None = None) -> None:
+    def send(
+        self, line: bytes, replace_key: Hashable = None, coalesce_key: CoalesceKey | None = None
+    ) -> None:
         """Queue a line behind all others. Never waits; a no-op once the other side is gone.
 
-        `replaces` and `seam` select the unsent line that this one replaces or may be joined to.
+        `replace_key` and `coalesce_key` select the unsent line that this one replaces or may be
+        joined to.
         """
         ...
 
     @property
-    def has_room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Whether the queue is below its bound."""
         ...
 
-    async def wait_for_room(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """Wait until the queue is below its bound. Waiters resume together, in order."""
         ...
 
@@ -44,38 +47,38 @@ class Transport(AbstractAsyncContextManager["Transport"], Protocol):
         ...
 
 
-class Room:
+class CapacityWaiters:
     """Tasks that wait for an outbox to drain. Used on the event loop only."""
 
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
-        self._waiting: deque[anyio.Event] = deque()
+        self._waiters: deque[anyio.Event] = deque()
 
     @property
-    def is_awaited(self) -> bool:
-        """Whether the writer should call `announce` after it has taken lines."""
-        return bool(self._waiting)
+    def has_waiters(self) -> bool:
+        """Whether the writer should call `wake_all` after it has taken lines."""
+        return bool(self._waiters)
 
-    async def wait(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """Return when the outbox is below its bound."""
-        await self._wait_until(lambda: self._outbox.has_room)
+        await self._wait_until(lambda: self._outbox.has_capacity)
 
-    async def wait_empty(self) -> None:
+    async def wait_until_empty(self) -> None:
         """Return when the outbox is empty."""
         await self._wait_until(lambda: self._outbox.is_empty)
 
-    async def _wait_until(self, satisfied: Callable[[], bool]) -> None:
-        while not satisfied():
+    async def _wait_until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
             event = anyio.Event()
-            self._waiting.append(event)
-            # The writer thread checks `is_awaited` without a lock. It may have taken the last lines
-            # just before the append above and will then never announce them.
-            if satisfied():
+            self._waiters.append(event)
+            # The writer thread checks `has_waiters` without a lock. It may have taken the last
+            # lines just before the append above and will then never announce them.
+            if condition():
                 return
             await event.wait()
 
-    def announce(self) -> None:
+    def wake_all(self) -> None:
         """Wake all waiters, so that each checks its condition again."""
-        waiting, self._waiting = self._waiting, deque()
+        waiting, self._waiters = self._waiters, deque()
         for event in waiting:
             event.set()

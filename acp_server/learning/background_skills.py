@@ -13,12 +13,12 @@ from typing import TypeVar
 from anyio import to_thread
 
 from acp_server.skills.screening import refuse_threats
-from acp_server.skills.skill_roots import Shelf
-from prompt_engine.trust import Trusted
-from skills_store import Circumstances, Library, Listing, SkillView, Viewer
-from skills_store.background_editor import UnaskedKeeper
-from skills_store.calls import Done, ManageCall
-from skills_store.changes import Change
+from acp_server.skills.skill_roots import SkillRoots
+from prompt_engine.trust import TrustCheck
+from skills_store import SkillLibrary, SkillListing, SkillView, ViewContext, VisibilityFacts
+from skills_store.background_editor import BackgroundSkillEditor
+from skills_store.calls import ManageCall, ManageResult
+from skills_store.changes import SkillChange
 from skills_store.skill import SKILL_FILE, Skill
 from skills_store.viewing import FileView, TextFileView
 
@@ -26,25 +26,25 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class PassSkills:
+class BackgroundSkills:
     """The skills of one set of skill roots, for one background run."""
 
-    shelf: Shelf
-    keeper: UnaskedKeeper
-    circumstances: Circumstances
-    viewer: Viewer
-    is_trusted: Trusted
+    skill_roots: SkillRoots
+    skill_editor: BackgroundSkillEditor
+    circumstances: VisibilityFacts
+    viewer: ViewContext
+    is_trusted: TrustCheck
     """Whether the user has approved a text that would otherwise be withheld from the model."""
 
     @property
     def home(self) -> Path:
         """The user's own skill directory, in which new skills are created."""
-        return self.keeper.home.skills
+        return self.skill_editor.home.skills
 
-    async def listing(self, category: str | None = None) -> Listing:
+    async def listing(self, category: str | None = None) -> SkillListing:
         """Return the skills of one category, or all."""
-        return await self._ask(
-            lambda library: library.list_result(self.circumstances, category or None)
+        return await self._query(
+            lambda library: library.list_skills(self.circumstances, category or None)
         )
 
     async def view(self, name: str) -> SkillView:
@@ -54,12 +54,12 @@ class PassSkills:
             SkillError: it does not exist, or cannot be shown.
         """
 
-        def load(library: Library) -> SkillView:
+        def load(library: SkillLibrary) -> SkillView:
             view = library.view(name, self.viewer, self.circumstances)
             self._screen(library.find(name), SKILL_FILE, view.content)
             return view
 
-        return await self._ask(load)
+        return await self._query(load)
 
     async def view_file(self, name: str, path: str) -> FileView:
         """Return a file of a skill.
@@ -68,43 +68,43 @@ class PassSkills:
             SkillError: it does not exist, or cannot be shown.
         """
 
-        def load(library: Library) -> FileView:
+        def load(library: SkillLibrary) -> FileView:
             view = library.view_file(name, path, self.viewer, self.circumstances)
             if isinstance(view, TextFileView):
                 self._screen(library.find(name), path, view.content)
             return view
 
-        return await self._ask(load)
+        return await self._query(load)
 
     async def text_of(self, name: str, path: str = SKILL_FILE) -> None:
         """Do nothing: no client watches the text grow."""
         del name, path
 
-    async def plan(self, call: ManageCall) -> Change:
+    async def plan(self, call: ManageCall) -> SkillChange:
         """Return the change that a call would make, without writing.
 
         Raises:
             SkillError: it cannot be made, or not by a background run.
             OSError: a file cannot be read.
         """
-        return await to_thread.run_sync(self.keeper.plan, call)
+        return await to_thread.run_sync(self.skill_editor.plan, call)
 
-    async def commit(self, change: Change, undo_id: str | None = None) -> Done:
+    async def commit(self, change: SkillChange, undo_id: str | None = None) -> ManageResult:
         """Apply a planned and permitted change, and notify all sessions.
 
         Raises:
             SkillError: the change is no longer possible.
             OSError: a write failed; every file is as it was.
         """
-        done = await to_thread.run_sync(self.keeper.commit, change, undo_id)
-        await self.shelf.changed()
+        done = await to_thread.run_sync(self.skill_editor.commit, change, undo_id)
+        await self.skill_roots.invalidate()
         return done
 
-    async def _ask(self, question: Callable[[Library], Result]) -> Result:
+    async def _query(self, question: Callable[[SkillLibrary], Result]) -> Result:
         # Without an event from a file watch the index may be stale, and this run changes skills
         # itself.
-        self.shelf.library.touched()
-        return await to_thread.run_sync(question, self.shelf.library)
+        self.skill_roots.library.mark_changed()
+        return await to_thread.run_sync(question, self.skill_roots.library)
 
     def _screen(self, skill: Skill, path: str, text: str) -> None:
         # Bundled skills ship with this program: their text is trusted.

@@ -13,45 +13,45 @@ from uuid import uuid4
 
 from anyio import to_thread
 
-from acp_server.learning.background_gate import UnaskedGate
+from acp_server.learning.background_gate import BackgroundGate
 from acp_server.learning.last_answer import last_answer
-from acp_server.learning.review_tools import curator_toolbox
+from acp_server.learning.review_tools import build_curator_toolbox
 from acp_server.session.ports.model_catalog import ModelCatalog
-from acp_server.session.side_requests import Nobody
-from acp_server.skills.service import SkillRoom
+from acp_server.session.side_requests import NullSink
+from acp_server.skills.service import SkillService
 from acp_server.turn.conversation import Conversation, Text, UserMessage
 from acp_server.turn.errors import TurnError
-from acp_server.turn.loop import Kit, Spent, Turn
+from acp_server.turn.loop import Turn, TurnContext, UsageTotals
 from skills_store.curation import (
-    Block,
-    BlockError,
-    Candidate,
-    CuratorKeeper,
-    Hints,
-    archivals,
-    discrepancies,
+    CurationCandidate,
+    CuratorSkillEditor,
+    CuratorSummary,
+    CuratorSummaryError,
+    NameHints,
+    archive_outcomes,
     find_candidates,
-    hints_on,
-    parse_block,
+    find_discrepancies,
+    find_name_hints,
+    parse_summary,
 )
 
 logger = logging.getLogger(__name__)
 
-MOST_ROUNDS = 8
-MOST_CORRECTIONS = 2
-MOST_REQUESTS = 80
+MAX_ROUNDS = 8
+MAX_CORRECTIONS = 2
+MAX_REQUESTS = 80
 """Model requests in one round."""
 
-ASKED = "These are the skills that you may change and archive:\n\n{skills}\n\n{hints}"
+FIRST_QUESTION = "These are the skills that you may change and archive:\n\n{skills}\n\n{hints}"
 NO_HINTS = "Nothing stands out among their names. Read those whose descriptions are close."
-STANDS_OUT = "What stands out among their names, to begin with:\n\n{hints}"
-FOUND = "Reviews of conversations have found these to overlap:\n\n{overlaps}"
-GO_ON = (
+NAME_HINTS = "What stands out among their names, to begin with:\n\n{hints}"
+OVERLAPS_FOUND = "Reviews of conversations have found these to overlap:\n\n{overlaps}"
+NEXT_ROUND = (
     "Some still stand out:\n\n{hints}\n\nLook at them again with the skills as they are now, and "
     "merge what belongs together. If they are right as they are, leave them. Either way end with "
     "the whole YAML block again, with everything that you archived until now."
 )
-CORRECT = (
+CORRECTION = (
     "The YAML block is not what happened:\n\n{faults}\n\nChange nothing more; write the block "
     "again, whole and right."
 )
@@ -61,15 +61,15 @@ CORRECT = (
 class Curator:
     """One run of the curator over the skills of a service."""
 
-    room: SkillRoom
+    skill_service: SkillService
     catalog: ModelCatalog
-    keeper: CuratorKeeper
+    skill_editor: CuratorSkillEditor
     model_id: str = ""
     """The model to use; empty for the catalog's default."""
     overlaps: Sequence[str] = ()
     """Skills that reviews found to overlap, a few names in each entry."""
-    spent: Spent = field(default_factory=Spent)
-    block: Block = field(default_factory=Block, init=False)
+    usage_totals: UsageTotals = field(default_factory=UsageTotals)
+    block: CuratorSummary = field(default_factory=CuratorSummary, init=False)
     """The curator's own account of its changes, as far as it can be parsed."""
     faults: tuple[str, ...] = field(default=(), init=False)
     """Differences between the account and the real changes, or why the run ended early."""
@@ -79,14 +79,14 @@ class Curator:
 
     async def run(self) -> None:
         """Run all rounds. If the model fails, the run ends early and its changes stay."""
-        candidates = await to_thread.run_sync(find_candidates, self.keeper)
+        candidates = await to_thread.run_sync(find_candidates, self.skill_editor)
         if not candidates:
             return
-        kit = self._kit()
+        turn_context = self._build_context()
         question = _first_question(candidates, self.overlaps)
         corrections = done = 0
-        for _ in range(MOST_ROUNDS):
-            if not await self._ask(question, kit):
+        for _ in range(MAX_ROUNDS):
+            if not await self._ask(question, turn_context):
                 return
             # Corrections are bounded by MOST_CORRECTIONS, rounds by MOST_ROUNDS: a model that never
             # agrees with the facts must not run up costs.
@@ -94,73 +94,79 @@ class Curator:
             question = await self._next_question(corrections, done)
             if question is None:
                 return
-            done = len(archivals(self.keeper.made))
+            done = len(archive_outcomes(self.skill_editor.changes))
 
-    async def _ask(self, question: str, kit: Kit) -> bool:
+    async def _ask(self, question: str, turn_context: TurnContext) -> bool:
         """Ask once and check the account against the real changes; return whether it answered."""
         # Until the answer is judged, an account from an earlier round no longer covers everything.
         self.has_answered = False
-        turn = Turn(self._conversation, kit, Nobody(), self.spent)
+        turn = Turn(self._conversation, turn_context, NullSink(), self.usage_totals)
         try:
             await turn.run(UserMessage((Text(question),)))
         except TurnError as error:
             self.faults = (f"The model failed: {error.reason}",)
             return False
-        self._judge(last_answer(self._conversation))
+        self._check_account(last_answer(self._conversation))
         return True
 
-    def _judge(self, answer: str) -> None:
+    def _check_account(self, answer: str) -> None:
         self.has_answered = True
         try:
-            self.block = parse_block(answer)
-        except BlockError as error:
+            self.block = parse_summary(answer)
+        except CuratorSummaryError as error:
             self.faults = (f"The curator's account cannot be read: {error}.",)
         else:
-            self.faults = discrepancies(self.block, archivals(self.keeper.made))
+            self.faults = find_discrepancies(
+                self.block, archive_outcomes(self.skill_editor.changes)
+            )
 
     async def _next_question(self, corrections: int, done: int) -> str | None:
         """Return the next question, or None to stop."""
         if self.faults:
             faults = "\n".join(f"- {fault}" for fault in self.faults)
-            return CORRECT.format(faults=faults) if corrections <= MOST_CORRECTIONS else None
-        candidates = await to_thread.run_sync(find_candidates, self.keeper)
-        hints = hints_on(each.name for each in candidates)
+            return CORRECTION.format(faults=faults) if corrections <= MAX_CORRECTIONS else None
+        candidates = await to_thread.run_sync(find_candidates, self.skill_editor)
+        hints = find_name_hints(each.name for each in candidates)
         # Without progress the same question would get the same answer.
-        has_progressed = len(archivals(self.keeper.made)) > done
-        return GO_ON.format(hints=_told(hints)) if hints and has_progressed else None
+        has_progressed = len(archive_outcomes(self.skill_editor.changes)) > done
+        return NEXT_ROUND.format(hints=_hint_list(hints)) if hints and has_progressed else None
 
-    def _kit(self) -> Kit:
+    def _build_context(self) -> TurnContext:
         model_id = self.model_id or self.catalog.default_id
         prompt = files("acp_server.learning") / "text" / "curator.md"
-        return Kit(
+        return TurnContext(
             model=self.catalog.model(model_id),
             meter=self.catalog.meter(model_id),
-            toolbox=curator_toolbox(self.room, self.keeper, UnaskedGate(self.keeper.home.skills)),
+            toolbox=build_curator_toolbox(
+                self.skill_service, self.skill_editor, BackgroundGate(self.skill_editor.home.skills)
+            ),
             new_id=_new_id,
             system=prompt.read_text("utf-8").strip(),
             thought_level=self.catalog.default_thought_level(model_id),
-            max_requests=MOST_REQUESTS,
+            max_requests=MAX_REQUESTS,
         )
 
 
-def _first_question(candidates: Sequence[Candidate], overlaps: Sequence[str]) -> str:
-    lines = (f"- {_placed(each)}: {' '.join(each.description.split())}" for each in candidates)
-    hints = hints_on(each.name for each in candidates)
-    told = STANDS_OUT.format(hints=_told(hints)) if hints else NO_HINTS
-    asked = ASKED.format(skills="\n".join(lines), hints=told)
+def _first_question(candidates: Sequence[CurationCandidate], overlaps: Sequence[str]) -> str:
+    lines = (
+        f"- {_qualified_name(each)}: {' '.join(each.description.split())}" for each in candidates
+    )
+    hints = find_name_hints(each.name for each in candidates)
+    told = NAME_HINTS.format(hints=_hint_list(hints)) if hints else NO_HINTS
+    asked = FIRST_QUESTION.format(skills="\n".join(lines), hints=told)
     found = "\n".join(f"- {each}" for each in overlaps)
-    return f"{asked}\n\n{FOUND.format(overlaps=found)}" if overlaps else asked
+    return f"{asked}\n\n{OVERLAPS_FOUND.format(overlaps=found)}" if overlaps else asked
 
 
-def _placed(candidate: Candidate) -> str:
+def _qualified_name(candidate: CurationCandidate) -> str:
     return f"{candidate.category}/{candidate.name}" if candidate.category else candidate.name
 
 
-def _told(hints: Hints) -> str:
+def _hint_list(hints: NameHints) -> str:
     return "\n".join(f"- {line}" for line in _hint_lines(hints))
 
 
-def _hint_lines(hints: Hints) -> Iterator[str]:
+def _hint_lines(hints: NameHints) -> Iterator[str]:
     for word, names in hints.clusters:
         yield f"begin with {word!r}: {', '.join(names)}"
     for name, why in hints.narrow:

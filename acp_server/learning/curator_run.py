@@ -18,17 +18,23 @@ from anyio import to_thread
 
 from acp_server.learning.curator import Curator
 from acp_server.session.ports.model_catalog import ModelCatalog
-from acp_server.skills.service import SkillRoom
-from acp_server.turn.loop import Spent
-from skills_store.backups import Backups
-from skills_store.curation import CuratorKeeper, LastPass, Report, Schedule, write_report
-from skills_store.home import Home
-from skills_store.trees import capture, copy_tree
+from acp_server.skills.service import SkillService
+from acp_server.turn.loop import UsageTotals
+from skills_store.backups import BackupStore
+from skills_store.curation import (
+    CurationReport,
+    CurationSchedule,
+    CuratorSkillEditor,
+    LastCuration,
+    write_report,
+)
+from skills_store.home import AgentHome
+from skills_store.trees import capture_tree, copy_tree
 from skills_store.usage import Clock, current_time
 
 logger = logging.getLogger(__name__)
 
-UNTOLD = "The run ended before the curator reported its changes."
+NO_ACCOUNT = "The run ended before the curator reported its changes."
 
 
 class NothingToUndoError(Exception):
@@ -36,161 +42,163 @@ class NothingToUndoError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Curated:
+class CuratorResult:
     """The result of a curator run."""
 
-    report: Report
-    spent: Spent
-    folder: Path | None = None
+    report: CurationReport
+    spent: UsageTotals
+    directory: Path | None = None
     """The directory of the report; None for a dry run."""
 
     @property
-    def line(self) -> str:
+    def notice(self) -> str:
         """A notice for the user, who was not watching the run."""
         cost = self.spent.cost_usd
         cost_told = "" if cost is None else f" It cost ${cost:.2f}."
-        where = f"see {self.folder / 'report.md'}" if self.folder else "nothing was written"
-        undo = "; undo with `acp-server skills curate --undo`" if self.report.made else ""
+        where = f"see {self.directory / 'report.md'}" if self.directory else "nothing was written"
+        undo = "; undo with `acp-server skills curate --undo`" if self.report.changes else ""
         told = f"The curator reviewed your skills: {self.report.summary} ({where}{undo})."
         return f"{told}{cost_told}"
 
 
 @dataclass(frozen=True, slots=True)
-class Undone:
+class CuratorUndo:
     """The run that was undone, and the id of a snapshot of the state just before the undo."""
 
-    undone: LastPass
+    undone: LastCuration
     safety_id: str
 
 
 @dataclass(slots=True)
-class Curation:
+class CuratorRuns:
     """The curator runs over one home directory."""
 
-    room: SkillRoom
+    skill_service: SkillService
     catalog: ModelCatalog
     model_id: str = ""
     now: Clock = current_time
-    _home: Home = field(init=False)
-    _schedule: Schedule = field(init=False)
+    _home: AgentHome = field(init=False)
+    _schedule: CurationSchedule = field(init=False)
 
     def __post_init__(self) -> None:
         """Set up paths; nothing is read yet."""
-        self._home = Home(self.room.home)
-        self._schedule = Schedule(self._home, self.now)
+        self._home = AgentHome(self.skill_service.home)
+        self._schedule = CurationSchedule(self._home, self.now)
 
-    async def run(self) -> Curated:
+    async def run(self) -> CuratorResult:
         """Run the curator over the user's skills.
 
         Raises:
             LockedError: another process is running it.
             OSError: the snapshot or the report cannot be written.
         """
-        async with self._alone():
-            begun = await to_thread.run_sync(self._begin)
-            curator = self._curator(self.room)
+        async with self._lock():
+            begun = await to_thread.run_sync(self._start)
+            curator = self._curator(self.skill_service)
             try:
                 await curator.run()
             finally:
                 # Shielded, also when cancelled: the changes are on disk already, and without this
                 # step there would be no report and no correct entry to undo.
-                report = _report(curator, begun)
+                report = _build_report(curator, begun)
                 with anyio.CancelScope(shield=True):
-                    await to_thread.run_sync(self._end, begun, report)
-        return Curated(report, curator.spent, begun.folder)
+                    await to_thread.run_sync(self._finish, begun, report)
+        return CuratorResult(report, curator.usage_totals, begun.directory)
 
-    async def rehearse(self) -> Curated:
+    async def dry_run(self) -> CuratorResult:
         """Return what a run would do, without writing to the home directory.
 
         Raises:
             OSError: the skills cannot be copied.
         """
-        begun = _Begun(self.now())
+        begun = _StartedRun(self.now())
         with tempfile.TemporaryDirectory(prefix="acp-server-") as place:
             copy = Path(place)
-            await to_thread.run_sync(_copy, self.room.home, copy)
+            await to_thread.run_sync(_copy_skills, self.skill_service.home, copy)
             # No watch: file events of the copy must not reach the sessions.
-            curator = self._curator(replace(self.room, home=copy, watch=None))
+            curator = self._curator(replace(self.skill_service, home=copy, watch=None))
             await curator.run()
-            return Curated(_report(curator, begun), curator.spent)
+            return CuratorResult(_build_report(curator, begun), curator.usage_totals)
 
-    async def undo(self) -> Undone:
+    async def undo(self) -> CuratorUndo:
         """Restore all skills to their state before the last run.
 
         Raises:
             NothingToUndoError: there is no run, or it is already undone.
-            UndoError: its snapshot no longer exists.
+            SkillUndoError: its snapshot no longer exists.
             LockedError: another process is running the curator.
             OSError: a file cannot be written; calling it again continues.
         """
-        async with self._alone():
-            last = self._schedule.last_pass()
+        async with self._lock():
+            last = self._schedule.last_curation()
             if last is None or last.undone_at is not None:
                 raise NothingToUndoError
-            backups = Backups(self._home, self.now)
+            backups = BackupStore(self._home, self.now)
             safety_id = await to_thread.run_sync(backups.restore, last.snapshot_id)
             # After the restore: if that fails halfway, the run still counts as not undone and can
             # be retried.
-            await to_thread.run_sync(self._schedule.note_undone)
-        return Undone(last, safety_id)
+            await to_thread.run_sync(self._schedule.record_undone)
+        return CuratorUndo(last, safety_id)
 
     @asynccontextmanager
-    async def _alone(self) -> AsyncGenerator[None]:
+    async def _lock(self) -> AsyncGenerator[None]:
         with ExitStack() as stack:
-            await to_thread.run_sync(stack.enter_context, self._schedule.alone())
+            await to_thread.run_sync(stack.enter_context, self._schedule.exclusive())
             yield
 
-    def _curator(self, room: SkillRoom) -> Curator:
-        keeper = CuratorKeeper(room.home, lambda: room.roots(None), self.now)
-        return Curator(room, self.catalog, keeper, self.model_id, self._schedule.overlaps())
+    def _curator(self, skill_service: SkillService) -> Curator:
+        editor = CuratorSkillEditor(skill_service.home, lambda: skill_service.roots(None), self.now)
+        return Curator(
+            skill_service, self.catalog, editor, self.model_id, self._schedule.overlaps()
+        )
 
-    def _begin(self) -> "_Begun":
+    def _start(self) -> "_StartedRun":
         """Take a snapshot and record it at once, so that a run that is killed can be undone."""
         time = self.now()
-        folder = _vacant(self.room.home / "acp" / "curator", time)
-        snapshot_id = Backups(self._home, self.now).take("before a curator's pass")
-        former = self._schedule.last_pass()
-        self._schedule.note_curation(LastPass(folder.name, snapshot_id))
-        return _Begun(time, folder, snapshot_id, former)
+        folder = _new_directory(self.skill_service.home / "acp" / "curator", time)
+        snapshot_id = BackupStore(self._home, self.now).create("before a curator's pass")
+        former = self._schedule.last_curation()
+        self._schedule.record_curation(LastCuration(folder.name, snapshot_id))
+        return _StartedRun(time, folder, snapshot_id, former)
 
-    def _end(self, begun: "_Begun", report: Report) -> None:
+    def _finish(self, begun: "_StartedRun", report: CurationReport) -> None:
         """Write the report. A run without changes leaves the previous run to be undone."""
-        if not report.made:
-            self._schedule.note_curation(begun.former)
-        if not report.faults:
-            self._schedule.forget_overlaps()
-        if begun.folder is not None:
-            write_report(begun.folder, report)
+        if not report.changes:
+            self._schedule.record_curation(begun.previous_run)
+        if not report.issues:
+            self._schedule.clear_overlaps()
+        if begun.directory is not None:
+            write_report(begun.directory, report)
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
+class _StartedRun:
     """A run that has started; for a dry run only its time."""
 
     time: datetime
-    folder: Path | None = None
+    directory: Path | None = None
     snapshot_id: str = ""
-    former: LastPass | None = None
+    previous_run: LastCuration | None = None
 
 
-def _report(curator: Curator, begun: _Begun) -> Report:
-    made = tuple(curator.keeper.made)
-    faults = curator.faults or ((UNTOLD,) if made and not curator.has_answered else ())
-    return Report(begun.time, made, curator.block, faults, begun.snapshot_id)
+def _build_report(curator: Curator, begun: _StartedRun) -> CurationReport:
+    made = tuple(curator.skill_editor.changes)
+    faults = curator.faults or ((NO_ACCOUNT,) if made and not curator.has_answered else ())
+    return CurationReport(begun.time, made, curator.block, faults, begun.snapshot_id)
 
 
-def _vacant(parent: Path, time: datetime) -> Path:
+def _new_directory(parent: Path, time: datetime) -> Path:
     """Return a directory named after the time that does not exist yet."""
     name = f"{time:%Y%m%dT%H%M%SZ}"
     names = (name, *(f"{name}-{number}" for number in range(2, 100)))
     return next(parent / each for each in names if not (parent / each).exists())
 
 
-def _copy(home: Path, copy: Path) -> None:
+def _copy_skills(home: Path, copy: Path) -> None:
     """Copy the input of a run: the skills, and the lists of installed and trusted ones."""
-    skills = Home(home).skills
-    copy_tree(skills, Home(copy).skills, capture(skills))
-    lists = (Home(home).installed, home / "acp" / "context_trust.json")
+    skills = AgentHome(home).skills
+    copy_tree(skills, AgentHome(copy).skills, capture_tree(skills))
+    lists = (AgentHome(home).installed, home / "acp" / "context_trust.json")
     for file in filter(Path.is_file, lists):
         target = copy / file.relative_to(home)
         target.parent.mkdir(parents=True, exist_ok=True)

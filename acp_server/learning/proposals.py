@@ -12,8 +12,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from acp_server.session.commands.markdown import block
-from acp_server.turn.conversation import ToolCall, arguments_of
+from acp_server.session.commands.markdown import fenced_block
+from acp_server.turn.conversation import ToolCall, parse_arguments
 from skills_store.atomic import write_atomically
 
 _PRIVATE = 0o600
@@ -23,17 +23,17 @@ _PRIVATE = 0o600
 class Proposals:
     """The proposals of one review. All methods block."""
 
-    folder: Path
+    directory: Path
     session_id: str
-    made_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    created_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     path: Path = field(init=False)
     """The file; it exists once there is a proposal."""
     _calls: list[ToolCall] = field(default_factory=list[ToolCall], init=False)
 
     def __post_init__(self) -> None:
         """Choose a file name."""
-        name = f"{self.made_at:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}.md"
-        self.path = self.folder / name
+        name = f"{self.created_at:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}.md"
+        self.path = self.directory / name
 
     def __len__(self) -> int:
         return len(self._calls)
@@ -45,13 +45,13 @@ class Proposals:
             OSError: the file cannot be written.
         """
         self._calls.append(call)
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         # Private: the arguments may quote the conversation.
         write_atomically(self.path, self._text().encode(), mode=_PRIVATE)
 
     def _text(self) -> str:
         lines = [
-            f"# Proposed on {self.made_at:%Y-%m-%d at %H:%M} UTC",
+            f"# Proposed on {self.created_at:%Y-%m-%d at %H:%M} UTC",
             "",
             f"By a review of session {self.session_id}. None of these changes has been made.",
         ]
@@ -62,14 +62,14 @@ class Proposals:
 
 def _arguments(call: ToolCall) -> Iterator[str]:
     """Yield the arguments of a call; multi-line ones as code blocks."""
-    given = arguments_of(call)
-    short = {name: value for name, value in given.items() if not _is_long(value)}
+    given = parse_arguments(call)
+    short = {name: value for name, value in given.items() if not _is_multiline(value)}
     for name, value in short.items():
         yield f"- {name}: {value}"
     for name, value in given.items():
         if name not in short:
-            yield from ("", f"{name}:", "", block(str(value), ""))
+            yield from ("", f"{name}:", "", fenced_block(str(value), ""))
 
 
-def _is_long(value: JsonValue) -> bool:
+def _is_multiline(value: JsonValue) -> bool:
     return isinstance(value, str) and "\n" in value

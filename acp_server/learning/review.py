@@ -15,28 +15,30 @@ from importlib.resources import files
 import anyio
 from anyio import to_thread
 
-from acp_server.learning.background_gate import UnaskedGate
+from acp_server.learning.background_gate import BackgroundGate
 from acp_server.learning.last_answer import last_answer
 from acp_server.learning.proposals import Proposals
-from acp_server.learning.review_counters import Intervals
-from acp_server.learning.review_scheduler import Bench, ReviewRules
-from acp_server.learning.review_toolbox import PassToolbox
-from acp_server.session.ports.reviews import Reviewed
-from acp_server.session.side_requests import Nobody
+from acp_server.learning.review_counters import ReviewIntervals
+from acp_server.learning.review_scheduler import ReviewConfig, ReviewToolsPort
+from acp_server.learning.review_toolbox import ReviewToolbox
+from acp_server.session.ports.reviews import ReviewContext
+from acp_server.session.side_requests import NullSink
 from acp_server.turn.conversation import Conversation, Text, ToolCall, UserMessage
 from acp_server.turn.errors import TurnError
-from acp_server.turn.loop import Kit, Spent, Turn
-from acp_server.turn.ports import Outcome, Toolbox
+from acp_server.turn.loop import Turn, TurnContext, UsageTotals
+from acp_server.turn.ports import Toolbox, ToolOutcome
 
 logger = logging.getLogger(__name__)
 
-MOST_CALLS = 16
+MAX_CALLS = 16
 MEMORY_TOOLS = frozenset({"memory"})
 _OVERLAP = re.compile(r"^\W*Overlap:[ `]*([\w.:/-]+(?:[ `]*,[ `]*[\w.:/-]+)+)", re.MULTILINE)
 SKILL_TOOLS = frozenset({"skills_list", "skill_view", "skill_manage"})
 
 
-async def run_review(rules: ReviewRules, reviewed: Reviewed, scope: anyio.CancelScope) -> None:
+async def run_review(
+    rules: ReviewConfig, reviewed: ReviewContext, scope: anyio.CancelScope
+) -> None:
     """Review a conversation. Once `scope` is cancelled, nothing more is changed."""
     await Review(rules, reviewed, scope).run()
 
@@ -44,84 +46,93 @@ async def run_review(rules: ReviewRules, reviewed: Reviewed, scope: anyio.Cancel
 class Review:
     """One review, from its question to the notice about its changes."""
 
-    def __init__(self, rules: ReviewRules, reviewed: Reviewed, scope: anyio.CancelScope) -> None:
+    def __init__(
+        self, rules: ReviewConfig, reviewed: ReviewContext, scope: anyio.CancelScope
+    ) -> None:
         self._rules = rules
         self._reviewed = reviewed
-        self._gate = UnaskedGate(
-            rules.skills,
+        self._gate = BackgroundGate(
+            rules.skills_directory,
             "propose" if rules.writes == "propose" else "apply",
-            may_propose=True,
+            can_propose=True,
             mode=reviewed.mode,
             # `cancel_called` and not the end of the task: it turns true the moment a prompt
             # arrives.
-            is_over=lambda: scope.cancel_called,
+            has_ended=lambda: scope.cancel_called,
         )
-        self._proposals = Proposals(rules.proposals, reviewed.session_id)
+        self._proposals = Proposals(rules.proposals_directory, reviewed.session_id)
 
     async def run(self) -> None:
         """Review the conversation. If the model fails, log it."""
         try:
-            kit = await self._reviewed.kit()
+            turn_context = await self._reviewed.context()
         except TurnError as error:
             logger.info("cannot review the conversation: %s", error.reason)
             return
-        bench = await self._rules.bench(self._reviewed.workspace, self._gate)
-        question = _question(self._rules.intervals, kit, bench.toolbox)
+        bench = await self._rules.build_tools(self._reviewed.workspace, self._gate)
+        question = _build_question(self._rules.intervals, turn_context, bench.toolbox)
         if question is not None:
-            await self._ask(question, kit, bench)
+            await self._ask(question, turn_context, bench)
 
-    async def _ask(self, question: str, kit: Kit, bench: Bench) -> None:
-        note = partial(self._note, bench)
+    async def _ask(self, question: str, turn_context: TurnContext, bench: ReviewToolsPort) -> None:
+        note = partial(self._record_outcome, bench)
         # The session's tool specifications, unchanged: any difference would miss the provider's
         # cache.
-        toolbox = PassToolbox(kit.toolbox.specs, bench.toolbox, note, MOST_CALLS)
+        toolbox = ReviewToolbox(turn_context.toolbox.specs, bench.toolbox, note, MAX_CALLS)
         # No compaction, journal or mid-turn input: those act on the session's conversation.
         own_kit = replace(
-            kit, toolbox=toolbox, max_requests=MOST_CALLS, upkeep=None, record=None, asides=None
+            turn_context,
+            toolbox=toolbox,
+            max_requests=MAX_CALLS,
+            maintenance=None,
+            durability=None,
+            mid_turn_input=None,
         )
-        conversation, spent = Conversation(tuple(self._reviewed.conversation)), Spent()
+        conversation, spent = Conversation(tuple(self._reviewed.conversation)), UsageTotals()
         try:
-            turn = Turn(conversation, own_kit, Nobody(), spent)
+            turn = Turn(conversation, own_kit, NullSink(), spent)
             await turn.run(UserMessage((Text(question),)))
-            await self._pass_on_overlaps(last_answer(conversation), bench)
+            await self._save_overlaps(last_answer(conversation), bench)
         except TurnError as error:
             logger.info("the review failed: %s", error.reason)
         # Also when cancelled: changes made and tokens used so far count. Nothing here awaits, so no
         # shield is needed.
         finally:
-            _add(spent, self._reviewed.spent)
-            self._reviewed.keep_facts()
-            self._tell(bench.changes())
+            _add_usage(spent, self._reviewed.totals)
+            self._reviewed.save_facts()
+            self._notify_user(bench.describe_changes())
 
-    async def _note(self, bench: Bench, call: ToolCall, outcome: Outcome) -> None:
+    async def _record_outcome(
+        self, bench: ReviewToolsPort, call: ToolCall, outcome: ToolOutcome
+    ) -> None:
         """Record a call; one that needs the user's decision is saved as a proposal."""
-        bench.note(call, outcome)
-        if call.id not in self._gate.proposed:
+        bench.record_outcome(call, outcome)
+        if call.id not in self._gate.proposed_call_ids:
             return
         try:
             await to_thread.run_sync(self._proposals.add, call)
         except OSError as error:
             logger.warning("cannot save a proposal: %s", error)
 
-    async def _pass_on_overlaps(self, answer: str, bench: Bench) -> None:
+    async def _save_overlaps(self, answer: str, bench: ReviewToolsPort) -> None:
         """Store the overlapping skills named in the answer, for the curator."""
         overlaps = [found[1].replace("`", "") for found in _OVERLAP.finditer(answer)]
         if not overlaps:
             return
         try:
-            await to_thread.run_sync(bench.note_overlaps, overlaps)
+            await to_thread.run_sync(bench.save_overlaps, overlaps)
         except OSError as error:
             logger.warning("cannot save which skills overlap: %s", error)
 
-    def _tell(self, changes: Sequence[str]) -> None:
+    def _notify_user(self, changes: Sequence[str]) -> None:
         told = list(changes)
         if self._proposals:
             told.append(f"{len(self._proposals)} proposed, see {self._proposals.path}")
         if told:
-            self._reviewed.bulletin.say(f"Reviewed the conversation: {'; '.join(told)}.")
+            self._reviewed.notices.add(f"Reviewed the conversation: {'; '.join(told)}.")
 
 
-def _add(own: Spent, total: Spent) -> None:
+def _add_usage(own: UsageTotals, total: UsageTotals) -> None:
     """Add a review's usage to the session's, except the context size, which did not change."""
     total.usage += own.usage
     total.requests += own.requests
@@ -129,9 +140,11 @@ def _add(own: Spent, total: Spent) -> None:
         total.cost_usd = (total.cost_usd or 0.0) + own.cost_usd
 
 
-def _question(intervals: Intervals, kit: Kit, working: Toolbox) -> str | None:
+def _build_question(
+    intervals: ReviewIntervals, turn_context: TurnContext, working: Toolbox
+) -> str | None:
     """Return the question, a part for each enabled interval whose tools are available, or None."""
-    told = {spec.name for spec in kit.toolbox.specs}
+    told = {spec.name for spec in turn_context.toolbox.specs}
     there = told & {spec.name for spec in working.specs}
     names = ["review"]
     if intervals.prompts and there >= MEMORY_TOOLS:

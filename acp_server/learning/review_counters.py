@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,
@@ -13,8 +13,8 @@ from acp_server.turn.conversation import (
 )
 
 
-@frozen
-class Intervals:
+@frozen_dataclass
+class ReviewIntervals:
     """After how much a review is due; 0 is never."""
 
     steps: int = 10
@@ -24,26 +24,26 @@ class Intervals:
 
 
 @dataclass(slots=True)
-class Tally:
+class ReviewCounters:
     """Counters of a conversation's growth. Earlier messages do not count."""
 
     conversation: Conversation
     steps: int = 0
     prompts: int = 0
-    _seen: int = field(init=False)
+    _counted_length: int = field(init=False)
     _generation: int = field(init=False)
 
     def __post_init__(self) -> None:
         """Start at the end of the conversation."""
-        self._mark()
+        self._remember_end()
 
-    def look(self) -> None:
+    def count_new_messages(self) -> None:
         """Count the new messages."""
-        for message in self._new():
+        for message in self._new_messages():
             self._count(message)
-        self._mark()
+        self._remember_end()
 
-    def is_due(self, intervals: Intervals) -> bool:
+    def is_due(self, intervals: ReviewIntervals) -> bool:
         """Whether either interval has passed; one review covers both."""
         work = 0 < intervals.steps <= self.steps
         return work or 0 < intervals.prompts <= self.prompts
@@ -52,15 +52,18 @@ class Tally:
         """Start again after a review."""
         self.steps = self.prompts = 0
 
-    def _mark(self) -> None:
-        self._seen, self._generation = len(self.conversation), self.conversation.generation
+    def _remember_end(self) -> None:
+        self._counted_length, self._generation = (
+            len(self.conversation),
+            self.conversation.generation,
+        )
 
-    def _new(self) -> Sequence[Message]:
+    def _new_messages(self) -> Sequence[Message]:
         """Return the new messages, or those since the last prompt if the history was rebuilt."""
         messages = tuple(self.conversation)
         if self.conversation.generation == self._generation:
             # Positions are only valid within one generation: a compaction replaces the messages.
-            return messages[self._seen :]
+            return messages[self._counted_length :]
         prompts = [place for place, message in enumerate(messages) if _is_prompt(message)]
         return messages[prompts[-1] :] if prompts else messages
 

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import anyio
 
-from acp_server.learning.review_counters import Intervals, Tally
-from acp_server.session.ports.reviews import Reviewed
-from acp_server.session.prompting.file_watch import Task
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.learning.review_counters import ReviewCounters, ReviewIntervals
+from acp_server.session.ports.reviews import ReviewContext
+from acp_server.session.prompting.file_watch import TaskFunction
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import ToolCall
-from acp_server.turn.ports import Outcome, StopReason, Toolbox
+from acp_server.turn.ports import StopReason, Toolbox, ToolOutcome
 
 if TYPE_CHECKING:
-    from acp_server.learning.background_gate import UnaskedGate
+    from acp_server.learning.background_gate import BackgroundGate
 
 GRACE_SECONDS = 0.2
 """How long the next prompt waits for a review that it has cancelled to end."""
-MOST_DOUBLINGS = 4
+MAX_DOUBLINGS = 4
 """How often the wait for quiet doubles.
 
 The limit is 80 seconds by default: a provider caches the conversation for 5 minutes, and a review
@@ -33,7 +33,7 @@ must read it from there.
 ReviewWrites = Literal["apply", "propose", "off"]
 
 
-class Bench(Protocol):
+class ReviewToolsPort(Protocol):
     """The tools of one background run, and the changes made with them."""
 
     @property
@@ -41,11 +41,11 @@ class Bench(Protocol):
         """The memory and skill tools, as far as the session has them."""
         ...
 
-    def note(self, call: ToolCall, outcome: Outcome) -> None:
+    def record_outcome(self, call: ToolCall, outcome: ToolOutcome) -> None:
         """Record the outcome of a call."""
         ...
 
-    def note_overlaps(self, overlaps: Sequence[str]) -> None:
+    def save_overlaps(self, overlaps: Sequence[str]) -> None:
         """Store for the curator which skills overlap. Blocks.
 
         Raises:
@@ -53,79 +53,79 @@ class Bench(Protocol):
         """
         ...
 
-    def changes(self) -> Sequence[str]:
+    def describe_changes(self) -> Sequence[str]:
         """Return one phrase for each kind of change, then one that says how to undo them."""
         ...
 
 
-@frozen
-class ReviewRules:
+@frozen_dataclass
+class ReviewConfig:
     """The settings and dependencies of reviews."""
 
-    skills: Path
+    skills_directory: Path
     """The user's own skill directory."""
-    proposals: Path
+    proposals_directory: Path
     """The directory for changes that the user decides about."""
-    spawn: Callable[[Task], None]
+    spawn: Callable[[TaskFunction], None]
     """Runs a task in the background."""
-    bench: "Callable[[Path, UnaskedGate], Awaitable[Bench]]"
+    build_tools: "Callable[[Path, BackgroundGate], Awaitable[ReviewToolsPort]]"
     """Builds the tools of a run over a session in a workspace."""
-    review: "Callable[[ReviewRules, Reviewed, anyio.CancelScope], Awaitable[None]]"
+    review: "Callable[[ReviewConfig, ReviewContext, anyio.CancelScope], Awaitable[None]]"
     """Reviews a conversation (`review.run_review`)."""
     writes: ReviewWrites = "apply"
-    intervals: Intervals = field(default_factory=Intervals)
+    intervals: ReviewIntervals = field(default_factory=ReviewIntervals)
     wait_seconds: float = 5.0
     """Quiet time before a review starts: the model is paid for even if the review is cancelled."""
-    wait: Callable[[float], Awaitable[None]] = anyio.sleep
+    sleep: Callable[[float], Awaitable[None]] = anyio.sleep
     """Sleeps for a number of seconds."""
     is_attended: Callable[[], bool] = lambda: True
     """Whether a person uses the client; without one, nothing is reviewed."""
 
 
-class SessionReviews:
+class ReviewScheduler:
     """The review scheduler of one session."""
 
-    def __init__(self, rules: ReviewRules, reviewed: Reviewed) -> None:
+    def __init__(self, rules: ReviewConfig, reviewed: ReviewContext) -> None:
         """Start counting."""
         self._rules = rules
         self._reviewed = reviewed
-        self._tally = Tally(reviewed.conversation)
+        self._counters = ReviewCounters(reviewed.conversation)
         self._scope = anyio.CancelScope()
-        self._is_over = anyio.Event()
-        self._is_over.set()
-        self._vain_count = 0
+        self._has_ended = anyio.Event()
+        self._has_ended.set()
+        self._cancelled_in_a_row = 0
         """Reviews in a row that were cancelled after their wait."""
 
-    def turn_ended(self, reason: StopReason) -> None:
+    def on_turn_end(self, reason: StopReason) -> None:
         """Schedule a review if one is due."""
-        self._tally.look()
-        is_due = reason == "end_turn" and self._tally.is_due(self._rules.intervals)
+        self._counters.count_new_messages()
+        is_due = reason == "end_turn" and self._counters.is_due(self._rules.intervals)
         # One review at a time: a cancelled one may still be ending.
-        if is_due and self._is_wanted() and self._is_over.is_set():
-            self._scope, self._is_over = anyio.CancelScope(), anyio.Event()
+        if is_due and self._is_allowed() and self._has_ended.is_set():
+            self._scope, self._has_ended = anyio.CancelScope(), anyio.Event()
             self._rules.spawn(self._run)
 
     def cancel(self) -> None:
         """Cancel a running or waiting review."""
         self._scope.cancel()
 
-    async def wait_until_over(self) -> None:
+    async def wait_until_closed(self) -> None:
         """Wait briefly for a cancelled review to end; its gate already refuses changes."""
         with anyio.move_on_after(GRACE_SECONDS):
-            await self._is_over.wait()
+            await self._has_ended.wait()
 
-    def _is_wanted(self) -> bool:
+    def _is_allowed(self) -> bool:
         is_allowed = self._rules.writes != "off" and self._reviewed.mode() != "plan"
         return is_allowed and self._rules.is_attended()
 
     async def _run(self) -> None:
-        scope, is_over = self._scope, self._is_over
+        scope, is_over = self._scope, self._has_ended
         try:
             with scope:
                 # A task cancelled before its start still runs up to its first await. That is this
                 # one, so a prompt that arrives immediately costs no model request.
-                await self._rules.wait(self._rules.wait_seconds * self._patience())
-                if self._is_wanted():  # the mode may have changed during the wait
+                await self._rules.sleep(self._rules.wait_seconds * self._wait_factor())
+                if self._is_allowed():  # the mode may have changed during the wait
                     await self._review(scope)
         finally:
             is_over.set()
@@ -133,11 +133,11 @@ class SessionReviews:
     async def _review(self, scope: anyio.CancelScope) -> None:
         # Counted first and reset on success: a cancellation skips the lines below, so the next wait
         # doubles and the counters still make a review due.
-        self._vain_count += 1
+        self._cancelled_in_a_row += 1
         await self._rules.review(self._rules, self._reviewed, scope)
-        self._vain_count = 0
-        self._tally.reset()
+        self._cancelled_in_a_row = 0
+        self._counters.reset()
 
-    def _patience(self) -> int:
+    def _wait_factor(self) -> int:
         """Return the factor of the wait: it doubles with each cancelled review."""
-        return 2 ** min(self._vain_count, MOST_DOUBLINGS)
+        return 2 ** min(self._cancelled_in_a_row, MAX_DOUBLINGS)

@@ -9,37 +9,41 @@ from dataclasses import dataclass, field
 
 from acp_server.turn.conversation import Link, PromptPart, ToolCall
 from acp_server.turn.events import CallAppeared
-from acp_server.turn.ports import LiveCall, Outcome, Sink, Toolbox, ToolSpec
+from acp_server.turn.ports import LiveCall, Toolbox, ToolOutcome, ToolSpec, TurnSink
 
-NOT_NOW = "this tool is not to be had now; there are {names}"
-TOO_MANY = "{most} calls were made, and that is all there may be; end with a sentence"
+TOOL_UNAVAILABLE = "this tool is not to be had now; there are {names}"
+TOO_MANY_CALLS = "{most} calls were made, and that is all there may be; end with a sentence"
 
-NoteOutcome = Callable[[ToolCall, Outcome], Awaitable[None]]
+OutcomeCallback = Callable[[ToolCall, ToolOutcome], Awaitable[None]]
 """Called with the outcome of each call."""
 
 
 @dataclass(slots=True)
-class PassToolbox:
+class ReviewToolbox:
     """A toolbox with all of a session's specifications, of which only some tools work."""
 
     specs: Sequence[ToolSpec]
     """The session's specifications, unchanged."""
     working: Toolbox
-    note: NoteOutcome
-    most_calls: int
-    _opened: int = field(default=0, init=False)
+    on_outcome: OutcomeCallback
+    max_calls: int
+    _opened_count: int = field(default=0, init=False)
 
-    async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
+    async def open(self, call_id: str, name: str, sink: TurnSink) -> LiveCall:
         """Open a call; an unavailable tool or a call above the limit is refused."""
         names = [spec.name for spec in self.working.specs]
         if name not in names:
-            return await _refused(call_id, name, NOT_NOW.format(names=", ".join(names)), sink)
-        if self._opened >= self.most_calls:
-            return await _refused(call_id, name, TOO_MANY.format(most=self.most_calls), sink)
-        self._opened += 1
-        return _NotedCall(await self.working.open(call_id, name, sink), self.note)
+            return await _open_refused(
+                call_id, name, TOOL_UNAVAILABLE.format(names=", ".join(names)), sink
+            )
+        if self._opened_count >= self.max_calls:
+            return await _open_refused(
+                call_id, name, TOO_MANY_CALLS.format(most=self.max_calls), sink
+            )
+        self._opened_count += 1
+        return _ObservedCall(await self.working.open(call_id, name, sink), self.on_outcome)
 
-    async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
+    async def attach(self, link: Link, sink: TurnSink) -> Sequence[PromptPart]:
         """Return the link unresolved."""
         del sink
         return (link,)
@@ -50,29 +54,29 @@ class PassToolbox:
 
 
 @dataclass(frozen=True, slots=True)
-class _NotedCall:
+class _ObservedCall:
     """A call that reports its outcome."""
 
     live: LiveCall
-    note: NoteOutcome
+    on_outcome: OutcomeCallback
 
     async def write(self, fragment: str) -> None:
         """Take more of the arguments."""
         await self.live.write(fragment)
 
-    async def run(self, call: ToolCall) -> Outcome:
+    async def run(self, call: ToolCall) -> ToolOutcome:
         """Run the call and report its outcome."""
         outcome = await self.live.run(call)
-        await self.note(call, outcome)
+        await self.on_outcome(call, outcome)
         return outcome
 
-    def cut_short(self, reason: str) -> Outcome:
+    def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return its outcome so far."""
-        return self.live.cut_short(reason)
+        return self.live.interrupted_outcome(reason)
 
 
 @dataclass(frozen=True, slots=True)
-class _RefusedCall:
+class _RefusedReviewCall:
     """A call that is refused."""
 
     reason: str
@@ -80,16 +84,16 @@ class _RefusedCall:
     async def write(self, fragment: str) -> None:
         """Drop the arguments."""
 
-    async def run(self, call: ToolCall) -> Outcome:
+    async def run(self, call: ToolCall) -> ToolOutcome:
         """Return the reason as an error."""
         del call
-        return Outcome(self.reason, is_error=True)
+        return ToolOutcome(self.reason, is_error=True)
 
-    def cut_short(self, reason: str) -> Outcome:
+    def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the reason as an error."""
-        return Outcome(reason, is_error=True)
+        return ToolOutcome(reason, is_error=True)
 
 
-async def _refused(call_id: str, name: str, reason: str, sink: Sink) -> LiveCall:
+async def _open_refused(call_id: str, name: str, reason: str, sink: TurnSink) -> LiveCall:
     await sink.emit(CallAppeared(call_id, name))
-    return _RefusedCall(reason)
+    return _RefusedReviewCall(reason)

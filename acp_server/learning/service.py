@@ -8,90 +8,106 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
-from acp_server.learning.review_counters import Intervals
-from acp_server.learning.review_scheduler import Bench, ReviewRules, ReviewWrites, SessionReviews
+from acp_server.learning.review_counters import ReviewIntervals
+from acp_server.learning.review_scheduler import (
+    ReviewConfig,
+    ReviewScheduler,
+    ReviewToolsPort,
+    ReviewWrites,
+)
 from acp_server.session.ports.model_catalog import ModelCatalog
-from acp_server.session.ports.reviews import KitMaker, Reviewed, Reviews, reviewed
-from acp_server.session.prompting.file_watch import Task
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.tools.lazy_imports import MemoryPremises
+from acp_server.session.ports.reviews import (
+    ContextFactory,
+    ReviewContext,
+    Reviews,
+    make_review_context,
+)
+from acp_server.session.prompting.file_watch import TaskFunction
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.lazy_imports import MemoryConfig
 
 if TYPE_CHECKING:
-    from acp_server.learning.background_gate import UnaskedGate
-    from acp_server.learning.skill_maintenance import Upkeep
+    from acp_server.learning.background_gate import BackgroundGate
+    from acp_server.learning.skill_maintenance import SkillMaintenance
     from acp_server.session.session import Session
-    from acp_server.skills.service import SkillRoom
+    from acp_server.skills.service import SkillService
 
-FIRST_LOOK_SECONDS = 60.0
-RunReview = Callable[[ReviewRules, Reviewed, anyio.CancelScope], Awaitable[None]]
+FIRST_CHECK_SECONDS = 60.0
+RunReview = Callable[[ReviewConfig, ReviewContext, anyio.CancelScope], Awaitable[None]]
 
 
-@frozen
-class EvolutionRules:
+@frozen_dataclass
+class LearningConfig:
     """The settings of learning between turns."""
 
     home: Path
     """HERMES_HOME."""
-    memory: MemoryPremises
+    memory: MemoryConfig
     review_writes: ReviewWrites = "apply"
-    intervals: Intervals = field(default_factory=Intervals)
+    intervals: ReviewIntervals = field(default_factory=ReviewIntervals)
     review_wait_seconds: float = 5.0
-    curates_unasked: bool = False
+    curates_automatically: bool = False
 
 
-@frozen
-class ServerParts:
+@frozen_dataclass
+class LearningContext:
     """The server's parts that learning depends on."""
 
     catalog: ModelCatalog
-    room: "Callable[[], Awaitable[SkillRoom]]"
+    skill_service: "Callable[[], Awaitable[SkillService]]"
     """Returns the skill service, once it is imported."""
-    spawn: Callable[[Task], None]
+    spawn: Callable[[TaskFunction], None]
     """Runs a task in the background."""
     sessions: "Callable[[], Iterable[Session]]"
     is_attended: Callable[[], bool]
     """Whether a person uses the client."""
 
 
-class Evolution:
+class LearningService:
     """Reviews of all sessions, and the maintenance of the skills."""
 
-    def __init__(self, rules: EvolutionRules, around: ServerParts) -> None:
+    def __init__(self, rules: LearningConfig, context: LearningContext) -> None:
         self._rules = rules
-        self._around = around
-        self._review_rules = ReviewRules(
-            skills=rules.home / "skills",
-            proposals=rules.home / "acp" / "proposals",
-            spawn=around.spawn,
-            bench=self._bench,
-            review=_review,
+        self._context = context
+        self._review_rules = ReviewConfig(
+            skills_directory=rules.home / "skills",
+            proposals_directory=rules.home / "acp" / "proposals",
+            spawn=context.spawn,
+            build_tools=self._build_review_tools,
+            review=_run_review,
             writes=rules.review_writes,
             intervals=rules.intervals,
             wait_seconds=rules.review_wait_seconds,
-            is_attended=around.is_attended,
+            is_attended=context.is_attended,
         )
-        self._is_kept_up = False
+        self._has_started_maintenance = False
 
-    def reviews(self, session: "Session", kit: KitMaker) -> Reviews:
+    def reviews(self, session: "Session", context_factory: ContextFactory) -> Reviews:
         """Return a session's review scheduler; the first call also starts skill maintenance."""
-        if not self._is_kept_up:
-            self._is_kept_up = True
-            self._around.spawn(self._keep_up)
-        return SessionReviews(self._review_rules, reviewed(session, kit))
+        if not self._has_started_maintenance:
+            self._has_started_maintenance = True
+            self._context.spawn(self._run_maintenance)
+        return ReviewScheduler(self._review_rules, make_review_context(session, context_factory))
 
-    async def _bench(self, workspace: Path, gate: "UnaskedGate") -> Bench:
-        room = await self._around.room()
-        return await to_thread.run_sync(_review_bench, room, self._rules.memory, workspace, gate)
+    async def _build_review_tools(self, workspace: Path, gate: "BackgroundGate") -> ReviewToolsPort:
+        skill_service = await self._context.skill_service()
+        return await to_thread.run_sync(
+            _import_review_tools, skill_service, self._rules.memory, workspace, gate
+        )
 
-    async def _keep_up(self) -> None:
+    async def _run_maintenance(self) -> None:
         """Maintain the skills, after a delay that keeps the server's start fast."""
-        await anyio.sleep(FIRST_LOOK_SECONDS)
-        room = await self._around.room()
-        upkeep = await to_thread.run_sync(_upkeep, room, self._rules, self._around)
-        await upkeep.run()
+        await anyio.sleep(FIRST_CHECK_SECONDS)
+        skill_service = await self._context.skill_service()
+        maintenance = await to_thread.run_sync(
+            _import_maintenance, skill_service, self._rules, self._context
+        )
+        await maintenance.run()
 
 
-async def _review(rules: ReviewRules, reviewed: Reviewed, scope: anyio.CancelScope) -> None:
+async def _run_review(
+    rules: ReviewConfig, reviewed: ReviewContext, scope: anyio.CancelScope
+) -> None:
     run = await to_thread.run_sync(_import_review)
     await run(rules, reviewed, scope)
 
@@ -102,29 +118,31 @@ def _import_review() -> RunReview:
     return run_review
 
 
-def _review_bench(
-    room: "SkillRoom", memory: MemoryPremises, workspace: Path, gate: "UnaskedGate"
-) -> Bench:
-    from acp_server.learning.review_tools import review_bench
+def _import_review_tools(
+    skill_service: "SkillService", memory: MemoryConfig, workspace: Path, gate: "BackgroundGate"
+) -> ReviewToolsPort:
+    from acp_server.learning.review_tools import build_review_tools
 
-    return review_bench(room, memory, workspace, gate)
+    return build_review_tools(skill_service, memory, workspace, gate)
 
 
-def _upkeep(room: "SkillRoom", rules: EvolutionRules, around: ServerParts) -> "Upkeep":
-    from acp_server.learning.curator_run import Curation
-    from acp_server.learning.skill_maintenance import Upkeep, Worker
-    from skills_store.curation import Schedule
-    from skills_store.home import Home
+def _import_maintenance(
+    skill_service: "SkillService", rules: LearningConfig, learning_context: LearningContext
+) -> "SkillMaintenance":
+    from acp_server.learning.curator_run import CuratorRuns
+    from acp_server.learning.skill_maintenance import SessionActivity, SkillMaintenance
+    from skills_store.curation import CurationSchedule
+    from skills_store.home import AgentHome
 
     async def curate() -> str:
-        return (await Curation(room, around.catalog).run()).line
+        return (await CuratorRuns(skill_service, learning_context.catalog).run()).notice
 
-    return Upkeep(
-        keeper=room.shelf(None).keeper,
-        schedule=Schedule(Home(room.home)),
+    return SkillMaintenance(
+        skill_editor=skill_service.skill_roots(None).editor,
+        schedule=CurationSchedule(AgentHome(skill_service.home)),
         sessions=lambda: [
-            Worker(each.is_idle, each.chronicle.updated_at, each.bulletin)
-            for each in around.sessions()
+            SessionActivity(each.is_idle, each.recorder.updated_at, each.notices)
+            for each in learning_context.sessions()
         ],
-        curate=curate if rules.curates_unasked else None,
+        curate=curate if rules.curates_automatically else None,
     )

@@ -8,105 +8,112 @@ from uuid import uuid4
 
 import anyio
 
-from acp_server.mcp.ports import Limits
-from acp_server.session.ports.elicitation import Answer, Elicitor, Form, Page
+from acp_server.mcp.ports import McpLimits
+from acp_server.session.ports.elicitation import (
+    ElicitationForm,
+    ElicitationResult,
+    ElicitationUrl,
+    Elicitor,
+)
 
-TAKEN_BACK = Answer("cancel")
-MOST_PAGES = 100
+CANCELLED = ElicitationResult("cancel")
+MAX_PAGES = 100
 """URL elicitations per server whose completion the server can report later."""
 
 
-class Clock:
+class CallTimeout:
     """Timeout of one call."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: McpLimits) -> None:
         self._limits = limits
-        self._latest = anyio.current_time() + limits.most_call_seconds
+        self._max_deadline = anyio.current_time() + limits.max_call_seconds
         self.scope = anyio.CancelScope()
-        self.wind()
+        self.restart()
 
-    def wind(self) -> None:
+    def restart(self) -> None:
         """Restart the timeout, because of progress; the total limit stays."""
-        self.scope.deadline = min(anyio.current_time() + self._limits.call_seconds, self._latest)
+        self.scope.deadline = min(
+            anyio.current_time() + self._limits.call_seconds, self._max_deadline
+        )
 
-    def stop(self) -> None:
+    def pause(self) -> None:
         """Pause the timeout."""
         self.scope.deadline = math.inf
 
 
-class Clocks:
+class CallTimeouts:
     """Timeouts of all running calls of one server, and the questions that the server asks."""
 
-    def __init__(self, limits: Limits, elicitor: Elicitor) -> None:
+    def __init__(self, limits: McpLimits, elicitor: Elicitor) -> None:
         self._limits = limits
         self._elicitor = elicitor
-        self._running: set[Clock] = set()
-        self._questions = 0
-        self._asked: set[anyio.CancelScope] = set()
-        self._pages: dict[str, str] = {}
+        self._running_calls: set[CallTimeout] = set()
+        self._open_question_count = 0
+        self._question_scopes: set[anyio.CancelScope] = set()
+        self._page_ids: dict[str, str] = {}
         """URL elicitations: the server's id to the id used with the editor."""
 
     @contextmanager
-    def timed(self) -> Generator[Clock]:
+    def limit_call(self) -> Generator[CallTimeout]:
         """Limit a call: the block is cancelled when the call's timeout expires."""
-        clock = Clock(self._limits)
-        if self._questions:
-            clock.stop()
-        self._running.add(clock)
+        clock = CallTimeout(self._limits)
+        if self._open_question_count:
+            clock.pause()
+        self._running_calls.add(clock)
         try:
             with clock.scope:
                 yield clock
         finally:
-            self._running.discard(clock)
+            self._running_calls.discard(clock)
             # MCP does not say which call a question belongs to: cancel questions only when no call
             # is left that could need the answer.
-            if not self._running:
-                self._take_back()
+            if not self._running_calls:
+                self._cancel_questions()
 
     @property
     def can_ask(self) -> bool:
         """Whether the user can be asked."""
         return self._elicitor.can_ask
 
-    async def ask(self, question: Form | Page) -> Answer:
+    async def ask(self, question: ElicitationForm | ElicitationUrl) -> ElicitationResult:
         """Ask the user, without a time limit.
 
         All timeouts are paused, because the protocol does not say which call a question is for.
         """
-        if isinstance(question, Page):
-            question = self._noted(question)
-        self._questions += 1
-        for clock in self._running:
-            clock.stop()
+        if isinstance(question, ElicitationUrl):
+            question = self._with_own_id(question)
+        self._open_question_count += 1
+        for clock in self._running_calls:
+            clock.pause()
         scope = anyio.CancelScope()
-        if self._running:
-            self._asked.add(scope)
+        if self._running_calls:
+            self._question_scopes.add(scope)
         try:
             with scope:
                 return await self._elicitor.ask(question)
-            return TAKEN_BACK
+            return CANCELLED
         finally:
-            self._asked.discard(scope)
-            self._questions -= 1
-            if not self._questions:
-                for clock in self._running:
-                    clock.wind()
+            self._question_scopes.discard(scope)
+            self._open_question_count -= 1
+            if not self._open_question_count:
+                for clock in self._running_calls:
+                    clock.restart()
 
     async def complete(self, page_id: str) -> None:
         """Report that a URL elicitation is complete, once; `page_id` is the server's own id."""
-        ours = self._pages.pop(page_id, None)
+        ours = self._page_ids.pop(page_id, None)
         if ours is not None:
             await self._elicitor.complete(ours)
 
-    def _noted(self, page: Page) -> Page:
+    def _with_own_id(self, page: ElicitationUrl) -> ElicitationUrl:
         """Return a page with a new id: different servers can use the same ids."""
         ours = uuid4().hex
-        self._pages[page.id] = ours
-        if len(self._pages) > MOST_PAGES:
-            del self._pages[next(iter(self._pages))]
+        self._page_ids[page.id] = ours
+        if len(self._page_ids) > MAX_PAGES:
+            del self._page_ids[next(iter(self._page_ids))]
         return replace(page, id=ours)
 
-    def _take_back(self) -> None:
+    def _cancel_questions(self) -> None:
         """Cancel the questions that were asked during calls: no call needs the answers."""
-        for scope in self._asked:
+        for scope in self._question_scopes:
             scope.cancel()

@@ -8,38 +8,38 @@ from dataclasses import field
 
 from pydantic import JsonValue
 
-from acp_server.mcp.json_values import as_list, as_object, as_text, line_of, shortened
+from acp_server.mcp.json_values import as_list, as_object, as_text, shorten, to_single_line
 from acp_server.mcp.ports import Json
-from acp_server.mcp.schema_repair import SchemaError, repaired
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.mcp.schema_repair import ToolSchemaError, repair_schema
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-MOST_TOOLS = 256
-MOST_NAME_CHARACTERS = 256
-MOST_TITLE_CHARACTERS = 100
-MOST_DESCRIPTION_CHARACTERS = 2_000
-MOST_PROMPTS = 100
+MAX_TOOLS = 256
+MAX_NAME_CHARACTERS = 256
+MAX_TITLE_CHARACTERS = 100
+MAX_DESCRIPTION_CHARACTERS = 2_000
+MAX_PROMPTS = 100
 
 
-@frozen
-class ToolClaims:
+@frozen_dataclass
+class ToolAnnotations:
     """A server's unverified hints about its tool; `permissions.policy` decides their weight."""
 
-    reads_only: bool = False
-    destroys: bool = False
+    is_read_only: bool = False
+    is_destructive: bool = False
 
 
-@frozen
-class OfferedTool:
+@frozen_dataclass
+class McpTool:
     """A tool under the server's own name."""
 
     name: str
     title: str
     description: str
     schema: Json
-    claims: ToolClaims = ToolClaims()
+    annotations: ToolAnnotations = ToolAnnotations()
 
 
-@frozen
+@frozen_dataclass
 class PromptArgument:
     """An argument of a prompt."""
 
@@ -48,8 +48,8 @@ class PromptArgument:
     is_required: bool = False
 
 
-@frozen
-class OfferedPrompt:
+@frozen_dataclass
+class McpPrompt:
     """A prompt under the server's own name."""
 
     name: str
@@ -57,68 +57,70 @@ class OfferedPrompt:
     arguments: tuple[PromptArgument, ...] = ()
 
 
-@frozen
-class Offers:
+@frozen_dataclass
+class ServerFeatures:
     """The tools and prompts of a server, and messages about skipped entries."""
 
-    tools: tuple[OfferedTool, ...] = ()
-    prompts: tuple[OfferedPrompt, ...] = ()
-    left_out: tuple[str, ...] = field(default=())
+    tools: tuple[McpTool, ...] = ()
+    prompts: tuple[McpPrompt, ...] = ()
+    skipped: tuple[str, ...] = field(default=())
 
 
-def read_tools(entries: Iterable[JsonValue]) -> tuple[tuple[OfferedTool, ...], tuple[str, ...]]:
+def parse_tools(entries: Iterable[JsonValue]) -> tuple[tuple[McpTool, ...], tuple[str, ...]]:
     """Parse a tool list; return the tools, unique by name, and messages about skipped entries."""
-    tools: dict[str, OfferedTool] = {}
+    tools: dict[str, McpTool] = {}
     left_out: list[str] = []
     for entry in entries:
         name = as_text(as_object(entry).get("name"))
-        if not name or len(name) > MOST_NAME_CHARACTERS or name in tools:
+        if not name or len(name) > MAX_NAME_CHARACTERS or name in tools:
             left_out.append(
-                f"{_brief(name) or 'a tool'}: its name is missing, too long or already used"
+                f"{_short_name(name) or 'a tool'}: its name is missing, too long or already used"
             )
-        elif len(tools) >= MOST_TOOLS:
-            left_out.append(f"{_brief(name)}: the server has more than {MOST_TOOLS} tools")
+        elif len(tools) >= MAX_TOOLS:
+            left_out.append(f"{_short_name(name)}: the server has more than {MAX_TOOLS} tools")
         else:
             try:
-                tools[name] = _tool(name, as_object(entry))
-            except SchemaError as error:
-                left_out.append(f"{_brief(name)}: {error}")
+                tools[name] = _parse_tool(name, as_object(entry))
+            except ToolSchemaError as error:
+                left_out.append(f"{_short_name(name)}: {error}")
     return tuple(tools.values()), tuple(left_out)
 
 
-def _tool(name: str, entry: Json) -> OfferedTool:
+def _parse_tool(name: str, entry: Json) -> McpTool:
     hints = as_object(entry.get("annotations"))
     title = as_text(entry.get("title")) or as_text(hints.get("title")) or name
-    return OfferedTool(
+    return McpTool(
         name,
-        line_of(title, MOST_TITLE_CHARACTERS),
-        shortened(as_text(entry.get("description")).strip(), MOST_DESCRIPTION_CHARACTERS),
-        repaired(entry.get("inputSchema")),
+        to_single_line(title, MAX_TITLE_CHARACTERS),
+        shorten(as_text(entry.get("description")).strip(), MAX_DESCRIPTION_CHARACTERS),
+        repair_schema(entry.get("inputSchema")),
         # `is True`: any other value, such as "false", must not count as a claim.
-        ToolClaims(hints.get("readOnlyHint") is True, hints.get("destructiveHint") is True),
+        ToolAnnotations(hints.get("readOnlyHint") is True, hints.get("destructiveHint") is True),
     )
 
 
-def read_prompts(entries: Iterable[JsonValue]) -> tuple[OfferedPrompt, ...]:
+def parse_prompts(entries: Iterable[JsonValue]) -> tuple[McpPrompt, ...]:
     """Parse a prompt list; return the prompts, unique by name. Invalid entries are skipped."""
-    prompts: dict[str, OfferedPrompt] = {}
+    prompts: dict[str, McpPrompt] = {}
     for entry in map(as_object, entries):
         name = as_text(entry.get("name"))
-        if name and len(name) <= MOST_NAME_CHARACTERS and len(prompts) < MOST_PROMPTS:
+        if name and len(name) <= MAX_NAME_CHARACTERS and len(prompts) < MAX_PROMPTS:
             description = as_text(entry.get("description")) or as_text(entry.get("title"))
-            arguments = tuple(_arguments(entry.get("arguments")))
-            line = line_of(description, MOST_DESCRIPTION_CHARACTERS)
-            prompts.setdefault(name, OfferedPrompt(name, line, arguments))
+            arguments = tuple(_parse_arguments(entry.get("arguments")))
+            line = to_single_line(description, MAX_DESCRIPTION_CHARACTERS)
+            prompts.setdefault(name, McpPrompt(name, line, arguments))
     return tuple(prompts.values())
 
 
-def _arguments(value: JsonValue) -> Iterable[PromptArgument]:
+def _parse_arguments(value: JsonValue) -> Iterable[PromptArgument]:
     for entry in map(as_object, as_list(value)):
         name = as_text(entry.get("name"))
         if name:
-            description = line_of(as_text(entry.get("description")), MOST_DESCRIPTION_CHARACTERS)
+            description = to_single_line(
+                as_text(entry.get("description")), MAX_DESCRIPTION_CHARACTERS
+            )
             yield PromptArgument(name, description, entry.get("required") is True)
 
 
-def _brief(name: str) -> str:
-    return line_of(name, MOST_TITLE_CHARACTERS)
+def _short_name(name: str) -> str:
+    return to_single_line(name, MAX_TITLE_CHARACTERS)

@@ -22,7 +22,7 @@ def as_text(value: JsonValue) -> str:
     return value if isinstance(value, str) else ""
 
 
-def parts_of(url: str) -> SplitResult:
+def split_url(url: str) -> SplitResult:
     """Split a URL; an invalid URL becomes a path only."""
     try:
         return urlsplit(url)
@@ -30,11 +30,11 @@ def parts_of(url: str) -> SplitResult:
         return SplitResult("", "", url, "", "")
 
 
-def shortened(text: str, most: int) -> str:
+def shorten(text: str, max_characters: int) -> str:
     """Return a text, cut after `max_characters`."""
-    return text if len(text) <= most else f"{text[:most]}…"
+    return text if len(text) <= max_characters else f"{text[:max_characters]}…"
 
 
-def line_of(text: str, most: int) -> str:
+def to_single_line(text: str, max_characters: int) -> str:
     """Return a text on one line, cut after `max_characters`."""
-    return shortened(" ".join(text.split()), most)
+    return shorten(" ".join(text.split()), max_characters)

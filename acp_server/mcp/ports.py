@@ -14,13 +14,13 @@ from pydantic import JsonValue
 
 from acp_server.session.ports.elicitation import Elicitor
 from acp_server.session.ports.mcp_configs import ServerConfig
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 Json = Mapping[str, JsonValue]
 Feature = Literal["tools", "prompts"]
 
 
-class Progress(Protocol):
+class ProgressCallback(Protocol):
     """Callback for the progress of a call."""
 
     async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
@@ -40,32 +40,32 @@ class ServerError(Exception):
         self.is_answer = is_answer
 
 
-@frozen
-class Host:
+@frozen_dataclass
+class ClientCallbacks:
     """Callbacks for a server's requests and notifications."""
 
     roots: Sequence[Path]
     """The session's workspace roots, absolute, at least one."""
     elicitor: Elicitor
-    note_change: Callable[[Feature], None]
+    on_list_changed: Callable[[Feature], None]
     """Called when one of the server's lists has changed."""
-    note_output: Callable[[str], None]
+    on_output: Callable[[str], None]
     """Called with each line of process output that is not a message."""
 
 
-class Wire(Protocol):
+class McpConnection(Protocol):
     """An initialized connection to a server."""
 
     closed: anyio.Event
     """Set once the connection can send no more requests."""
 
     @property
-    def introduction(self) -> Json:
+    def initialize_result(self) -> Json:
         """The server's result of `initialize`."""
         ...
 
     async def request(
-        self, method: str, parameters: Json, progress: Progress | None = None
+        self, method: str, parameters: Json, progress: ProgressCallback | None = None
     ) -> Json:
         """Send a request and return its result. Cancelling notifies the server.
 
@@ -75,10 +75,12 @@ class Wire(Protocol):
         ...
 
 
-class Sdk(Protocol):
+class McpConnector(Protocol):
     """Opens connections once the SDK is imported."""
 
-    def connect(self, server: ServerConfig, host: Host) -> AbstractAsyncContextManager[Wire]:
+    def connect(
+        self, server: ServerConfig, host: ClientCallbacks
+    ) -> AbstractAsyncContextManager[McpConnection]:
         """Return a context manager that connects on entry and disconnects on exit.
 
         Raises:
@@ -91,13 +93,13 @@ class Sdk(Protocol):
         ...
 
 
-Changing = Callable[[], AbstractAsyncContextManager[None]]
+TrackFileChanges = Callable[[], AbstractAsyncContextManager[None]]
 """Returns a context manager for a call that may change the session's files (checkpoints)."""
-LoadSdk = Callable[[], Awaitable[Sdk]]
+LoadConnector = Callable[[], Awaitable[McpConnector]]
 
 
-@frozen
-class Limits:
+@frozen_dataclass
+class McpLimits:
     """Timeouts and retry delays of MCP servers."""
 
     first_call_seconds: float = 3.0
@@ -105,11 +107,11 @@ class Limits:
     connect_seconds: float = 30.0
     call_seconds: float = 120.0
     """How long a call may take without progress from the server."""
-    most_call_seconds: float = 3_600.0
+    max_call_seconds: float = 3_600.0
     """How long a call may take in total, even with progress."""
-    reconnecting_seconds: float = 5.0
+    reconnect_wait_seconds: float = 5.0
     """How long a call waits for a server that is reconnecting."""
     backoff_seconds: Sequence[float] = field(default=(0.5, 2.0, 8.0, 30.0, 60.0))
     """Delays before reconnection attempts; after the last one the server has failed."""
-    steady_seconds: float = 60.0
+    stable_seconds: float = 60.0
     """A connection that lasted this long resets the count of attempts."""

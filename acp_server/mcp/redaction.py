@@ -6,23 +6,23 @@ from urllib.parse import parse_qsl, unquote
 
 from pydantic import JsonValue
 
-from acp_server.mcp.json_values import parts_of
+from acp_server.mcp.json_values import split_url
 from acp_server.mcp.ports import Json
-from acp_server.session.ports.mcp_configs import ProcessServer, RemoteServer, ServerConfig
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.session.ports.mcp_configs import HttpServerConfig, ServerConfig, StdioServerConfig
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-SHORTEST_SECRET = 6
+MIN_SECRET_CHARACTERS = 6
 """Shorter values, such as 1 or true, are too common to be secrets and are not redacted."""
 HIDDEN = "[hidden]"
-_TELLING = re.compile(r"key|token|secret|passw|pwd|auth|credential|cookie", re.IGNORECASE)
+_SECRET_NAME = re.compile(r"key|token|secret|passw|pwd|auth|credential|cookie", re.IGNORECASE)
 
 
-@frozen
+@frozen_dataclass
 class Redaction:
     """The secrets of one server, longest first, so that no part of a longer one remains."""
 
     secrets: Sequence[str] = ()
-    likely: Sequence[str] = ()
+    likely_secrets: Sequence[str] = ()
     """Values whose names mark them as secrets.
 
     Only these are redacted in results: other values, such as a directory, can be part of a result.
@@ -30,18 +30,18 @@ class Redaction:
 
     def __call__(self, text: str) -> str:
         """Return a text about a server without any of its secrets."""
-        return _without(self.secrets, text)
+        return _redact(self.secrets, text)
 
-    def result(self, result: Json) -> Json:
+    def redact_result(self, result: Json) -> Json:
         """Return a server's result without its likely secrets."""
-        if not self.likely:
+        if not self.likely_secrets:
             return result
         return {name: self._value(value) for name, value in result.items()}
 
     def _value(self, value: JsonValue) -> JsonValue:
         match value:
             case str():
-                return _without(self.likely, value)
+                return _redact(self.likely_secrets, value)
             case list():
                 return [self._value(each) for each in value]
             case dict():
@@ -50,21 +50,21 @@ class Redaction:
                 return value
 
 
-def redaction_of(server: ServerConfig) -> Redaction:
+def make_redaction(server: ServerConfig) -> Redaction:
     """Return the redaction of a server's secrets."""
     named = list(_named_secrets(server))
-    likely = [value for name, value in named if _TELLING.search(name)]
-    return Redaction(_sorted(value for _, value in named), _sorted(likely))
+    likely = [value for name, value in named if _SECRET_NAME.search(name)]
+    return Redaction(_sort_by_length(value for _, value in named), _sort_by_length(likely))
 
 
-def _sorted(values: Iterable[str]) -> Sequence[str]:
+def _sort_by_length(values: Iterable[str]) -> Sequence[str]:
     # Words too: a header holds `Bearer TOKEN`, but a server may print the token alone.
     found = {part for value in values for part in (value, *value.split())}
-    long = (each for each in found if len(each) >= SHORTEST_SECRET)
+    long = (each for each in found if len(each) >= MIN_SECRET_CHARACTERS)
     return tuple(sorted(long, key=lambda each: (-len(each), each)))
 
 
-def _without(secrets: Sequence[str], text: str) -> str:
+def _redact(secrets: Sequence[str], text: str) -> str:
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
     return text
@@ -72,15 +72,15 @@ def _without(secrets: Sequence[str], text: str) -> str:
 
 def _named_secrets(server: ServerConfig) -> Iterator[tuple[str, str]]:
     match server:
-        case ProcessServer():
+        case StdioServerConfig():
             yield from server.environment.items()
-        case RemoteServer():
-            yield from _named_in_url(server.url)
+        case HttpServerConfig():
+            yield from _url_secrets(server.url)
             yield from server.headers.items()
 
 
-def _named_in_url(url: str) -> Iterator[tuple[str, str]]:
-    parts = parts_of(url)
+def _url_secrets(url: str) -> Iterator[tuple[str, str]]:
+    parts = split_url(url)
     yield "query", parts.query
     if not parts.netloc:  # not a valid URL: any part of it may be secret
         yield "password", url

@@ -16,22 +16,22 @@ from pydantic import JsonValue
 from acp_server.mcp.json_values import Object, as_list, as_object
 from acp_server.mcp.ports import Json
 
-MOST_CHARACTERS = 8_000
-MOST_DEPTH = 24
-SMALLER = ((MOST_DEPTH, 300), (MOST_DEPTH, 80), (MOST_DEPTH, 0), (6, 0), (4, 0), (3, 0))
+MAX_CHARACTERS = 8_000
+MAX_DEPTH = 24
+SIZE_LIMITS = ((MAX_DEPTH, 300), (MAX_DEPTH, 80), (MAX_DEPTH, 0), (6, 0), (4, 0), (3, 0))
 """Limits of depth and description length, tried in turn until a schema is small enough."""
-MOST_REFERENCES = 8
+MAX_REFERENCES = 8
 
 TYPES = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
 COMBINATIONS = ("anyOf", "oneOf", "allOf")
 _PROPERTY_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 
 
-class SchemaError(ValueError):
+class ToolSchemaError(ValueError):
     """A tool's input schema cannot be repaired; the message says why."""
 
 
-def repaired(schema: JsonValue) -> Object:
+def repair_schema(schema: JsonValue) -> Object:
     """Return the repaired input schema of a tool; without a schema the tool takes no arguments.
 
     Raises:
@@ -41,33 +41,33 @@ def repaired(schema: JsonValue) -> Object:
         return {"type": "object", "properties": {}}
     if not isinstance(schema, dict):
         message = "its input schema is not an object"
-        raise SchemaError(message)
-    mended = _top(_Repair(schema, MOST_DEPTH, None).schema(schema), schema)
-    for depth, characters in SMALLER:
-        if _size(mended) <= MOST_CHARACTERS:
+        raise ToolSchemaError(message)
+    mended = _flatten_top(_SchemaRepairer(schema, MAX_DEPTH, None).repair(schema), schema)
+    for depth, characters in SIZE_LIMITS:
+        if _size(mended) <= MAX_CHARACTERS:
             return mended
-        mended = _top(_Repair(schema, depth, characters).schema(schema), schema)
-    if _size(mended) <= MOST_CHARACTERS:
+        mended = _flatten_top(_SchemaRepairer(schema, depth, characters).repair(schema), schema)
+    if _size(mended) <= MAX_CHARACTERS:
         return mended
-    message = f"its input schema is larger than {MOST_CHARACTERS:,} characters"
-    raise SchemaError(message)
+    message = f"its input schema is larger than {MAX_CHARACTERS:,} characters"
+    raise ToolSchemaError(message)
 
 
 def _size(schema: Json) -> int:
     return len(json.dumps(schema, ensure_ascii=False))
 
 
-def _top(mended: JsonValue, root: Object) -> Object:
+def _flatten_top(repaired: JsonValue, root: Object) -> Object:
     """Return a schema of type object, without `$ref`, `not` or combinations at its top.
 
     Providers reject these at the top level.
     """
-    schema = cast("Object", mended)
-    for _ in range(MOST_REFERENCES):  # bounded: references can be circular
-        target = _target(schema.get("$ref"), root)
+    schema = cast("Object", repaired)
+    for _ in range(MAX_REFERENCES):  # bounded: references can be circular
+        target = _resolve_reference(schema.get("$ref"), root)
         if target is None:
             break
-        found = cast("Object", _Repair(root, MOST_DEPTH, None).schema(target))
+        found = cast("Object", _SchemaRepairer(root, MAX_DEPTH, None).repair(target))
         schema = {k: v for k, v in schema.items() if k != "$ref"} | found
     properties = as_object(schema.get("properties"))
     for combination in COMBINATIONS:
@@ -79,60 +79,60 @@ def _top(mended: JsonValue, root: Object) -> Object:
     return schema | top
 
 
-class _Repair:
+class _SchemaRepairer:
     """Repairs one schema recursively."""
 
-    def __init__(self, root: Object, most_depth: int, most_description: int | None) -> None:
+    def __init__(self, root: Object, max_depth: int, max_description: int | None) -> None:
         self._root = root
-        self._most_depth = most_depth
-        self._most_description = most_description
+        self._max_depth = max_depth
+        self._max_description = max_description
 
-    def schema(self, value: JsonValue, depth: int = 0) -> JsonValue:
+    def repair(self, value: JsonValue, depth: int = 0) -> JsonValue:
         """Return a schema without its invalid keywords; `{}`, which accepts anything, if none."""
         if isinstance(value, bool):
             return value
-        if not isinstance(value, dict) or depth > self._most_depth:
+        if not isinstance(value, dict) or depth > self._max_depth:
             return {}
         kept: Object = {}
         for name, each in value.items():
-            mended = self._keyword(name, each, depth)
+            mended = self._repair_keyword(name, each, depth)
             if mended is not None:
                 kept[name] = mended
-        return _with_required(kept)
+        return _fix_required(kept)
 
-    def _keyword(self, name: str, value: JsonValue, depth: int) -> JsonValue:
+    def _repair_keyword(self, name: str, value: JsonValue, depth: int) -> JsonValue:
         match name:
             case "properties" | "$defs" | "definitions" | "patternProperties":
-                return self._schemas(name, value, depth)
+                return self._repair_all(name, value, depth)
             case "items" | "additionalProperties" | "not" | "contains" | "propertyNames":
-                return self.schema(value, depth + 1) if isinstance(value, dict | bool) else None
+                return self.repair(value, depth + 1) if isinstance(value, dict | bool) else None
             case "anyOf" | "oneOf" | "allOf" | "prefixItems":
-                return [self.schema(each, depth + 1) for each in as_list(value)] or None
+                return [self.repair(each, depth + 1) for each in as_list(value)] or None
             case "description":
-                return self._description(value)
+                return self._shorten_description(value)
             case "$ref":
-                return value if _target(value, self._root) is not None else None
+                return value if _resolve_reference(value, self._root) is not None else None
             case _:
-                check = _PLAIN.get(name)
+                check = _KEYWORD_CHECKS.get(name)
                 return value if check is not None and check(value) else None
 
-    def _schemas(self, name: str, value: JsonValue, depth: int) -> JsonValue:
+    def _repair_all(self, name: str, value: JsonValue, depth: int) -> JsonValue:
         found = as_object(value)
         if name == "properties":
             for each in found:
                 if not _PROPERTY_NAME.fullmatch(each):
                     message = f"its argument name {each[:80]!r} is invalid for model providers"
-                    raise SchemaError(message)
-        return {each: self.schema(schema, depth + 1) for each, schema in found.items()}
+                    raise ToolSchemaError(message)
+        return {each: self.repair(schema, depth + 1) for each, schema in found.items()}
 
-    def _description(self, value: JsonValue) -> JsonValue:
-        most = self._most_description
+    def _shorten_description(self, value: JsonValue) -> JsonValue:
+        most = self._max_description
         if not isinstance(value, str) or most == 0:
             return None
         return value if most is None or len(value) <= most else f"{value[:most]}…"
 
 
-def _with_required(schema: Object) -> Object:
+def _fix_required(schema: Object) -> Object:
     """Remove names from `required` that are no properties: providers reject them."""
     required = schema.get("required")
     if isinstance(required, list):
@@ -144,7 +144,7 @@ def _with_required(schema: Object) -> Object:
     return schema
 
 
-def _target(reference: JsonValue, root: Object) -> Object | None:
+def _resolve_reference(reference: JsonValue, root: Object) -> Object | None:
     """Resolve a reference within a schema; None if it is external or dangling."""
     if not isinstance(reference, str) or not reference.startswith("#/"):
         return None
@@ -173,11 +173,11 @@ def _is_text(value: JsonValue) -> bool:
     return isinstance(value, str)
 
 
-def _is_texts(value: JsonValue) -> bool:
+def _is_text_list(value: JsonValue) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def _is_list(value: JsonValue) -> bool:
+def _is_nonempty_list(value: JsonValue) -> bool:
     return isinstance(value, list) and bool(value)
 
 
@@ -196,16 +196,16 @@ def _is_anything(value: JsonValue) -> bool:
     return True
 
 
-_PLAIN: Mapping[str, Callable[[JsonValue], bool]] = {
+_KEYWORD_CHECKS: Mapping[str, Callable[[JsonValue], bool]] = {
     "type": _is_type,
-    "enum": _is_list,
+    "enum": _is_nonempty_list,
     "const": _is_anything,
     "default": _is_anything,
-    "required": _is_texts,
+    "required": _is_text_list,
     "title": _is_text,
     "format": _is_text,
     "pattern": _is_pattern,
-    "examples": _is_list,
+    "examples": _is_nonempty_list,
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),
     **dict.fromkeys(("minProperties", "maxProperties"), _is_count),

@@ -22,14 +22,14 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import SessionMessage
 from pydantic import FileUrl, JsonValue
 
-from acp_server.mcp.ports import Host, Json, Progress, ServerError, Wire
-from acp_server.mcp.server_process import Ground
+from acp_server.mcp.ports import ClientCallbacks, Json, McpConnection, ProgressCallback, ServerError
+from acp_server.mcp.server_process import ProcessContext
 from acp_server.mcp.transports import process_streams, remote_streams
-from acp_server.session.ports.elicitation import Answer, Form, Page
-from acp_server.session.ports.mcp_configs import ProcessServer, RemoteServer, ServerConfig
+from acp_server.session.ports.elicitation import ElicitationForm, ElicitationResult, ElicitationUrl
+from acp_server.session.ports.mcp_configs import HttpServerConfig, ServerConfig, StdioServerConfig
 from acp_server.version import __version__
 
-FAILURES = (
+CONNECTION_ERRORS = (
     ServerError,
     MCPError,
     OSError,
@@ -57,63 +57,67 @@ Incoming = ReadStream[SessionMessage | Exception]
 Outgoing = WriteStream[SessionMessage]
 
 
-class McpSdk:
+class SdkConnector:
     """Connects to servers with the MCP SDK."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, context: ProcessContext) -> None:
+        self._context = context
         for name in ("mcp", "client"):  # they log messages and URLs, which can contain secrets
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
         logging.getLogger("httpx2").setLevel(logging.WARNING)
 
-    def connect(self, server: ServerConfig, host: Host) -> AbstractAsyncContextManager[Wire]:
+    def connect(
+        self, server: ServerConfig, host: ClientCallbacks
+    ) -> AbstractAsyncContextManager[McpConnection]:
         """Return a context manager of a connection; see `ports.McpConnector`."""
-        return _connected(server, host, self._ground)
+        return _connect(server, host, self._context)
 
     async def close(self) -> None:
         """Close the watcher process."""
-        await self._ground.watcher.close()
+        await self._context.watcher.close()
 
 
 @asynccontextmanager
-async def _connected(server: ServerConfig, host: Host, ground: Ground) -> AsyncGenerator[Wire]:
-    status = _Status()
+async def _connect(
+    server: ServerConfig, host: ClientCallbacks, context: ProcessContext
+) -> AsyncGenerator[McpConnection]:
+    status = _HttpStatus()
     failure: ServerError | None = None
     try:
-        async with _streams(server, host, ground, status) as (incoming, outgoing):
-            watched = _Watched(incoming, status.closed)
+        async with _open_streams(server, host, context, status) as (incoming, outgoing):
+            watched = _CloseSignalStream(incoming, status.closed)
             dispatcher = JSONRPCDispatcher(watched, outgoing)
-            async with _session(dispatcher, server.name, host) as session:
+            async with _make_session(dispatcher, server.name, host) as session:
                 introduction = await session.initialize()
-                yield _SdkWire(session, dispatcher, status, introduction)
-    except* FAILURES as group:
-        failure = _failure(group, status)
+                yield _SdkConnection(session, dispatcher, status, introduction)
+    except* CONNECTION_ERRORS as group:
+        failure = _find_cause(group, status)
     # Raised outside of `except*`, which would wrap it in an exception group.
     if failure is not None:
         raise failure
 
 
 @asynccontextmanager
-async def _streams(
-    server: ServerConfig, host: Host, ground: Ground, status: "_Status"
+async def _open_streams(
+    server: ServerConfig, host: ClientCallbacks, context: ProcessContext, status: "_HttpStatus"
 ) -> AsyncGenerator[tuple[Incoming, Outgoing]]:
     match server:
-        case ProcessServer():
-            async with process_streams(server, host, ground) as streams:
+        case StdioServerConfig():
+            async with process_streams(server, host, context) as streams:
                 yield streams
-        case RemoteServer():
+        case HttpServerConfig():
             async with remote_streams(server, status.note) as streams:
                 yield cast("tuple[Incoming, Outgoing]", streams)
 
 
-def _session(
-    dispatcher: JSONRPCDispatcher, server: str, host: Host
+def _make_session(
+    dispatcher: JSONRPCDispatcher, server: str, host: ClientCallbacks
 ) -> AbstractAsyncContextManager[ClientSession]:
     async def elicit(
         context: ClientRequestContext, params: mcp_types.ElicitRequestParams
     ) -> mcp_types.ElicitResult:
         del context
-        return _elicited(await host.elicitor.ask(_question(server, params)))
+        return _to_elicit_result(await host.elicitor.ask(_to_elicitation(server, params)))
 
     async def list_roots(context: ClientRequestContext) -> mcp_types.ListRootsResult:
         del context
@@ -125,9 +129,9 @@ def _session(
     async def notice(message: IncomingMessage) -> None:
         match message:
             case mcp_types.ToolListChangedNotification():
-                host.note_change("tools")
+                host.on_list_changed("tools")
             case mcp_types.PromptListChangedNotification():
-                host.note_change("prompts")
+                host.on_list_changed("prompts")
             case mcp_types.ElicitCompleteNotification():
                 await host.elicitor.complete(message.params.elicitation_id)
             case _:
@@ -142,75 +146,80 @@ def _session(
     )
 
 
-def _question(server: str, parameters: mcp_types.ElicitRequestParams) -> Form | Page:
+def _to_elicitation(
+    server: str, parameters: mcp_types.ElicitRequestParams
+) -> ElicitationForm | ElicitationUrl:
     match parameters:
         case mcp_types.ElicitRequestURLParams():
             page_id = parameters.elicitation_id or ""
-            return Page(server, parameters.message, parameters.url, page_id)
+            return ElicitationUrl(server, parameters.message, parameters.url, page_id)
         case mcp_types.ElicitRequestFormParams():
-            return Form(server, parameters.message, cast("Json", parameters.requested_schema))
+            return ElicitationForm(
+                server, parameters.message, cast("Json", parameters.requested_schema)
+            )
 
 
-def _elicited(answer: Answer) -> mcp_types.ElicitResult:
+def _to_elicit_result(answer: ElicitationResult) -> mcp_types.ElicitResult:
     content = answer.content if answer.action == "accept" else None
     return mcp_types.ElicitResult.model_validate({"action": answer.action, "content": content})
 
 
-class _Status:
+class _HttpStatus:
     """HTTP status and liveness of a connection."""
 
     def __init__(self) -> None:
         self.closed = anyio.Event()
-        self._refusal: int | None = None
+        self._error_status: int | None = None
 
     def note(self, status: int) -> None:
         """Record the status of a response."""
         # Servers without a notification stream answer its GET with 405; that is no failure.
         if status != NO_STREAM_STATUS:
-            self._refusal = status if status >= FIRST_ERROR_STATUS else None
+            self._error_status = status if status >= FIRST_ERROR_STATUS else None
 
-    def give_up_if_refused(self) -> None:
+    def close_if_rejected(self) -> None:
         """Close a connection whose requests are rejected: the server has lost the session.
 
         The caller then reconnects and gets a new session.
         """
-        if self._refusal is not None:
+        if self._error_status is not None:
             self.closed.set()
 
     @property
-    def refusal(self) -> str:
+    def error_text(self) -> str:
         """A description of the last response's error status; empty if it was successful."""
-        if self._refusal is None:
+        if self._error_status is None:
             return ""
-        hint = STATUS_HINTS.get(self._refusal)
-        return f"HTTP {self._refusal}: {hint}" if hint else f"HTTP {self._refusal}"
+        hint = STATUS_HINTS.get(self._error_status)
+        return f"HTTP {self._error_status}: {hint}" if hint else f"HTTP {self._error_status}"
 
 
-class _SdkWire:
+class _SdkConnection:
     """An initialized connection over the SDK."""
 
     def __init__(
         self,
         session: ClientSession,
         dispatcher: JSONRPCDispatcher,
-        status: _Status,
-        introduction: mcp_types.InitializeResult,
+        status: _HttpStatus,
+        initialize_result: mcp_types.InitializeResult,
     ) -> None:
         self._version = session.protocol_version or ""
         self._dispatcher = dispatcher
         self._status = status
-        self._introduction = introduction
+        self._initialize_result = initialize_result
         self.closed = status.closed
 
     @property
-    def introduction(self) -> Json:
+    def initialize_result(self) -> Json:
         """The server's result of `initialize`."""
         return cast(
-            "Json", self._introduction.model_dump(by_alias=True, mode="json", exclude_none=True)
+            "Json",
+            self._initialize_result.model_dump(by_alias=True, mode="json", exclude_none=True),
         )
 
     async def request(
-        self, method: str, parameters: Json, progress: Progress | None = None
+        self, method: str, parameters: Json, progress: ProgressCallback | None = None
     ) -> Json:
         """Send a request; see `ports.McpConnection`."""
         options = CallOptions(headers={VERSION_HEADER: self._version})
@@ -218,13 +227,13 @@ class _SdkWire:
             options["on_progress"] = progress
         try:
             raw = await self._dispatcher.send_raw_request(method, dict(parameters), options)
-        except FAILURES as error:
-            self._status.give_up_if_refused()
-            raise _translated(error, self._status) from error
+        except CONNECTION_ERRORS as error:
+            self._status.close_if_rejected()
+            raise _to_server_error(error, self._status) from error
         return cast("Mapping[str, JsonValue]", raw)
 
 
-class _Watched:
+class _CloseSignalStream:
     """Message stream that sets an event when it is closed, i.e. when the connection ended."""
 
     def __init__(self, stream: Incoming, closed: anyio.Event) -> None:
@@ -261,36 +270,36 @@ class _Watched:
         await self.aclose()
 
 
-def _failure(group: BaseExceptionGroup[BaseException], status: _Status) -> ServerError:
+def _find_cause(group: BaseExceptionGroup[BaseException], status: _HttpStatus) -> ServerError:
     """Return the cause of a failed connection: a `ServerError` if there is one, else the first."""
-    leaves = list(_leaves(group))
+    leaves = list(_flatten(group))
     own = [leaf for leaf in leaves if isinstance(leaf, ServerError)]
-    return own[0] if own else _translated(leaves[0], status)
+    return own[0] if own else _to_server_error(leaves[0], status)
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
+def _flatten(error: BaseException) -> Iterator[BaseException]:
     if isinstance(error, BaseExceptionGroup):
         for each in cast("BaseExceptionGroup[BaseException]", error).exceptions:
-            yield from _leaves(each)
+            yield from _flatten(each)
     else:
         yield error
 
 
-def _translated(error: BaseException, status: _Status) -> ServerError:
+def _to_server_error(error: BaseException, status: _HttpStatus) -> ServerError:
     match error:
         case ServerError():
             return error
         case MCPError() if error.code == mcp_types.CONNECTION_CLOSED:
-            return ServerError(status.refusal or "the connection is lost")
+            return ServerError(status.error_text or "the connection is lost")
         case MCPError():
-            text = status.refusal or error.message
-            return ServerError(text, is_answer=not status.refusal)
+            text = status.error_text or error.message
+            return ServerError(text, is_answer=not status.error_text)
         case httpx2.HTTPError():
-            return ServerError(status.refusal or f"it cannot be reached: {_told(error)}")
+            return ServerError(status.error_text or f"it cannot be reached: {_error_text(error)}")
         case _:
-            return ServerError(_told(error))
+            return ServerError(_error_text(error))
 
 
-def _told(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     lines = str(error).splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

@@ -15,81 +15,83 @@ from typing import Literal
 import anyio
 from pydantic import JsonValue
 
-from acp_server.mcp.call_timeouts import Clocks
-from acp_server.mcp.features import Offers, read_prompts, read_tools
-from acp_server.mcp.json_values import as_list, as_object, as_text, line_of
+from acp_server.mcp.call_timeouts import CallTimeouts
+from acp_server.mcp.features import ServerFeatures, parse_prompts, parse_tools
+from acp_server.mcp.json_values import as_list, as_object, as_text, to_single_line
 from acp_server.mcp.ports import (
+    ClientCallbacks,
     Feature,
-    Host,
     Json,
-    Limits,
-    LoadSdk,
-    Progress,
-    Sdk,
+    LoadConnector,
+    McpConnection,
+    McpConnector,
+    McpLimits,
+    ProgressCallback,
     ServerError,
-    Wire,
 )
-from acp_server.mcp.redaction import redaction_of
+from acp_server.mcp.redaction import make_redaction
 from acp_server.session.ports.elicitation import Elicitor
-from acp_server.session.ports.mcp_configs import Patience, ServerConfig
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.session.ports.mcp_configs import ServerConfig, ServerTimeouts
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 logger = logging.getLogger(__name__)
 
-State = Literal["waiting", "connecting", "connected", "reconnecting", "failed", "closed"]
+ServerState = Literal["waiting", "connecting", "connected", "reconnecting", "failed", "closed"]
 
 _NO_ANSWER = (
     "no answer within {seconds:g} s; it was told to stop, and whether it has done anything is not "
     "known"
 )
 
-MOST_LINES = 20
-MOST_LINE_CHARACTERS = 300
-MOST_REASON_CHARACTERS = 500
-MOST_PAGES = 50
-CHANGE_SECONDS = 0.2
+MAX_LINES = 20
+MAX_LINE_CHARACTERS = 300
+MAX_REASON_CHARACTERS = 500
+MAX_PAGES = 50
+MIN_REFETCH_SECONDS = 0.2
 """The least delay between two fetches of the lists: limits servers that notify all the time."""
 
 
-@frozen
-class Premises:
+@frozen_dataclass
+class McpServerContext:
     """Dependencies of one server."""
 
     roots: Sequence[Path]
     elicitor: Elicitor
-    limits: Limits
-    load: LoadSdk
+    limits: McpLimits
+    load_connector: LoadConnector
 
 
 class Server:
     """One server of one session."""
 
     def __init__(
-        self, config: ServerConfig, premises: Premises, note_change: Callable[[], None]
+        self, config: ServerConfig, context: McpServerContext, on_change: Callable[[], None]
     ) -> None:
         """Prepare; `on_change` is called at each change of state or features."""
         self.config = config
-        self.state: State = "waiting"
+        self.state: ServerState = "waiting"
         self.problem = ""
         """The reason why the server is not connected, without secrets."""
-        self.since = 0.0
+        self.state_since = 0.0
         """The time of the last state change, in seconds of the event loop's clock."""
-        self.offers = Offers()
+        self.features = ServerFeatures()
         """The features at the last fetch."""
         self.settled = anyio.Event()
         """Set once the first connection attempt has ended, successfully or not."""
-        self.redacted = redaction_of(config)
-        self._output: deque[str] = deque(maxlen=MOST_LINES)
-        self._limits = limits = _limits_of(config.patience, premises.limits)
-        self._load = premises.load
-        self._note_any_change = note_change
-        self._clocks = Clocks(limits, premises.elicitor)
-        self._host = Host(premises.roots, self._clocks, self._note_change, self._note_output)
-        self._wire: Wire | None = None
-        self._moved = anyio.Event()
-        self._changed = anyio.Event()
-        self._leave = anyio.Event()
-        self._again = anyio.Event()
+        self.redact = make_redaction(config)
+        self._output: deque[str] = deque(maxlen=MAX_LINES)
+        self._limits = limits = _server_limits(config.timeouts, context.limits)
+        self._load_connector = context.load_connector
+        self._on_change = on_change
+        self._timeouts = CallTimeouts(limits, context.elicitor)
+        self._callbacks = ClientCallbacks(
+            context.roots, self._timeouts, self._on_list_changed, self._on_output
+        )
+        self._connection: McpConnection | None = None
+        self._state_changed = anyio.Event()
+        self._list_changed = anyio.Event()
+        self._shutting_down = anyio.Event()
+        self._retry_requested = anyio.Event()
 
     @property
     def name(self) -> str:
@@ -97,7 +99,7 @@ class Server:
         return self.config.name
 
     @property
-    def patience_seconds(self) -> float:
+    def connect_seconds(self) -> float:
         """The timeout for connecting and initializing."""
         return self._limits.connect_seconds
 
@@ -109,23 +111,25 @@ class Server:
     async def run(self) -> None:
         """Keep the server connected until `shut_down`."""
         try:
-            await self._live(await self._load())
+            await self._keep_connected(await self._load_connector())
         except ImportError as error:
             self.problem = f"the MCP SDK cannot be loaded: {error}"
         finally:
-            self._become("closed")
+            self._set_state("closed")
 
-    def leave(self) -> None:
+    def shut_down(self) -> None:
         """Request the end of `run`; returns at once."""
-        self._leave.set()
+        self._shutting_down.set()
 
-    def try_again(self) -> None:
+    def retry(self) -> None:
         """Reconnect a failed server in the background; `settled` is reset until it has ended."""
         if self.state == "failed":
             self.settled = anyio.Event()
-            self._again.set()
+            self._retry_requested.set()
 
-    async def request(self, method: str, parameters: Json, follow: Progress | None = None) -> Json:
+    async def request(
+        self, method: str, parameters: Json, on_progress: ProgressCallback | None = None
+    ) -> Json:
         """Send a request and return its result; waits briefly if the server is reconnecting.
 
         `on_progress` receives progress notifications.
@@ -133,97 +137,99 @@ class Server:
         Raises:
             ServerError: The request failed or timed out, or the server answered with an error.
         """
-        wire = await self._wire_soon()
-        with self._clocks.timed() as clock:
+        wire = await self._wait_for_connection()
+        with self._timeouts.limit_call() as clock:
 
             async def note(progress: float, total: float | None, message: str | None) -> None:
-                clock.wind()
-                if follow is not None:
-                    await follow(progress, total, message)
+                clock.restart()
+                if on_progress is not None:
+                    await on_progress(progress, total, message)
 
             try:
                 return await wire.request(method, parameters, note)
             except ServerError as error:
-                raise self._told(error) from error
+                raise self._redact_error(error) from error
         raise ServerError(_NO_ANSWER.format(seconds=self._limits.call_seconds))
 
-    async def _live(self, sdk: Sdk) -> None:
+    async def _keep_connected(self, sdk: McpConnector) -> None:
         pauses = self._limits.backoff_seconds
         losses = 0
-        while not self._leave.is_set():
+        while not self._shutting_down.is_set():
             since = anyio.current_time()
-            was_connected = await self._was_connected(sdk)
-            if self._leave.is_set():
+            was_connected = await self._connect_once(sdk)
+            if self._shutting_down.is_set():
                 return
-            if was_connected and anyio.current_time() - since > self._limits.steady_seconds:
+            if was_connected and anyio.current_time() - since > self._limits.stable_seconds:
                 losses = 0
             # A first connection that fails is not retried: a wrong configuration stays wrong.
             if (was_connected or losses) and losses < len(pauses):
-                await self._pause(pauses[losses])
+                await self._wait_before_reconnect(pauses[losses])
                 losses += 1
             else:
                 losses = 0
-                await self._give_up()
+                await self._fail_until_retry()
 
-    async def _was_connected(self, sdk: Sdk) -> bool:
+    async def _connect_once(self, sdk: McpConnector) -> bool:
         """Connect and stay connected; return whether connecting succeeded."""
         if self.state != "reconnecting":
-            self._become("connecting")
+            self._set_state("connecting")
         try:
-            await self._hold(sdk)
+            await self._stay_connected(sdk)
         except ServerError as error:
-            self.problem = self._told(error).reason
+            self.problem = self._redact_error(error).reason
         except TimeoutError:
             seconds = self._limits.connect_seconds
             self.problem = f"it did not introduce itself within {seconds:g} s"
         return self.state == "connected"
 
-    async def _hold(self, sdk: Sdk) -> None:
+    async def _stay_connected(self, sdk: McpConnector) -> None:
         """Connect and wait until the connection is lost or the server is shut down."""
         with anyio.fail_after(self._limits.connect_seconds) as patience:
-            async with sdk.connect(self.config, self._host) as wire:
-                self.offers = await _offers(wire)
+            async with sdk.connect(self.config, self._callbacks) as wire:
+                self.features = await _fetch_features(wire)
                 patience.deadline = math.inf  # connected: the timeout must not end the connection
-                self._wire, self.problem = wire, ""
-                self._become("connected")
+                self._connection, self.problem = wire, ""
+                self._set_state("connected")
                 try:
                     async with anyio.create_task_group() as tasks:
                         tasks.start_soon(self._follow_changes, wire)
-                        await _first_of(wire.closed, self._leave)
+                        await _wait_for_any(wire.closed, self._shutting_down)
                         tasks.cancel_scope.cancel()
                 finally:
-                    self._wire = None
-        if not self._leave.is_set():
+                    self._connection = None
+        if not self._shutting_down.is_set():
             self.problem = "the connection was lost"
 
-    async def _follow_changes(self, wire: Wire) -> None:
+    async def _follow_changes(self, wire: McpConnection) -> None:
         while True:
-            await self._changed.wait()
+            await self._list_changed.wait()
             # Reset before fetching: a change during the fetch must cause another fetch.
-            self._changed = anyio.Event()
+            self._list_changed = anyio.Event()
             try:
                 with anyio.move_on_after(self._limits.connect_seconds):
-                    self.offers = await _offers(wire)
+                    self.features = await _fetch_features(wire)
             except ServerError as error:
-                logger.info("could not reload a changed MCP server list: %s", self._told(error))
-            self._note_any_change()
-            await anyio.sleep(CHANGE_SECONDS)
+                logger.info(
+                    "could not reload a changed MCP server list: %s", self._redact_error(error)
+                )
+            self._on_change()
+            await anyio.sleep(MIN_REFETCH_SECONDS)
 
-    async def _pause(self, seconds: float) -> None:
-        self._become("reconnecting")
+    async def _wait_before_reconnect(self, seconds: float) -> None:
+        self._set_state("reconnecting")
         with anyio.move_on_after(seconds):
-            await self._leave.wait()
+            await self._shutting_down.wait()
 
-    async def _give_up(self) -> None:
-        self._become("failed")
-        if not self._leave.is_set():
-            await _first_of(self._again, self._leave)
-            self._again = anyio.Event()
+    async def _fail_until_retry(self) -> None:
+        self._set_state("failed")
+        if not self._shutting_down.is_set():
+            await _wait_for_any(self._retry_requested, self._shutting_down)
+            self._retry_requested = anyio.Event()
 
-    async def _wire_soon(self) -> Wire:
-        with anyio.move_on_after(self._limits.reconnecting_seconds):
-            while not (wire := self._live_wire) and self.state not in {"failed", "closed"}:
-                await self._moved.wait()
+    async def _wait_for_connection(self) -> McpConnection:
+        with anyio.move_on_after(self._limits.reconnect_wait_seconds):
+            while not (wire := self._live_connection) and self.state not in {"failed", "closed"}:
+                await self._state_changed.wait()
             if wire:
                 return wire
         reason = f": {self.problem}" if self.problem else ""
@@ -231,42 +237,46 @@ class Server:
         raise ServerError(message)
 
     @property
-    def _live_wire(self) -> Wire | None:
+    def _live_connection(self) -> McpConnection | None:
         """The connection; None if it is lost, even if `_stay_connected` has not noticed yet."""
-        return None if self._wire is None or self._wire.closed.is_set() else self._wire
+        return (
+            None
+            if self._connection is None or self._connection.closed.is_set()
+            else self._connection
+        )
 
-    def _become(self, state: State) -> None:
-        self.state, self.since = state, anyio.current_time()
+    def _set_state(self, state: ServerState) -> None:
+        self.state, self.state_since = state, anyio.current_time()
         if state in {"connected", "failed", "closed"}:
             self.settled.set()
         # Wake all waiters, then replace the event: an event cannot be cleared.
-        self._moved.set()
-        self._moved = anyio.Event()
-        self._note_any_change()
+        self._state_changed.set()
+        self._state_changed = anyio.Event()
+        self._on_change()
 
-    def _note_change(self, feature: Feature) -> None:
+    def _on_list_changed(self, feature: Feature) -> None:
         del feature  # both lists are short and usually change together: fetch both
-        self._changed.set()
+        self._list_changed.set()
 
-    def _note_output(self, line: str) -> None:
-        line = "".join(each if each.isprintable() else " " for each in self.redacted(line))
-        self._output.append(line_of(line, MOST_LINE_CHARACTERS))
+    def _on_output(self, line: str) -> None:
+        line = "".join(each if each.isprintable() else " " for each in self.redact(line))
+        self._output.append(to_single_line(line, MAX_LINE_CHARACTERS))
 
-    def _told(self, error: ServerError) -> ServerError:
-        reason = line_of(self.redacted(error.reason), MOST_REASON_CHARACTERS)
+    def _redact_error(self, error: ServerError) -> ServerError:
+        reason = to_single_line(self.redact(error.reason), MAX_REASON_CHARACTERS)
         return ServerError(reason, is_answer=error.is_answer)
 
 
-def _limits_of(patience: Patience, limits: Limits) -> Limits:
+def _server_limits(overrides: ServerTimeouts, limits: McpLimits) -> McpLimits:
     """Return the limits of a server: its configured timeouts override the defaults."""
     return replace(
         limits,
-        connect_seconds=patience.connect_seconds or limits.connect_seconds,
-        call_seconds=patience.call_seconds or limits.call_seconds,
+        connect_seconds=overrides.connect_seconds or limits.connect_seconds,
+        call_seconds=overrides.call_seconds or limits.call_seconds,
     )
 
 
-async def _first_of(*events: anyio.Event) -> None:
+async def _wait_for_any(*events: anyio.Event) -> None:
     """Wait until one of the events is set."""
     async with anyio.create_task_group() as tasks:
 
@@ -278,27 +288,27 @@ async def _first_of(*events: anyio.Event) -> None:
             tasks.start_soon(wait, event)
 
 
-async def _offers(wire: Wire) -> Offers:
+async def _fetch_features(wire: McpConnection) -> ServerFeatures:
     """Fetch a server's features; if listing the prompts fails, there are none."""
-    capabilities = as_object(wire.introduction.get("capabilities"))
-    tools, left_out = read_tools(
-        await _listed(wire, "tools/list", "tools") if "tools" in capabilities else ()
+    capabilities = as_object(wire.initialize_result.get("capabilities"))
+    tools, left_out = parse_tools(
+        await _fetch_all_pages(wire, "tools/list", "tools") if "tools" in capabilities else ()
     )
     if "prompts" not in capabilities:
-        return Offers(tools, (), left_out)
+        return ServerFeatures(tools, (), left_out)
     try:
-        prompts = read_prompts(await _listed(wire, "prompts/list", "prompts"))
+        prompts = parse_prompts(await _fetch_all_pages(wire, "prompts/list", "prompts"))
     except ServerError as error:
         if not error.is_answer:
             raise
-        return Offers(tools, (), (*left_out, "its prompts could not be listed"))
-    return Offers(tools, prompts, left_out)
+        return ServerFeatures(tools, (), (*left_out, "its prompts could not be listed"))
+    return ServerFeatures(tools, prompts, left_out)
 
 
-async def _listed(wire: Wire, method: str, name: str) -> list[JsonValue]:
+async def _fetch_all_pages(wire: McpConnection, method: str, name: str) -> list[JsonValue]:
     entries: list[JsonValue] = []
     parameters: Json = {}
-    for _ in range(MOST_PAGES):  # bounded: a server could repeat its cursor forever
+    for _ in range(MAX_PAGES):  # bounded: a server could repeat its cursor forever
         page = await wire.request(method, parameters)
         entries += as_list(page.get(name))
         cursor = as_text(page.get("nextCursor"))

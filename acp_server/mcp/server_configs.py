@@ -12,70 +12,76 @@ from typing import assert_never
 
 from pydantic import JsonValue, SecretStr, TypeAdapter, ValidationError
 
-from acp_server.config.values import HttpServer, McpServer, SseServer, StdioServer
-from acp_server.mcp.json_values import as_object, line_of, parts_of
+from acp_server.config.values import HttpServer, McpServerSetting, SseServer, StdioServer
+from acp_server.mcp.json_values import as_object, split_url, to_single_line
 from acp_server.session.ports.mcp_configs import (
-    Patience,
-    ProcessServer,
-    RemoteServer,
+    HttpServerConfig,
     ServerConfig,
+    ServerTimeouts,
+    StdioServerConfig,
 )
 
 IDENTITY_CHARACTERS = 16
-MOST_COMMAND_CHARACTERS = 300
-NO_ENTRIES = "the workspace's mcp_servers are invalid: they must map server names to entries"
+MAX_COMMAND_CHARACTERS = 300
+INVALID_ENTRIES = "the workspace's mcp_servers are invalid: they must map server names to entries"
 
 
-def configured(servers: Mapping[str, McpServer]) -> tuple[ServerConfig, ...]:
+def enabled_servers(servers: Mapping[str, McpServerSetting]) -> tuple[ServerConfig, ...]:
     """Return the enabled servers of the settings."""
-    return tuple(_config(name, entry) for name, entry in servers.items() if entry.enabled)
+    return tuple(_to_config(name, entry) for name, entry in servers.items() if entry.enabled)
 
 
-def brought(entries: JsonValue) -> tuple[tuple[ServerConfig, ...], tuple[str, ...]]:
+def workspace_servers(entries: JsonValue) -> tuple[tuple[ServerConfig, ...], tuple[str, ...]]:
     """Return the enabled servers of a workspace, and a message for each invalid entry."""
-    servers, problems = servers_in(entries)
-    return configured(servers), problems
+    servers, problems = parse_workspace_servers(entries)
+    return enabled_servers(servers), problems
 
 
-def servers_in(entries: JsonValue) -> tuple[Mapping[str, McpServer], tuple[str, ...]]:
+def parse_workspace_servers(
+    entries: JsonValue,
+) -> tuple[Mapping[str, McpServerSetting], tuple[str, ...]]:
     """Parse a workspace's entries; return them by name, and a message for each invalid entry."""
     if entries is None:
         return {}, ()
     if not isinstance(entries, dict):
-        return {}, (NO_ENTRIES,)
-    reader: TypeAdapter[McpServer] = TypeAdapter(McpServer)
-    servers: dict[str, McpServer] = {}
+        return {}, (INVALID_ENTRIES,)
+    reader: TypeAdapter[McpServerSetting] = TypeAdapter(McpServerSetting)
+    servers: dict[str, McpServerSetting] = {}
     problems: list[str] = []
     for name, entry in entries.items():
         try:
             servers[name] = reader.validate_python(as_object(entry))
         except ValidationError as error:
-            problems.append(f"the workspace's MCP server {line_of(name, 100)}: {_problem(error)}")
+            problems.append(
+                f"the workspace's MCP server {to_single_line(name, 100)}: {_error_text(error)}"
+            )
     return servers, tuple(problems)
 
 
-def _problem(error: ValidationError) -> str:
+def _error_text(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     return f"{first['loc'][-1] if first['loc'] else 'the entry'}: {first['msg']}"
 
 
-def _config(name: str, entry: McpServer) -> ServerConfig:
-    patience = Patience(entry.connect_timeout, entry.timeout)
+def _to_config(name: str, entry: McpServerSetting) -> ServerConfig:
+    patience = ServerTimeouts(entry.connect_timeout, entry.timeout)
     match entry:
         case StdioServer():
-            environment = _revealed(entry.env)
-            return ProcessServer(name, entry.command, entry.args, environment, entry.cwd, patience)
+            environment = _reveal(entry.env)
+            return StdioServerConfig(
+                name, entry.command, entry.args, environment, entry.cwd, patience
+            )
         case HttpServer() | SseServer():
-            return RemoteServer(name, entry.url, _revealed(entry.headers), entry.type, patience)
+            return HttpServerConfig(name, entry.url, _reveal(entry.headers), entry.type, patience)
         case _:
             assert_never(entry)
 
 
-def _revealed(secrets: Mapping[str, SecretStr]) -> dict[str, str]:
+def _reveal(secrets: Mapping[str, SecretStr]) -> dict[str, str]:
     return {name: value.get_secret_value() for name, value in secrets.items()}
 
 
-def joined(
+def merge_servers(
     requested: Sequence[ServerConfig], configured: Sequence[ServerConfig]
 ) -> tuple[ServerConfig, ...]:
     """Return the servers of a session, one per name; the request's override the settings'."""
@@ -84,36 +90,36 @@ def joined(
     return tuple(reversed(by_name.values()))
 
 
-def identity_of(server: ServerConfig) -> str:
+def server_identity(server: ServerConfig) -> str:
     """Return a digest of a server's program or address; environment and headers do not count.
 
     Permission rules use it: a grant does not carry over to another program of the same name.
     """
     match server:
-        case ProcessServer():
+        case StdioServerConfig():
             facts = ["process", server.command, *server.args, str(server.cwd or "")]
-        case RemoteServer():
+        case HttpServerConfig():
             facts = ["remote", server.transport, server.url]
     digest = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
     return digest[:IDENTITY_CHARACTERS]
 
 
-def described(server: ServerConfig) -> str:
+def describe_transport(server: ServerConfig) -> str:
     """Describe how a server is reached, without secrets."""
     match server:
-        case ProcessServer():
+        case StdioServerConfig():
             return f"process `{Path(server.command).name}`"
-        case RemoteServer():
-            parts = parts_of(server.url)
+        case HttpServerConfig():
+            parts = split_url(server.url)
             # No path, query or user info: they can contain tokens.
             return f"{server.transport} `{parts.scheme}://{parts.hostname or ''}`"
 
 
-def spelled_out(server: ServerConfig) -> str:
+def describe_in_full(server: ServerConfig) -> str:
     """Describe a workspace's server in full, for the user's decision to trust the workspace."""
     match server:
-        case ProcessServer():
+        case StdioServerConfig():
             what = f"runs {shlex.join([server.command, *server.args])}"
-        case RemoteServer():
+        case HttpServerConfig():
             what = f"connects to {server.url}"
-    return line_of(f"{server.name} ({what})", MOST_COMMAND_CHARACTERS)
+    return to_single_line(f"{server.name} ({what})", MAX_COMMAND_CHARACTERS)

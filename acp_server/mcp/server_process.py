@@ -15,58 +15,66 @@ import anyio
 from anyio.abc import Process
 
 from acp_server.mcp.ports import ServerError
-from acp_server.session.ports.mcp_configs import ProcessServer
-from acp_server.tools.shell.environment import MARK_VARIABLE, SHORTEST_SECRET
+from acp_server.session.ports.mcp_configs import StdioServerConfig
+from acp_server.tools.shell.environment import MARK_VARIABLE, MIN_SECRET_LENGTH
 from acp_server.tools.shell.errors import ShellError
-from acp_server.tools.shell.process_groups import end_processes
-from acp_server.tools.shell.watcher import Watcher
+from acp_server.tools.shell.process_groups import terminate_processes
+from acp_server.tools.shell.watcher import ProcessWatcher
 from skills_store.programs import find_program
 
 READ_BYTES = 256 * 1024
-MOST_LINE_BYTES = 64 * 1024 * 1024
-LEAVE_SECONDS = 0.3
+MAX_LINE_BYTES = 64 * 1024 * 1024
+EXIT_SECONDS = 0.3
 """How long a server may take to exit after its stdin is closed."""
 REAP_SECONDS = 1.0
 END_ROUNDS = 5
 """Attempts to end all processes: on a busy machine one attempt may not inspect them all."""
 
-_WAIT_THEN_RUN = 'read -r _ && exec "$@"'
-_GO = b"\n"
+_WAIT_THEN_EXEC = 'read -r _ && exec "$@"'
+_START_LINE = b"\n"
 
 _LOCALE = ("LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ")
-_PERSON = ("HOME", "USER", "LOGNAME", "SHELL", "TERM")
-_PLACES = ("PATH", "TMPDIR", "TMP", "TEMP")
-_FOLDERS = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
-_TRUST = ("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE")
+_USER = ("HOME", "USER", "LOGNAME", "SHELL", "TERM")
+_PATHS = ("PATH", "TMPDIR", "TMP", "TEMP")
+_XDG_DIRECTORIES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
+_CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE")
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
 INHERITED = frozenset(
-    [*_LOCALE, *_PERSON, *_PLACES, *_FOLDERS, *_TRUST, *_PROXIES, *map(str.upper, _PROXIES)]
+    [
+        *_LOCALE,
+        *_USER,
+        *_PATHS,
+        *_XDG_DIRECTORIES,
+        *_CERTIFICATES,
+        *_PROXIES,
+        *map(str.upper, _PROXIES),
+    ]
 )
 """Variables that a server inherits; none of them holds a key."""
 
-Receive = Callable[[bytes], Awaitable[None]]
+ReceiveLine = Callable[[bytes], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class ProcessContext:
     """Dependencies of server processes: watcher and environment."""
 
-    watcher: Watcher
+    watcher: ProcessWatcher
     environment: Mapping[str, str]
     """The environment of this process."""
     secret_names: Collection[str]
 
 
 def server_environment(
-    server: ProcessServer, own: Mapping[str, str], secret_names: Collection[str]
+    server: StdioServerConfig, inherited: Mapping[str, str], secret_names: Collection[str]
 ) -> dict[str, str]:
     """Return a server's environment: the safe inherited variables and its configured ones."""
     # An inherited variable can contain a key's value under another name: compare values too.
-    secrets = {own[name] for name in secret_names if name in own}
-    secrets = {value for value in secrets if len(value) >= SHORTEST_SECRET}
+    secrets = {inherited[name] for name in secret_names if name in inherited}
+    secrets = {value for value in secrets if len(value) >= MIN_SECRET_LENGTH}
     kept = {
         name: value
-        for name, value in own.items()
+        for name, value in inherited.items()
         if name in INHERITED and value not in secrets and not _holds_password(value)
     }
     return kept | dict(server.environment)
@@ -79,56 +87,60 @@ def _holds_password(value: str) -> bool:
 class ServerProcess:
     """A running server process. Its owner must call `end`."""
 
-    def __init__(self, process: Process, mark: str, watcher: Watcher, pipes: "_Pipes") -> None:
+    def __init__(
+        self, process: Process, mark: str, watcher: ProcessWatcher, pipes: "_Pipes"
+    ) -> None:
         self._process = process
         self._mark = mark
         self._watcher = watcher
         self._pipes = pipes
 
     @classmethod
-    async def start(cls, server: ProcessServer, folder: Path, ground: Ground) -> "ServerProcess":
+    async def start(
+        cls, server: StdioServerConfig, directory: Path, context: ProcessContext
+    ) -> "ServerProcess":
         """Start a server in its configured directory, or else in `directory`.
 
         Raises:
             ServerError: The server cannot be started.
         """
-        mark = ground.watcher.session_mark()
-        environment = server_environment(server, ground.environment, ground.secret_names)
-        argv = (*_waiting(server, environment), *server.args)
+        mark = context.watcher.new_session_mark()
+        environment = server_environment(server, context.environment, context.secret_names)
+        argv = (*_launcher_argv(server, environment), *server.args)
         pipes = _Pipes()
         process: Process | None = None
         try:
             process = await anyio.open_process(
                 argv,
-                stdin=pipes.its_input,
-                stdout=pipes.its_output,
-                stderr=pipes.its_errors,
-                cwd=folder / (server.cwd or ""),
+                stdin=pipes.child_stdin,
+                stdout=pipes.child_stdout,
+                stderr=pipes.child_stderr,
+                cwd=directory / (server.cwd or ""),
                 env=environment | {MARK_VARIABLE: mark},
                 start_new_session=True,
             )
-            started = cls(process, mark, ground.watcher, pipes)
+            started = cls(process, mark, context.watcher, pipes)
         except (OSError, ValueError) as error:
             message = f"it cannot be started: {error}"
             raise ServerError(message) from error
         finally:
-            pipes.close_its_ends()
+            pipes.close_child_ends()
             if process is None:  # also when cancelled
                 pipes.close()
-        started._go()
+        started._register_and_run()
         return started
 
-    def _go(self) -> None:
+    def _register_and_run(self) -> None:
         try:
             self._watcher.register(self._process.pid, self._mark)
         except ShellError as error:
             self._pipes.close()  # the waiting shell reads EOF from stdin and exits
             raise ServerError(error.reason) from error
         with suppress(BrokenPipeError):  # already killed; the end of its stdout will show that
-            os.write(self._pipes.input, _GO)
+            os.write(self._pipes.stdin, _START_LINE)
 
     @property
-    def code(self) -> int | None:
+    def exit_code(self) -> int | None:
         """The exit code; None while the process runs."""
         return self._process.returncode
 
@@ -141,17 +153,17 @@ class ServerProcess:
         rest = memoryview(data)
         while rest:
             try:
-                rest = rest[os.write(self._pipes.input, rest) :]
+                rest = rest[os.write(self._pipes.stdin, rest) :]
             except BlockingIOError:
-                await anyio.wait_writable(self._pipes.input)
+                await anyio.wait_writable(self._pipes.stdin)
 
-    async def read_output(self, receive: Receive) -> None:
+    async def read_output(self, receive: ReceiveLine) -> None:
         """Pass on each line of stdout until it is closed."""
-        await _read_lines(self._pipes.output, receive)
+        await _read_lines(self._pipes.stdout, receive)
 
-    async def read_errors(self, receive: Receive) -> None:
+    async def read_errors(self, receive: ReceiveLine) -> None:
         """Pass on each line of stderr until it is closed."""
-        await _read_lines(self._pipes.errors, receive)
+        await _read_lines(self._pipes.stderr, receive)
 
     async def end(self) -> None:
         """End the server and all its child processes: close stdin, then kill.
@@ -160,21 +172,21 @@ class ServerProcess:
         """
         # Shielded, or a cancelled session would leave processes behind. All waits are bounded.
         with anyio.CancelScope(shield=True):
-            self._pipes.close_input()
-            with anyio.move_on_after(LEAVE_SECONDS):
+            self._pipes.close_stdin()
+            with anyio.move_on_after(EXIT_SECONDS):
                 await self._process.wait()
             group = self._process.pid
             is_over = False
             for _ in range(END_ROUNDS):
-                is_over = is_over or await end_processes([group], self._mark)
+                is_over = is_over or await terminate_processes([group], self._mark)
             with anyio.move_on_after(REAP_SECONDS):
                 await self._process.wait()
             # Unregister only after the group is gone: the watcher must be able to end the rest if
             # this process dies here.
             if is_over:
-                self._watcher.forget(group)
+                self._watcher.unregister(group)
             else:
-                self._watcher.forget_if_empty(group)
+                self._watcher.unregister_if_empty(group)
             self._pipes.close()
 
 
@@ -182,19 +194,19 @@ class _Pipes:
     """The three pipes of a process; the ends of this process are non-blocking."""
 
     def __init__(self) -> None:
-        self.its_input, self.input = os.pipe()
-        self.output, self.its_output = os.pipe()
-        self.errors, self.its_errors = os.pipe()
-        self._open = {self.input, self.output, self.errors}
+        self.child_stdin, self.stdin = os.pipe()
+        self.stdout, self.child_stdout = os.pipe()
+        self.stderr, self.child_stderr = os.pipe()
+        self._open = {self.stdin, self.stdout, self.stderr}
         for end in self._open:
             os.set_blocking(end, False)
 
-    def close_its_ends(self) -> None:
-        for end in (self.its_input, self.its_output, self.its_errors):
+    def close_child_ends(self) -> None:
+        for end in (self.child_stdin, self.child_stdout, self.child_stderr):
             os.close(end)
 
-    def close_input(self) -> None:
-        self._close(self.input)
+    def close_stdin(self) -> None:
+        self._close(self.stdin)
 
     def close(self) -> None:
         for end in tuple(self._open):
@@ -206,7 +218,7 @@ class _Pipes:
             os.close(end)
 
 
-def _waiting(server: ProcessServer, environment: Mapping[str, str]) -> tuple[str, ...]:
+def _launcher_argv(server: StdioServerConfig, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Return the argv of a shell that waits for a line and then execs the server."""
     if os.name != "posix":
         message = "servers cannot be started here: this system has no POSIX shell"
@@ -218,10 +230,10 @@ def _waiting(server: ProcessServer, environment: Mapping[str, str]) -> tuple[str
             message = f"there is no program `{server.command}` on the PATH"
             raise ServerError(message)
         program = found
-    return "/bin/sh", "-c", _WAIT_THEN_RUN, "sh", program
+    return "/bin/sh", "-c", _WAIT_THEN_EXEC, "sh", program
 
 
-async def _read_lines(pipe: int, receive: Receive) -> None:
+async def _read_lines(pipe: int, receive: ReceiveLine) -> None:
     """Pass on lines without their newline; skip lines longer than `MAX_LINE_BYTES`."""
     line = bytearray()
     is_too_long = False
@@ -234,7 +246,7 @@ async def _read_lines(pipe: int, receive: Receive) -> None:
             line.clear()
             is_too_long = False
         line += rest
-        if len(line) > MOST_LINE_BYTES:
+        if len(line) > MAX_LINE_BYTES:
             line.clear()
             is_too_long = True
     if line.strip() and not is_too_long:

@@ -8,125 +8,135 @@ from functools import partial
 from anyio import to_thread
 from pydantic import JsonValue
 
-from acp_server.mcp.features import OfferedTool
-from acp_server.mcp.json_values import line_of, shortened
-from acp_server.mcp.ports import Changing, Json, ServerError
-from acp_server.mcp.results import Suspect, outcome_of
+from acp_server.mcp.features import McpTool
+from acp_server.mcp.json_values import shorten, to_single_line
+from acp_server.mcp.ports import Json, ServerError, TrackFileChanges
+from acp_server.mcp.results import InjectionScan, tool_outcome
 from acp_server.mcp.server import Server
-from acp_server.mcp.server_configs import identity_of
-from acp_server.permissions.effects import CallServer
+from acp_server.mcp.server_configs import server_identity
+from acp_server.permissions.effects import CallMcpTool
 from acp_server.permissions.gate import Gate
-from acp_server.permissions.questions import Question
-from acp_server.session.commands.markdown import block
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.tools.arguments import SoFar
-from acp_server.tools.call_reporter import Report
-from acp_server.tools.tool import AnyUse, Tool
+from acp_server.permissions.questions import PermissionQuestion
+from acp_server.session.commands.markdown import fenced_block
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.arguments import PartialArguments
+from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.tool import Tool, ToolUse
 from acp_server.turn.conversation import Text
-from acp_server.turn.ports import Outcome, ToolSpec
+from acp_server.turn.ports import ToolOutcome, ToolSpec
 
-MOST_SHOWN_CHARACTERS = 20_000
-MOST_PROGRESS_LINES = 20
-MOST_PROGRESS_CHARACTERS = 300
+MAX_SHOWN_CHARACTERS = 20_000
+MAX_PROGRESS_LINES = 20
+MAX_PROGRESS_CHARACTERS = 300
 
 
-@frozen
-class Counter:
+@frozen_dataclass
+class ServerCallContext:
     """Dependencies of the calls of servers' tools, for a session or one of its sub-agents."""
 
     gate: Gate
-    suspect: Suspect
-    changing: Changing = nullcontext
+    scan: InjectionScan
+    tracking_file_changes: TrackFileChanges = nullcontext
 
 
-class ServerUse(AnyUse):
+class ServerUse(ToolUse):
     """One call of a server's tool."""
 
-    def __init__(self, server: Server, tool: OfferedTool, counter: Counter, report: Report) -> None:
+    def __init__(
+        self, server: Server, tool: McpTool, context: ServerCallContext, report: CallReporter
+    ) -> None:
         self._server = server
         self._tool = tool
-        self._counter = counter
+        self._context = context
         self._report = report
-        self._told: list[str] = []
+        self._progress_lines: list[str] = []
 
-    async def draft(self, so_far: SoFar) -> None:
+    async def draft(self, so_far: PartialArguments) -> None:
         """Do nothing: only the server can interpret partial arguments."""
 
-    async def begin(self, values: Mapping[str, JsonValue]) -> Outcome:
+    async def run_call(self, values: Mapping[str, JsonValue]) -> ToolOutcome:
         """Ask for permission, call the tool and return its outcome."""
-        await self._report.accept(values)
-        shown = Text(_block(values))
+        await self._report.show_arguments(values)
+        shown = Text(_json_block(values))
         await self._report.show((shown,))
-        refusal = await self._counter.gate.pass_through(self._question(shown))
+        refusal = await self._context.gate.authorize(self._question(shown))
         if refusal is not None:
-            return Outcome(refusal.reason, is_error=True)
-        await self._report.begin()
-        changing = nullcontext if self._tool.claims.reads_only else self._counter.changing
+            return ToolOutcome(refusal.reason, is_error=True)
+        await self._report.mark_in_progress()
+        changing = (
+            nullcontext
+            if self._tool.annotations.is_read_only
+            else self._context.tracking_file_changes
+        )
         try:
             async with changing():
-                result = await self._called(values)
+                result = await self._call(values)
         except ServerError as error:
-            return Outcome(f"MCP server {self._server.name}: {error.reason}", is_error=True)
+            return ToolOutcome(f"MCP server {self._server.name}: {error.reason}", is_error=True)
         # In a thread: scanning a long result would block the event loop.
         return await to_thread.run_sync(self._outcome, result)
 
-    async def _called(self, values: Mapping[str, JsonValue]) -> Json:
+    async def _call(self, values: Mapping[str, JsonValue]) -> Json:
         parameters: dict[str, JsonValue] = {"name": self._tool.name, "arguments": dict(values)}
-        return await self._server.request("tools/call", parameters, self._progress)
+        return await self._server.request("tools/call", parameters, self._on_progress)
 
-    def _outcome(self, result: Json) -> Outcome:
-        hidden = self._server.redacted.result(result)
-        return outcome_of(hidden, self._server.name, self._counter.suspect)
+    def _outcome(self, result: Json) -> ToolOutcome:
+        hidden = self._server.redact.redact_result(result)
+        return tool_outcome(hidden, self._server.name, self._context.scan)
 
-    def cut_short(self, reason: str) -> Outcome:
+    def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the outcome of an interrupted call, with the progress messages so far."""
-        told = "\n".join(self._told)
-        return Outcome(f"{reason}\nThe server had told:\n{told}" if told else reason, is_error=True)
-
-    def _question(self, shown: Text) -> Question:
-        server, tool = self._server, self._tool
-        effect = CallServer(
-            server.name,
-            identity_of(server.config),
-            tool.name,
-            tool.claims.reads_only,
-            tool.claims.destroys,
+        told = "\n".join(self._progress_lines)
+        return ToolOutcome(
+            f"{reason}\nThe server had told:\n{told}" if told else reason, is_error=True
         )
-        return Question(self._report.call_id, effect, title_of(server, tool), "other", (shown,))
 
-    async def _progress(self, progress: float, total: float | None, message: str | None) -> None:
+    def _question(self, shown: Text) -> PermissionQuestion:
+        server, tool = self._server, self._tool
+        effect = CallMcpTool(
+            server.name,
+            server_identity(server.config),
+            tool.name,
+            tool.annotations.is_read_only,
+            tool.annotations.is_destructive,
+        )
+        return PermissionQuestion(
+            self._report.call_id, effect, call_title(server, tool), "other", (shown,)
+        )
+
+    async def _on_progress(self, progress: float, total: float | None, message: str | None) -> None:
         share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
-        text = self._server.redacted(message or "")
-        line = line_of(f"{share}: {text}" if text else share, MOST_PROGRESS_CHARACTERS)
-        self._told = [*self._told, line][-MOST_PROGRESS_LINES:]
-        self._report.show_passing((Text("\n".join(self._told)),))
+        text = self._server.redact(message or "")
+        line = to_single_line(f"{share}: {text}" if text else share, MAX_PROGRESS_CHARACTERS)
+        self._progress_lines = [*self._progress_lines, line][-MAX_PROGRESS_LINES:]
+        self._report.show_transient((Text("\n".join(self._progress_lines)),))
 
 
-@frozen
+@frozen_dataclass
 class ServerTool:
     """A server's tool with the specification that the model sees."""
 
     server: Server
-    offered: OfferedTool
+    definition: McpTool
     spec: ToolSpec
 
-    def over(self, counter: Counter) -> Tool:
+    def bind(self, context: ServerCallContext) -> Tool:
         """Return the tool as a `Tool` that is called in a context."""
-        use = partial(ServerUse, self.server, self.offered, counter)
-        return Tool(self.spec, "other", title_of(self.server, self.offered), use)
+        use = partial(ServerUse, self.server, self.definition, context)
+        return Tool(self.spec, "other", call_title(self.server, self.definition), use)
 
 
-def server_tool(server: Server, offered: OfferedTool, name: str) -> ServerTool:
+def make_server_tool(server: Server, definition: McpTool, name: str) -> ServerTool:
     """Return a server's tool; `name` is its name for the model."""
-    description = offered.description or offered.title
-    return ServerTool(server, offered, ToolSpec(name, description, offered.schema))
+    description = definition.description or definition.title
+    return ServerTool(server, definition, ToolSpec(name, description, definition.schema))
 
 
-def title_of(server: Server, tool: OfferedTool) -> str:
+def call_title(server: Server, tool: McpTool) -> str:
     """Return the title of a call, prefixed with the server: the title is the server's own claim."""
-    return f"{line_of(server.name, MOST_PROGRESS_CHARACTERS)}: {tool.title}"
+    return f"{to_single_line(server.name, MAX_PROGRESS_CHARACTERS)}: {tool.title}"
 
 
-def _block(values: Mapping[str, JsonValue]) -> str:
+def _json_block(values: Mapping[str, JsonValue]) -> str:
     text = json.dumps(dict(values), ensure_ascii=False, indent=2)
-    return block(shortened(text, MOST_SHOWN_CHARACTERS), "json")
+    return fenced_block(shorten(text, MAX_SHOWN_CHARACTERS), "json")

@@ -4,17 +4,17 @@ from collections.abc import Iterator, Sequence
 
 import anyio
 
-from acp_server.mcp.json_values import line_of
-from acp_server.mcp.server import Server, State
-from acp_server.mcp.server_configs import described
-from acp_server.session.ports.mcp import NONE
+from acp_server.mcp.json_values import to_single_line
+from acp_server.mcp.server import Server, ServerState
+from acp_server.mcp.server_configs import describe_transport
+from acp_server.session.ports.mcp import NO_SERVERS
 from acp_server.session.ports.mcp_configs import ServerConfig
 
-MOST_LEFT_OUT = 10
-MOST_NAME_CHARACTERS = 100
-MOST_OUTPUT_LINES = 8
+MAX_SKIPPED = 10
+MAX_NAME_CHARACTERS = 100
+MAX_OUTPUT_LINES = 8
 
-_STATES: dict[State, str] = {
+_STATES: dict[ServerState, str] = {
     "waiting": "not started yet",
     "connecting": "connecting",
     "connected": "connected",
@@ -25,40 +25,41 @@ _STATES: dict[State, str] = {
 WITHHELD = "not started: this workspace configures it, and you have not trusted the workspace"
 
 
-def description_of(servers: Sequence[Server], withheld: Sequence[ServerConfig]) -> str:
+def describe_servers(servers: Sequence[Server], withheld: Sequence[ServerConfig]) -> str:
     """Describe the servers of a session as Markdown."""
     parts = ["\n".join(_lines(server)) for server in servers]
     parts += [_heading(config, WITHHELD) for config in withheld]
-    return "\n\n".join(parts) or NONE
+    return "\n\n".join(parts) or NO_SERVERS
 
 
 def _lines(server: Server) -> Iterator[str]:
-    yield _heading(server.config, f"{_STATES[server.state]}{_waited(server)}")
-    offers = server.offers
+    yield _heading(server.config, f"{_STATES[server.state]}{_connecting_time(server)}")
+    offers = server.features
     if server.state == "connected" or offers.tools:
-        yield f"- {_counted(offers.tools, 'tool')}, {_counted(offers.prompts, 'prompt')}"
+        yield f"- {_count_text(offers.tools, 'tool')}, {_count_text(offers.prompts, 'prompt')}"
     if server.problem:
         yield f"- {server.problem}"
-    for reason in offers.left_out[:MOST_LEFT_OUT]:
+    for reason in offers.skipped[:MAX_SKIPPED]:
         yield f"- skipped: {reason}"
-    if len(offers.left_out) > MOST_LEFT_OUT:
-        yield f"- skipped: {len(offers.left_out) - MOST_LEFT_OUT} more"
+    if len(offers.skipped) > MAX_SKIPPED:
+        yield f"- skipped: {len(offers.skipped) - MAX_SKIPPED} more"
     if server.output:
         yield "- last output:"
-        yield from (f"      {line}" for line in server.output[-MOST_OUTPUT_LINES:])
+        yield from (f"      {line}" for line in server.output[-MAX_OUTPUT_LINES:])
 
 
-def _waited(server: Server) -> str:
+def _connecting_time(server: Server) -> str:
     """Return how long a server has been connecting, and its timeout; empty in other states."""
     if server.state != "connecting":
         return ""
-    seconds = anyio.current_time() - server.since
-    return f" for {seconds:.0f} s (timeout: {server.patience_seconds:g} s)"
+    seconds = anyio.current_time() - server.state_since
+    return f" for {seconds:.0f} s (timeout: {server.connect_seconds:g} s)"
 
 
 def _heading(config: ServerConfig, state: str) -> str:
-    return f"**{line_of(config.name, MOST_NAME_CHARACTERS)}** ({described(config)}): {state}"
+    name = to_single_line(config.name, MAX_NAME_CHARACTERS)
+    return f"**{name}** ({describe_transport(config)}): {state}"
 
 
-def _counted(things: Sequence[object], noun: str) -> str:
+def _count_text(things: Sequence[object], noun: str) -> str:
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"

@@ -9,51 +9,56 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-MOST_CHARACTERS = 64
-MOST_SERVER_CHARACTERS = 30
+MAX_CHARACTERS = 64
+MAX_SERVER_CHARACTERS = 30
 DIGEST_CHARACTERS = 8
 SEPARATOR = "__"
 
-_OTHERS = re.compile(r"[^a-zA-Z0-9_-]")
-_RUNS = re.compile(r"_{2,}")
+_INVALID_CHARACTER = re.compile(r"[^a-zA-Z0-9_-]")
+_UNDERSCORE_RUN = re.compile(r"_{2,}")
 
 
-def server_names(names: Sequence[str]) -> dict[str, str]:
+def server_name_parts(names: Sequence[str]) -> dict[str, str]:
     """Return the name part of each server, unique among the servers."""
     plain = {name: _server_part(name) for name in names}
-    return {name: _unique(name, part, plain) for name, part in plain.items()}
+    return {name: _unique_part(name, part, plain) for name, part in plain.items()}
 
 
 def _server_part(name: str) -> str:
-    part = _RUNS.sub("_", _OTHERS.sub("_", name)).strip("_") or "server"
-    if len(part) <= MOST_SERVER_CHARACTERS:
+    part = _UNDERSCORE_RUN.sub("_", _INVALID_CHARACTER.sub("_", name)).strip("_") or "server"
+    if len(part) <= MAX_SERVER_CHARACTERS:
         return part
-    return _digested(part, name, MOST_SERVER_CHARACTERS)
+    return _with_digest(part, name, MAX_SERVER_CHARACTERS)
 
 
-def _unique(name: str, part: str, parts: dict[str, str]) -> str:
+def _unique_part(name: str, part: str, parts: dict[str, str]) -> str:
     """Return a unique name part; a server with exactly this name keeps it without a digest."""
     is_shared = sum(each == part for each in parts.values()) > 1
-    return _digested(part, name, MOST_SERVER_CHARACTERS) if is_shared and part != name else part
+    return _with_digest(part, name, MAX_SERVER_CHARACTERS) if is_shared and part != name else part
 
 
-def tool_names(server: str, tools: Collection[str], taken: Collection[str] = ()) -> dict[str, str]:
+def tool_names(
+    server: str, tools: Collection[str], reserved: Collection[str] = ()
+) -> dict[str, str]:
     """Return the full names of a server's tools by their own; `server` is its name part.
 
     Names that are too long, in `reserved` or not unique get a digest.
     """
-    plain = {tool: server + SEPARATOR + _OTHERS.sub("_", tool) for tool in dict.fromkeys(tools)}
+    plain = {
+        tool: server + SEPARATOR + _INVALID_CHARACTER.sub("_", tool)
+        for tool in dict.fromkeys(tools)
+    }
     times = Counter(plain.values())
     return {
         tool: name
-        if len(name) <= MOST_CHARACTERS
-        and name not in taken
+        if len(name) <= MAX_CHARACTERS
+        and name not in reserved
         and (times[name] == 1 or name == server + SEPARATOR + tool)
-        else _digested(name, tool, MOST_CHARACTERS)
+        else _with_digest(name, tool, MAX_CHARACTERS)
         for tool, name in plain.items()
     }
 
 
-def _digested(text: str, of: str, most: int) -> str:
-    digest = hashlib.sha256(of.encode(errors="surrogatepass")).hexdigest()[:DIGEST_CHARACTERS]
-    return f"{text[: most - DIGEST_CHARACTERS - 1].rstrip('_')}_{digest}"
+def _with_digest(text: str, source: str, max_characters: int) -> str:
+    digest = hashlib.sha256(source.encode(errors="surrogatepass")).hexdigest()[:DIGEST_CHARACTERS]
+    return f"{text[: max_characters - DIGEST_CHARACTERS - 1].rstrip('_')}_{digest}"

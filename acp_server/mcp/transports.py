@@ -15,14 +15,14 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
-from acp_server.mcp.ports import Host
-from acp_server.mcp.server_process import Ground, ServerProcess
-from acp_server.session.ports.mcp_configs import ProcessServer, RemoteServer
+from acp_server.mcp.ports import ClientCallbacks
+from acp_server.mcp.server_process import ProcessContext, ServerProcess
+from acp_server.session.ports.mcp_configs import HttpServerConfig, StdioServerConfig
 
-HTTP_SECONDS = 30.0
-SILENCE_SECONDS = 24 * 3_600.0
+HTTP_TIMEOUT_SECONDS = 30.0
+READ_TIMEOUT_SECONDS = 24 * 3_600.0
 """Read timeout of streams. Effectively none: `CallTimeouts` limits the calls."""
-MOST_UNSENT = 256
+MAX_UNSENT = 256
 
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
@@ -31,21 +31,21 @@ NoteStatus = Callable[[int], None]
 
 @asynccontextmanager
 async def process_streams(
-    server: ProcessServer, host: Host, ground: Ground
+    server: StdioServerConfig, host: ClientCallbacks, context: ProcessContext
 ) -> AsyncGenerator[tuple[Incoming, Outgoing]]:
     """Start a server and yield its message streams; end the server on exit.
 
     Raises:
         ServerError: The server cannot be started.
     """
-    process = await ServerProcess.start(server, host.roots[0], ground)
+    process = await ServerProcess.start(server, host.roots[0], context)
     to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    outgoing, to_it = anyio.create_memory_object_stream[SessionMessage](MOST_UNSENT)
+    outgoing, to_it = anyio.create_memory_object_stream[SessionMessage](MAX_UNSENT)
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_read, process, to_us, host)
-            tasks.start_soon(_write, process, to_it, to_us)
-            tasks.start_soon(process.read_errors, _noting(host))
+            tasks.start_soon(_read_messages, process, to_us, host)
+            tasks.start_soon(_write_messages, process, to_it, to_us)
+            tasks.start_soon(process.read_errors, _record_output(host))
             try:
                 yield incoming, outgoing
             finally:
@@ -56,10 +56,12 @@ async def process_streams(
             stream.close()
 
 
-async def _read(
-    process: ServerProcess, to_us: MemoryObjectSendStream[SessionMessage | Exception], host: Host
+async def _read_messages(
+    process: ServerProcess,
+    to_us: MemoryObjectSendStream[SessionMessage | Exception],
+    host: ClientCallbacks,
 ) -> None:
-    note = _noting(host)
+    note = _record_output(host)
 
     async def receive(line: bytes) -> None:
         try:
@@ -76,7 +78,7 @@ async def _read(
             return  # the session has closed its end
 
 
-async def _write(
+async def _write_messages(
     process: ServerProcess,
     to_it: MemoryObjectReceiveStream[SessionMessage],
     to_us: MemoryObjectSendStream[SessionMessage | Exception],
@@ -91,16 +93,16 @@ async def _write(
                 return
 
 
-def _noting(host: Host) -> Callable[[bytes], Awaitable[None]]:
+def _record_output(host: ClientCallbacks) -> Callable[[bytes], Awaitable[None]]:
     async def note(line: bytes) -> None:
-        host.note_output(line.decode(errors="replace"))
+        host.on_output(line.decode(errors="replace"))
 
     return note
 
 
 @asynccontextmanager
 async def remote_streams(
-    server: RemoteServer, note_status: NoteStatus
+    server: HttpServerConfig, note_status: NoteStatus
 ) -> AsyncGenerator[tuple[object, object]]:
     """Connect to a server over HTTP and yield its message streams.
 
@@ -124,11 +126,15 @@ async def remote_streams(
     headers = dict(server.headers)
     if server.transport == "sse":
         async with sse_client(
-            server.url, headers, HTTP_SECONDS, SILENCE_SECONDS, httpx_client_factory=client
+            server.url,
+            headers,
+            HTTP_TIMEOUT_SECONDS,
+            READ_TIMEOUT_SECONDS,
+            httpx_client_factory=client,
         ) as (incoming, outgoing):
             yield incoming, outgoing
     else:
-        timeout = httpx2.Timeout(HTTP_SECONDS, read=SILENCE_SECONDS)
+        timeout = httpx2.Timeout(HTTP_TIMEOUT_SECONDS, read=READ_TIMEOUT_SECONDS)
         async with (
             client(headers, timeout) as shared,
             streamable_http_client(server.url, http_client=shared) as (incoming, outgoing),

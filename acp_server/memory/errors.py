@@ -1,16 +1,18 @@
 """Errors of changing the memory.
 
 Exception
-├── StoreError       the file cannot be read or written; it is unchanged
-└── OperationError   the change itself is refused, with the kind of refusal
+├── MemoryStoreError       the file cannot be read or written; it is unchanged
+└── EntryOperationError   the change itself is refused, with the kind of refusal
 """
 
 from typing import Literal
 
-Kind = Literal["incomplete", "blocked", "no match", "several matches", "over the limit"]
+OperationErrorKind = Literal[
+    "incomplete", "blocked", "no match", "several matches", "over the limit"
+]
 
 
-class StoreError(Exception):
+class MemoryStoreError(Exception):
     """A memory file cannot be used."""
 
     def __init__(self, reason: str) -> None:
@@ -19,12 +21,14 @@ class StoreError(Exception):
         self.reason = reason
 
 
-class OperationError(Exception):
+class EntryOperationError(Exception):
     """A change is refused; nothing of it was made."""
 
-    def __init__(self, kind: Kind, reason: str, matches: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, kind: OperationErrorKind, reason: str, matches: tuple[str, ...] = ()
+    ) -> None:
         """Take the problem as a sentence; `matches` are all entries that could be meant."""
         super().__init__(reason)
-        self.kind: Kind = kind
+        self.kind: OperationErrorKind = kind
         self.reason = reason
         self.matches = matches

@@ -10,40 +10,40 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
-from acp_server.memory.pages import MemoryPage, pages_of
-from acp_server.memory.provider_types import Reply, TurnMessage
+from acp_server.memory.pages import MemoryPage, memory_pages
+from acp_server.memory.provider_types import ProviderReply, TurnMessage
 from prompt_engine.memory_entries import StoreName
 
 if TYPE_CHECKING:
-    from acp_server.memory.providers import ExternalMemory
+    from acp_server.memory.providers import IsolatedMemoryProvider
 
-LAST_SECONDS = 0.5
+CLOSE_SECONDS = 0.5
 """How long the server waits at shutdown for turns that are being passed on."""
 
-Task = Callable[[], Coroutine[object, object, None]]
+MemoryTask = Callable[[], Coroutine[object, object, None]]
 
 
-class LazyMemory:
+class LazyExternalMemory:
     """Memory provider shared by all sessions of a server; imported once."""
 
-    def __init__(self, name: str, home: Path, spawn: Callable[[Task], None]) -> None:
+    def __init__(self, name: str, home: Path, spawn: Callable[[MemoryTask], None]) -> None:
         """Prepare; nothing is imported. `spawn` runs a task in the background."""
         self.name = name
         self._home = home
         self._spawn = spawn
         self._lock = anyio.Lock()
-        self._memory: ExternalMemory | None = None
-        self._handing_over: set[anyio.Event] = set()
+        self._memory: IsolatedMemoryProvider | None = None
+        self._pending: set[anyio.Event] = set()
 
-    async def system_block(self) -> Reply:
+    async def system_block(self) -> ProviderReply:
         """Return the provider's text for the system prompt."""
         return await (await self._load()).system_block()
 
-    async def prefetch(self, query: str) -> Reply:
+    async def prefetch(self, query: str) -> ProviderReply:
         """Return remembered text that fits a prompt."""
         return await (await self._load()).prefetch(query)
 
-    def hand_over(self, said: Sequence[TurnMessage], tell: Callable[[str], None]) -> None:
+    def record_turn(self, said: Sequence[TurnMessage], tell: Callable[[str], None]) -> None:
         """Pass a finished turn to it in the background; `tell` receives a notice if that fails."""
         is_over = anyio.Event()
 
@@ -54,35 +54,35 @@ class LazyMemory:
                     tell(reply.notice)
             finally:
                 is_over.set()
-                self._handing_over.discard(is_over)
+                self._pending.discard(is_over)
 
         # Before `spawn`: a `close` right after this call must wait for the task.
-        self._handing_over.add(is_over)
+        self._pending.add(is_over)
         self._spawn(give)
 
     async def close(self) -> None:
         """Wait for a moment for the turns that are being passed on."""
-        with anyio.move_on_after(LAST_SECONDS):
-            for is_over in tuple(self._handing_over):
+        with anyio.move_on_after(CLOSE_SECONDS):
+            for is_over in tuple(self._pending):
                 await is_over.wait()
 
-    async def _load(self) -> "ExternalMemory":
+    async def _load(self) -> "IsolatedMemoryProvider":
         async with self._lock:
             if self._memory is None:
                 self._memory = await to_thread.run_sync(_import, self.name, self._home)
         return self._memory
 
 
-def _import(name: str, home: Path) -> "ExternalMemory":
-    from acp_server.memory.providers import named_memory
+def _import(name: str, home: Path) -> "IsolatedMemoryProvider":
+    from acp_server.memory.providers import create_external_memory
     from prompt_engine.threats import scan
 
-    return named_memory(name, home, scan)
+    return create_external_memory(name, home, scan)
 
 
-def open_pages(home: Path, limits: Mapping[StoreName, int]) -> tuple[MemoryPage, ...]:
+def read_memory_pages(home: Path, limits: Mapping[StoreName, int]) -> tuple[MemoryPage, ...]:
     """Return the stores under HERMES_HOME that have a limit, in characters. Blocks."""
-    from acp_server.memory.store import Memory
+    from acp_server.memory.store import MemoryStores
     from prompt_engine.threats import scan
 
-    return pages_of(Memory(home, limits, scan), scan)
+    return memory_pages(MemoryStores(home, limits, scan), scan)

@@ -4,16 +4,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_server.memory.errors import StoreError
-from acp_server.startup.fast_dataclass import frozen
-from prompt_engine.findings import Scan
+from acp_server.memory.errors import MemoryStoreError
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from prompt_engine.findings import ThreatScan
 from prompt_engine.memory_entries import StoreName
 
 if TYPE_CHECKING:
-    from acp_server.memory.store import Memory
+    from acp_server.memory.store import MemoryStores
 
 
-@frozen
+@frozen_dataclass
 class MemoryPage:
     """Content of one memory store."""
 
@@ -32,21 +32,21 @@ ReadMemory = Callable[[], Sequence[MemoryPage]]
 """Returns the enabled stores; blocks."""
 
 
-def no_pages() -> Sequence[MemoryPage]:
+def no_memory_pages() -> Sequence[MemoryPage]:
     """Return no stores."""
     return ()
 
 
-def pages_of(memory: "Memory", scan: Scan) -> tuple[MemoryPage, ...]:
+def memory_pages(memory: "MemoryStores", scan: ThreatScan) -> tuple[MemoryPage, ...]:
     """Return the enabled stores. Blocks."""
     return tuple(_page(memory, name, scan) for name in memory.names)
 
 
-def _page(memory: "Memory", name: StoreName, scan: Scan) -> MemoryPage:
+def _page(memory: "MemoryStores", name: StoreName, scan: ThreatScan) -> MemoryPage:
     path = memory.path(name)
     try:
         contents = memory.contents(name)
-    except StoreError as error:
+    except MemoryStoreError as error:
         return MemoryPage(name, path, (), frozenset(), "", error.reason)
     entries = contents.entries
     blocked = frozenset(n for n, entry in enumerate(entries) if scan(entry, "strict"))

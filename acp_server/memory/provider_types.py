@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
-@frozen
+@frozen_dataclass
 class TurnMessage:
     """A message of a turn."""
 
@@ -13,8 +13,8 @@ class TurnMessage:
     text: str
 
 
-@frozen
-class Reply:
+@frozen_dataclass
+class ProviderReply:
     """Result of a provider call: a text, or a notice for the user why there is none."""
 
     text: str = ""

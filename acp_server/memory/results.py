@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from acp_server.startup.fast_dataclass import frozen
-from prompt_engine.memory_entries import StoreName, joined
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from prompt_engine.memory_entries import StoreName, join_entries
 
 
-@frozen
-class Contents:
+@frozen_dataclass
+class MemoryContents:
     """Content of a store. Sizes are in characters of its text, delimiters included."""
 
     name: StoreName
@@ -19,7 +19,7 @@ class Contents:
     @property
     def used(self) -> int:
         """Number of characters that the entries take."""
-        return len(joined(self.entries))
+        return len(join_entries(self.entries))
 
     @property
     def usage(self) -> str:
@@ -27,12 +27,12 @@ class Contents:
         return f"{self.used:,}/{self.limit:,}"
 
 
-@frozen
-class Answer:
+@frozen_dataclass
+class MemoryResult:
     """Result of a change."""
 
     text: str
-    contents: Contents | None = None
+    contents: MemoryContents | None = None
     """Current content; None if the store could not be read."""
     current_entries: tuple[str, ...] | None = None
     """All entries, screened for display, if the caller needs them to correct the change."""

@@ -12,57 +12,68 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar, assert_never
 
-from acp_server.memory.entry_index import EntryIndex, Known, digest_of, entries_of, known_of
-from acp_server.memory.errors import OperationError, StoreError
-from acp_server.memory.files import FileState, held, look_at, write
-from acp_server.memory.operations import (
-    Change,
-    Entries,
-    Operation,
-    carried_out,
-    change_between,
+from acp_server.memory.entry_index import (
+    EntryIndex,
+    KnownEntries,
+    digest_of,
+    filter_known,
+    split_known_entries,
 )
-from acp_server.memory.results import Answer, Contents
-from acp_server.memory.undo import UndoFolder, fingerprint
-from acp_server.text.surrogates import mended
-from prompt_engine.decoding import UndecodableError, decode
-from prompt_engine.facts import MemoryStore
-from prompt_engine.findings import Scan
-from prompt_engine.memory_entries import FILE_NAMES, StoreName, normalized
-from prompt_engine.sources.memory_snapshot import snapshot_of
-from prompt_engine.trust import told
-from skills_store.locks import PATIENCE_SECONDS
+from acp_server.memory.errors import EntryOperationError, MemoryStoreError
+from acp_server.memory.files import (
+    MemoryFileState,
+    lock_memory_file,
+    read_memory_file,
+    write_memory_file,
+)
+from acp_server.memory.operations import (
+    Entries,
+    EntryOperation,
+    MemoryChange,
+    apply_operations,
+    diff_entries,
+)
+from acp_server.memory.results import MemoryContents, MemoryResult
+from acp_server.memory.undo import MemoryUndoHistory, fingerprint
+from acp_server.text.surrogates import repair_surrogates
+from prompt_engine.decoding import UndecodableError, decode_text
+from prompt_engine.facts import MemorySnapshot
+from prompt_engine.findings import ThreatScan
+from prompt_engine.memory_entries import FILE_NAMES, StoreName, normalize_entry
+from prompt_engine.sources.memory_snapshot import build_snapshot
+from prompt_engine.trust import describe_findings
+from skills_store.locks import TIMEOUT_SECONDS
 
 logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
 SAVED = "saved; the system prompt shows it from the next session on"
-NOTHING_NEW = "it is there already; nothing was changed"
-MOVED_ON = "the memory is another by now; nothing was changed, do it again"
+UNCHANGED = "it is there already; nothing was changed"
+MEMORY_CHANGED = "the memory is another by now; nothing was changed, do it again"
 NOTHING_TO_UNDO = "there is nothing to undo"
 CHANGED_SINCE = (
     "{file} was changed by somebody else since; what it held before our write is in {kept}"
 )
 
 
-class Memory:
+class MemoryStores:
     """The enabled memory stores. All calls block."""
 
     def __init__(
         self,
         home: Path,
         limits: Mapping[StoreName, int],
-        scan: Scan,
-        patience_seconds: float = PATIENCE_SECONDS,
+        scan: ThreatScan,
+        timeout_seconds: float = TIMEOUT_SECONDS,
     ) -> None:
         """Take HERMES_HOME and the limits in characters; a store without one is disabled."""
         self._folder = home / "memories"
         self._limits = limits
         self._scan = scan
-        self._patience_seconds = patience_seconds
+        self._timeout_seconds = timeout_seconds
         self._index = EntryIndex(home / "acp" / "memory_index.json")
-        self._undo = UndoFolder(home / "acp" / "memory_undo")
+        self._undo = MemoryUndoHistory(home / "acp" / "memory_undo")
 
     @property
     def names(self) -> tuple[StoreName, ...]:
@@ -73,7 +84,7 @@ class Memory:
         """Return the path of a store's file."""
         return self._folder / FILE_NAMES[name]
 
-    def contents(self, name: StoreName) -> Contents:
+    def contents(self, name: StoreName) -> MemoryContents:
         """Return the current content of a store.
 
         Raises:
@@ -81,58 +92,67 @@ class Memory:
         """
         return self._contents(name, self._look(name))
 
-    def shown(self, contents: Contents) -> MemoryStore:
+    def screened(self, contents: MemoryContents) -> MemorySnapshot:
         """Return a store as a model may see it: blocked entries replaced, too long text cut."""
-        empty = MemoryStore((), 0, contents.limit, str(self.path(contents.name)))
-        return snapshot_of(contents.entries, empty, self._scan)
+        empty = MemorySnapshot((), 0, contents.limit, str(self.path(contents.name)))
+        return build_snapshot(contents.entries, empty, self._scan)
 
-    def plan(self, name: StoreName, operations: Sequence[Operation]) -> Change | Answer:
+    def plan(
+        self, name: StoreName, operations: Sequence[EntryOperation]
+    ) -> MemoryChange | MemoryResult:
         """Return the change that operations would make, or an answer if there is none."""
 
-        def planned() -> Change | Answer:
+        def planned() -> MemoryChange | MemoryResult:
             contents = self.contents(name)
-            after = self._after(contents, operations)
-            if isinstance(after, Answer):
+            after = self._apply_checked(contents, operations)
+            if isinstance(after, MemoryResult):
                 return after
-            change = change_between(contents.entries, after)
-            return Answer(NOTHING_NEW, contents, is_success=True) if change == Change() else change
+            change = diff_entries(contents.entries, after)
+            return (
+                MemoryResult(UNCHANGED, contents, is_success=True)
+                if change == MemoryChange()
+                else change
+            )
 
-        return self._answered(name, planned)
+        return self._catch_errors(name, planned)
 
     def apply(
-        self, name: StoreName, operations: Sequence[Operation], shown: Change | None = None
-    ) -> Answer:
+        self,
+        name: StoreName,
+        operations: Sequence[EntryOperation],
+        shown: MemoryChange | None = None,
+    ) -> MemoryResult:
         """Apply all operations or none, and return the result.
 
         Nothing is changed if the change would differ from the one `shown` before.
         """
 
-        def applied() -> Answer:
-            with self._held(name) as state:
+        def applied() -> MemoryResult:
+            with self._locked(name) as state:
                 contents = self._contents(name, state)
-                after = self._after(contents, operations)
-                if isinstance(after, Answer):
+                after = self._apply_checked(contents, operations)
+                if isinstance(after, MemoryResult):
                     return after
-                change = change_between(contents.entries, after)
+                change = diff_entries(contents.entries, after)
                 # The user approved `shown`; the file may have changed while the question was open.
                 if shown is not None and change != shown:
-                    raise StoreError(MOVED_ON)
-                if change == Change():
-                    return Answer(NOTHING_NEW, contents, is_success=True)
+                    raise MemoryStoreError(MEMORY_CHANGED)
+                if change == MemoryChange():
+                    return MemoryResult(UNCHANGED, contents, is_success=True)
                 # The file before the index: an index entry without a file entry is harmless.
-                self._put(name, state, state.with_entries(after))
+                self._write(name, state, state.with_entries(after))
                 known = self._index.known(name)
-                self._know(name, known_of(after, {*known, *map(digest_of, change.added)}))
-                return Answer(SAVED, replace(contents, entries=after), is_success=True)
+                self._save_index(name, filter_known(after, {*known, *map(digest_of, change.added)}))
+                return MemoryResult(SAVED, replace(contents, entries=after), is_success=True)
 
-        return self._answered(name, applied)
+        return self._catch_errors(name, applied)
 
-    def failure(self, name: StoreName, reason: str) -> Answer:
+    def failed(self, name: StoreName, reason: str) -> MemoryResult:
         """Return the answer that nothing was changed, for a reason from the caller."""
         try:
-            return Answer(reason, self.contents(name))
-        except StoreError:
-            return Answer(reason)
+            return MemoryResult(reason, self.contents(name))
+        except MemoryStoreError:
+            return MemoryResult(reason)
 
     def raw(self, name: StoreName) -> bytes:
         """Return the bytes of a store's file; empty if it does not exist.
@@ -142,152 +162,157 @@ class Memory:
         """
         return self._look(name).raw
 
-    def rewrite(self, name: StoreName, base: bytes, data: bytes) -> Answer:
+    def rewrite(self, name: StoreName, base: bytes, data: bytes) -> MemoryResult:
         """Replace `base` by the user's own text, byte for byte and without screening.
 
         Nothing is changed if the file does not contain `base` any more.
         """
 
-        def rewritten() -> Answer:
+        def rewritten() -> MemoryResult:
             if data == base:
-                return Answer("nothing was changed", self.contents(name), is_success=True)
+                return MemoryResult("nothing was changed", self.contents(name), is_success=True)
             try:
-                decode(data)
+                decode_text(data)
             except UndecodableError as error:
-                raise StoreError(f"nothing was changed: {error.reason}") from error
-            with self._held(name) as state:
+                raise MemoryStoreError(f"nothing was changed: {error.reason}") from error
+            with self._locked(name) as state:
                 # The user edited `base`; overwriting a newer file would lose another change.
                 if state.raw != base:
-                    raise StoreError(MOVED_ON)
-                self._put(name, state, data)
-                self._know_what_is_left(name, data)
-            return Answer("saved", self.contents(name), is_success=True)
+                    raise MemoryStoreError(MEMORY_CHANGED)
+                self._write(name, state, data)
+                self._reindex(name, data)
+            return MemoryResult("saved", self.contents(name), is_success=True)
 
-        return self._answered(name, rewritten)
+        return self._catch_errors(name, rewritten)
 
-    def undo(self, name: StoreName | None = None) -> Answer:
+    def undo(self, name: StoreName | None = None) -> MemoryResult:
         """Undo our last write, of one store or of all, unless the file was changed since."""
         last: dict[StoreName, int] = {
             each: kept[-1].number
             for each in ((name,) if name is not None else self.names)
-            if (kept := self._undo.all(each))
+            if (kept := self._undo.entries(each))
         }
         if not last:
-            return Answer(NOTHING_TO_UNDO)
+            return MemoryResult(NOTHING_TO_UNDO)
         chosen = max(last, key=lambda each: last[each])
-        return self._answered(chosen, lambda: self._undone(chosen))
+        return self._catch_errors(chosen, lambda: self._undo_store(chosen))
 
-    def _undone(self, name: StoreName) -> Answer:
-        with self._held(name) as state:
-            for former in reversed(self._undo.all(name)):
+    def _undo_store(self, name: StoreName) -> MemoryResult:
+        with self._locked(name) as state:
+            for former in reversed(self._undo.entries(name)):
                 before = former.path.read_bytes()
                 if before == state.raw:  # the write never happened, or was undone by hand
-                    self._undo.forget(former)
+                    self._undo.delete(former)
                     continue
                 # The file was written since by someone else: undoing our write would undo theirs,
                 # too.
-                if fingerprint(state.raw) != former.left:
-                    raise StoreError(CHANGED_SINCE.format(file=state.path, kept=former.path))
-                write(state, before)
-                self._undo.forget(former)
-                self._know_what_is_left(name, before)
-                return Answer(f"undone in {state.path}", self.contents(name), is_success=True)
-        return Answer(NOTHING_TO_UNDO, self.contents(name))
+                if fingerprint(state.raw) != former.written_fingerprint:
+                    raise MemoryStoreError(CHANGED_SINCE.format(file=state.path, kept=former.path))
+                write_memory_file(state, before)
+                self._undo.delete(former)
+                self._reindex(name, before)
+                return MemoryResult(f"undone in {state.path}", self.contents(name), is_success=True)
+        return MemoryResult(NOTHING_TO_UNDO, self.contents(name))
 
-    def _answered(self, name: StoreName, act: Callable[[], Result]) -> Result | Answer:
+    def _catch_errors(self, name: StoreName, act: Callable[[], Result]) -> Result | MemoryResult:
         """Run an operation on a store; turn its errors into an answer."""
         try:
             return act()
-        except StoreError as error:
+        except MemoryStoreError as error:
             reason = error.reason
         except OSError as error:
             reason = f"nothing was changed: {error}"
-        return self.failure(name, reason)
+        return self.failed(name, reason)
 
-    def _after(self, contents: Contents, operations: Sequence[Operation]) -> Entries | Answer:
+    def _apply_checked(
+        self, contents: MemoryContents, operations: Sequence[EntryOperation]
+    ) -> Entries | MemoryResult:
         """Return the entries after operations, or an answer if one of them is refused."""
-        cleaned = [_cleaned(operation) for operation in operations]
+        cleaned = [_normalize(operation) for operation in operations]
         try:
             for operation in cleaned:
                 self._check(operation.content)
-            after = carried_out(contents.entries, cleaned)
+            after = apply_operations(contents.entries, cleaned)
             _check_size(contents, after)
-        except OperationError as error:
-            return self._refused(contents, error)
+        except EntryOperationError as error:
+            return self._refusal(contents, error)
         return after
 
     def _check(self, content: str) -> None:
         findings = self._scan(content, "strict")
         if findings:
-            reason = f"this is not kept: {told(findings)}; put it as a plain fact, without that"
-            raise OperationError("blocked", reason)
+            found = describe_findings(findings)
+            reason = f"this is not kept: {found}; put it as a plain fact, without that"
+            raise EntryOperationError("blocked", reason)
         if "\0" in content:
-            raise OperationError("blocked", "this is not kept: it holds NUL")
+            raise EntryOperationError("blocked", "this is not kept: it holds NUL")
 
-    def _refused(self, contents: Contents, error: OperationError) -> Answer:
+    def _refusal(self, contents: MemoryContents, error: EntryOperationError) -> MemoryResult:
         match error.kind:
             case "no match" | "over the limit":
-                current = self.shown(contents).entries
-                return Answer(error.reason, contents, current_entries=current)
+                current = self.screened(contents).entries
+                return MemoryResult(error.reason, contents, current_entries=current)
             case "several matches":
-                matches = self.shown(replace(contents, entries=error.matches)).entries
-                return Answer(error.reason, contents, matches=matches)
+                matches = self.screened(replace(contents, entries=error.matches)).entries
+                return MemoryResult(error.reason, contents, matches=matches)
             case "incomplete" | "blocked":
-                return Answer(error.reason, contents)
+                return MemoryResult(error.reason, contents)
             case _:
                 assert_never(error.kind)
 
     @contextmanager
-    def _held(self, name: StoreName) -> Generator[FileState]:
+    def _locked(self, name: StoreName) -> Generator[MemoryFileState]:
         """Hold a store's lock and read its file under it."""
         self._limit(name)
-        with held(self.path(name), self._patience_seconds):
-            yield look_at(self.path(name))
+        with lock_memory_file(self.path(name), self._timeout_seconds):
+            yield read_memory_file(self.path(name))
 
-    def _look(self, name: StoreName) -> FileState:
+    def _look(self, name: StoreName) -> MemoryFileState:
         self._limit(name)
-        return look_at(self.path(name))
+        return read_memory_file(self.path(name))
 
-    def _contents(self, name: StoreName, state: FileState) -> Contents:
-        entries = entries_of(state.text, self._index.known(name))
-        return Contents(name, entries, self._limit(name))
+    def _contents(self, name: StoreName, state: MemoryFileState) -> MemoryContents:
+        entries = split_known_entries(state.text, self._index.known(name))
+        return MemoryContents(name, entries, self._limit(name))
 
     def _limit(self, name: StoreName) -> int:
         limit = self._limits.get(name)
         if limit is None:
-            raise StoreError(f"the store {name!r} is switched off by the settings")
+            raise MemoryStoreError(f"the store {name!r} is switched off by the settings")
         return limit
 
-    def _put(self, name: StoreName, state: FileState, data: bytes) -> None:
+    def _write(self, name: StoreName, state: MemoryFileState, data: bytes) -> None:
         """Write a file under its lock; its previous content is stored for undo first."""
         # Before the write: a crash in between leaves an undo entry without effect, not a lost text.
-        former = self._undo.keep(name, state.raw, data)
+        former = self._undo.save(name, state.raw, data)
         try:
-            write(state, data)
+            write_memory_file(state, data)
         except OSError:
-            self._undo.forget(former)
+            self._undo.delete(former)
             raise
 
-    def _know_what_is_left(self, name: StoreName, data: bytes) -> None:
+    def _reindex(self, name: StoreName, data: bytes) -> None:
         """Update the index after a text was written that we did not compose."""
         known = self._index.known(name)
-        self._know(name, known_of(entries_of(decode(data), known), known))
+        self._save_index(name, filter_known(split_known_entries(decode_text(data), known), known))
 
-    def _know(self, name: StoreName, known: Known) -> None:
+    def _save_index(self, name: StoreName, known: KnownEntries) -> None:
         """Store which entries of a file are ours; a failure loses no memory and is only logged."""
         try:
-            self._index.keep(name, known)
+            self._index.save(name, known)
         except OSError as error:
             logger.warning("could not save the entry index of %s: %s", self.path(name), error)
 
 
-def _cleaned(operation: Operation) -> Operation:
+def _normalize(operation: EntryOperation) -> EntryOperation:
     """Return an operation with normalized texts that can be stored in a file."""
-    content, old_text = (normalized(mended(t)) for t in (operation.content, operation.old_text))
+    content, old_text = (
+        normalize_entry(repair_surrogates(t)) for t in (operation.content, operation.old_text)
+    )
     return replace(operation, content=content, old_text=old_text)
 
 
-def _check_size(contents: Contents, after: Entries) -> None:
+def _check_size(contents: MemoryContents, after: Entries) -> None:
     """Refuse growth beyond the limit; a store that is beyond it may shrink."""
     limit, used = contents.limit, contents.used
     final = replace(contents, entries=after).used
@@ -297,4 +322,4 @@ def _check_size(contents: Contents, after: Entries) -> None:
             f"store would hold {final:,} of {limit:,}. Shorten it, or make room in the same call: "
             "operations that replace and remove come with it, and only their end must fit"
         )
-        raise OperationError("over the limit", reason)
+        raise EntryOperationError("over the limit", reason)

@@ -9,27 +9,27 @@ import re
 import time
 from pathlib import Path
 
-from acp_server.memory.files import make_private
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.memory.files import create_private_directory
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from prompt_engine.memory_entries import StoreName
 from skills_store.atomic import write_atomically
 
-MOST_KEPT = 20
+MAX_ENTRIES = 20
 """How many writes of each store can be undone, the newest ones."""
 
 _PRIVATE = 0o600
 _NAME = re.compile(r"(\d{20})-(memory|user)-([0-9a-f]{16})\.md")
 
 
-@frozen
-class Former:
+@frozen_dataclass
+class UndoEntry:
     """Content of a file before a write."""
 
     path: Path
     """Where the content is stored."""
     number: int
     """Increases with each write of a store; based on the clock, so it also orders stores."""
-    left: str
+    written_fingerprint: str
     """Fingerprint of the content that the write produced."""
 
 
@@ -38,30 +38,30 @@ def fingerprint(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()[:16]
 
 
-class UndoFolder:
+class MemoryUndoHistory:
     """Directory of the undo history. All calls block; changes need the lock of the memory file."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def keep(self, name: StoreName, before: bytes, after: bytes) -> Former:
+    def save(self, name: StoreName, before: bytes, after: bytes) -> UndoEntry:
         """Store the content of a file before it is written; delete the oldest entry.
 
         Raises:
             OSError: it cannot be stored.
         """
-        make_private(self._folder)
-        kept = self.all(name)
+        create_private_directory(self._folder)
+        kept = self.entries(name)
         # The clock may have been set back; the numbers must keep the order of the writes.
         number = max(time.time_ns(), kept[-1].number + 1 if kept else 0)
         path = self._folder / f"{number:020d}-{name}-{fingerprint(after)}.md"
         write_atomically(path, before, mode=_PRIVATE)
         # Leaves MOST_KEPT - 1 old entries and the new one.
-        for former in kept[: 1 - MOST_KEPT]:
-            self.forget(former)
-        return Former(path, number, fingerprint(after))
+        for former in kept[: 1 - MAX_ENTRIES]:
+            self.delete(former)
+        return UndoEntry(path, number, fingerprint(after))
 
-    def all(self, name: StoreName) -> list[Former]:
+    def entries(self, name: StoreName) -> list[UndoEntry]:
         """Return the stored contents of a store, the oldest first."""
         try:
             names = sorted(path.name for path in self._folder.iterdir())
@@ -69,11 +69,11 @@ class UndoFolder:
             return []
         found = filter(None, map(_NAME.fullmatch, names))
         return [
-            Former(self._folder / each[0], int(each[1]), each[3])
+            UndoEntry(self._folder / each[0], int(each[1]), each[3])
             for each in found
             if each[2] == name
         ]
 
-    def forget(self, former: Former) -> None:
+    def delete(self, former: UndoEntry) -> None:
         """Delete a stored content."""
         former.path.unlink(missing_ok=True)

@@ -3,11 +3,11 @@
 from dataclasses import field
 
 from acp_server.models.families import Price
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
-@frozen
-class Access:
+@frozen_dataclass
+class EndpointAccess:
     """Address, credentials and timeouts of an endpoint.
 
     `base_url` None means the vendor's own address. Instances are hashable: clients are cached by
@@ -23,7 +23,7 @@ class Access:
     """Connect timeout."""
 
 
-@frozen
+@frozen_dataclass
 class ListedModel:
     """A model as an endpoint lists it; a field is None if the endpoint does not report it."""
 

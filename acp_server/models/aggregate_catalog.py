@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 import anyio
 
 from acp_server.session.ports.model_catalog import ModelCatalog, ModelChoice
-from acp_server.turn.loop import Meter
+from acp_server.turn.loop import ModelMeter
 from acp_server.turn.ports import Model
 
 
-class JoinedCatalog:
+class AggregateCatalog:
     """Several catalogs as one; the first provides the default model."""
 
     def __init__(self, first: ModelCatalog, others: Mapping[str, ModelCatalog]) -> None:
@@ -37,27 +37,27 @@ class JoinedCatalog:
 
     def thought_levels(self, model_id: str) -> Sequence[str]:
         """Return a model's thought levels, mildest first."""
-        catalog, own_id = self._place(model_id)
+        catalog, own_id = self._locate(model_id)
         return catalog.thought_levels(own_id)
 
     def default_thought_level(self, model_id: str) -> str | None:
         """Return a model's default thought level."""
-        catalog, own_id = self._place(model_id)
+        catalog, own_id = self._locate(model_id)
         return catalog.default_thought_level(own_id)
 
     def model(self, model_id: str) -> Model:
         """Return an adapter for a model."""
-        catalog, own_id = self._place(model_id)
+        catalog, own_id = self._locate(model_id)
         return catalog.model(own_id)
 
-    def meter(self, model_id: str) -> Meter:
+    def meter(self, model_id: str) -> ModelMeter:
         """Return the meter (context window, token estimate, price) of a model."""
-        catalog, own_id = self._place(model_id)
+        catalog, own_id = self._locate(model_id)
         return catalog.meter(own_id)
 
     def known_window_tokens(self, model_id: str) -> int | None:
         """Return a model's context window; None if it is only assumed."""
-        catalog, own_id = self._place(model_id)
+        catalog, own_id = self._locate(model_id)
         return catalog.known_window_tokens(own_id)
 
     async def refresh(self) -> None:
@@ -69,24 +69,24 @@ class JoinedCatalog:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._first.refresh)
             for catalog in self._others.values():
-                if not _is_known(catalog):
+                if not _has_list(catalog):
                     tasks.start_soon(catalog.refresh)
 
-    async def settle(self) -> None:
+    async def resolve_default(self) -> None:
         """Fetch the first provider's list if only its endpoint knows the default model."""
-        await self._first.settle()
+        await self._first.resolve_default()
 
-    async def learn_of(self, model_id: str) -> None:
+    async def load_models_of(self, model_id: str) -> None:
         """Ask the endpoint that a model id belongs to for its list, if it lacks the model."""
-        catalog, own_id = self._place(model_id)
-        await catalog.learn_of(own_id)
+        catalog, own_id = self._locate(model_id)
+        await catalog.load_models_of(own_id)
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever the choices of any catalog change."""
         for catalog in (self._first, *self._others.values()):
             catalog.on_change(listener)
 
-    def _place(self, model_id: str) -> tuple[ModelCatalog, str]:
+    def _locate(self, model_id: str) -> tuple[ModelCatalog, str]:
         """Return the catalog of a model and the model's id in that catalog."""
         provider, colon, own_id = model_id.partition(":")
         # An id can contain a colon of its own (Ollama: `qwen3:8b`): check for a known provider.
@@ -95,6 +95,6 @@ class JoinedCatalog:
         return self._first, model_id
 
 
-def _is_known(catalog: ModelCatalog) -> bool:
+def _has_list(catalog: ModelCatalog) -> bool:
     """Return whether a catalog has its endpoint's list, i.e. more choices than its default."""
     return any(choice.id != catalog.default_id for choice in catalog.choices())

@@ -5,5 +5,5 @@ from collections.abc import Callable
 from pydantic import JsonValue
 
 Block = dict[str, JsonValue]
-Mark = Callable[[list[Block], list[Block]], tuple[list[Block], list[Block]]]
+CacheMarker = Callable[[list[Block], list[Block]], tuple[list[Block], list[Block]]]
 """Takes system blocks and messages; returns copies with `cache_control` breakpoints."""

@@ -8,23 +8,23 @@ when it is sent to an endpoint. The mapping is deterministic, so that prompt cac
 import re
 from hashlib import sha256
 
-MOST_CHARACTERS = 40
+MAX_CHARACTERS = 40
 """The strictest length limit of all endpoints: that of chat completions."""
-_UNFIT = re.compile(r"[^A-Za-z0-9_-]")
+_INVALID_CHARACTER = re.compile(r"[^A-Za-z0-9_-]")
 _DIGEST_CHARACTERS = 8
 
 
-def fitting_call_id(call_id: str) -> str:
+def sanitize_call_id(call_id: str) -> str:
     """Return a form of the id that every endpoint accepts; a valid id is returned unchanged.
 
-    >>> fitting_call_id("toolu_01A")
+    >>> sanitize_call_id("toolu_01A")
     'toolu_01A'
-    >>> fitting_call_id("functions.look:0")
+    >>> sanitize_call_id("functions.look:0")
     'functions_look_0-73c5b1a2'
     """
-    if call_id and len(call_id) <= MOST_CHARACTERS and not _UNFIT.search(call_id):
+    if call_id and len(call_id) <= MAX_CHARACTERS and not _INVALID_CHARACTER.search(call_id):
         return call_id
     # The digest keeps ids apart that become equal by replacing and cutting.
     digest = sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARACTERS]
-    kept = _UNFIT.sub("_", call_id)[: MOST_CHARACTERS - _DIGEST_CHARACTERS - 1]
+    kept = _INVALID_CHARACTER.sub("_", call_id)[: MAX_CHARACTERS - _DIGEST_CHARACTERS - 1]
     return f"{kept}-{digest}"

@@ -12,39 +12,39 @@ import anyio
 from anyio import to_thread
 
 from acp_server.config.credentials import Credential
-from acp_server.models.access import Access, ListedModel
+from acp_server.models.access import EndpointAccess, ListedModel
 from acp_server.models.families import ModelFamily, default_thought_level, thought_levels
-from acp_server.models.lazy_imports import SdkLoader
+from acp_server.models.lazy_imports import EntryPointLoader
 from acp_server.models.meters import FamilyMeter
-from acp_server.models.model_list_cache import load_list, save_list
-from acp_server.models.provider_adapter import Speech
+from acp_server.models.model_list_cache import load_model_list, save_model_list
+from acp_server.models.provider_adapter import ProviderAdapter
 from acp_server.models.retry_policy import RetryPolicy
 from acp_server.session.ports.model_catalog import ModelChoice
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.errors import (
     CredentialsMissingError,
     ModelFailedError,
     ModelUnavailableError,
     TurnError,
 )
-from acp_server.turn.ports import Model, ModelRequest, ModelStop, Receive
+from acp_server.turn.ports import Model, ModelRequest, ModelStop, ReceiveEvent
 
 logger = logging.getLogger(__name__)
 
-UNDECIDED = "default"
+UNDECIDED_MODEL_ID = "default"
 """Placeholder id of the default model until the endpoint's list is known."""
-LISTLESS_KINDS = ("request", "unknown", "other")
+NO_LIST_FAILURE_KINDS = ("request", "unknown", "other")
 """Failure kinds of an endpoint that only lacks a model list.
 
 Any other kind (authentication, connection, ...) is a problem of the endpoint itself.
 """
 
 
-@frozen
-class Plan:
+@frozen_dataclass
+class EndpointConfig:
     """Configuration of one endpoint and its catalog."""
 
-    access: Access
+    access: EndpointAccess
     """Has no API key yet: the key is looked up when the endpoint is first used."""
     model_id: str | None
     retry: RetryPolicy
@@ -59,37 +59,37 @@ class EndpointCatalog:
 
     def __init__(
         self,
-        plan: Plan,
-        speech: Speech,
+        config: EndpointConfig,
+        provider: ProviderAdapter,
         credentials: Callable[[], Awaitable[Credential | None]],
-        loader: SdkLoader,
+        loader: EntryPointLoader,
     ) -> None:
-        self._plan = plan
-        self._speech = speech
+        self._config = config
+        self._provider = provider
         self._credentials = credentials
         self._loader = loader
-        self._listed = load_list(plan.list_file, plan.access.base_url)
+        self._models = load_model_list(config.list_file, config.access.base_url)
         self._listeners: list[Callable[[], None]] = []
-        self._is_listed = False
-        self._list_problem: TurnError | None = None
+        self._has_list = False
+        self._list_error: TurnError | None = None
         """The error of the last attempt to fetch the list, if it failed."""
-        self._listing = anyio.Lock()
+        self._list_lock = anyio.Lock()
 
     @property
     def default_id(self) -> str:
         """The configured model, else one that the endpoint lists, else the placeholder."""
-        listed = self._speech.default_model([model.id for model in self._listed])
-        return self._plan.model_id or listed or UNDECIDED
+        listed = self._provider.choose_default_model([model.id for model in self._models])
+        return self._config.model_id or listed or UNDECIDED_MODEL_ID
 
     def choices(self) -> Sequence[ModelChoice]:
         """Return the listed models; the default comes first if the list lacks it."""
         choices = [
             ModelChoice(model.id, model.name)
-            for model in self._listed
-            if self._speech.is_offered(model.id)
+            for model in self._models
+            if self._provider.is_selectable(model.id)
         ]
         if all(choice.id != self.default_id for choice in choices):
-            choices.insert(0, ModelChoice(self.default_id, _name(self.default_id)))
+            choices.insert(0, ModelChoice(self.default_id, _display_name(self.default_id)))
         return choices
 
     def thought_levels(self, model_id: str) -> Sequence[str]:
@@ -110,7 +110,7 @@ class EndpointCatalog:
 
     def known_window_tokens(self, model_id: str) -> int | None:
         """Return a model's context window from the configuration, the endpoint or a table."""
-        return self._speech.known_window_tokens(model_id, self._listed_model(model_id))
+        return self._provider.known_window_tokens(model_id, self._listed_model(model_id))
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever the endpoint's list has changed."""
@@ -118,39 +118,39 @@ class EndpointCatalog:
 
     async def refresh(self) -> None:
         """Fetch the endpoint's list once; concurrent callers wait for the same fetch."""
-        async with self._listing:  # without the lock each concurrent caller would fetch the list
-            if not self._is_listed:
-                await self._list()
+        async with self._list_lock:  # without the lock each concurrent caller would fetch the list
+            if not self._has_list:
+                await self._fetch_list()
 
-    async def settle(self) -> None:
+    async def resolve_default(self) -> None:
         """Fetch the list if only the endpoint knows the default model."""
-        if self.default_id == UNDECIDED:
+        if self.default_id == UNDECIDED_MODEL_ID:
             await self.refresh()
 
-    async def learn_of(self, model_id: str) -> None:
+    async def load_models_of(self, model_id: str) -> None:
         """Fetch the list if it lacks a model: a cached list may be older than the model."""
         if all(choice.id != model_id for choice in self.choices()):
             await self.refresh()
 
-    async def listed(self) -> tuple[ListedModel, ...]:
+    async def fetch_models(self) -> tuple[ListedModel, ...]:
         """Fetch the endpoint's list now, store it in the cache file and return it.
 
         Raises:
             TurnError: The list could not be fetched.
         """
-        access, sdk = await self._access(), await self._loader.load()
-        self._learn(await sdk.list_models(access))
+        access, sdk = await self._sign_in(), await self._loader.load()
+        self._update_models(await sdk.list_models(access))
         await to_thread.run_sync(
-            save_list, self._plan.list_file, self._plan.access.base_url, self._listed
+            save_model_list, self._config.list_file, self._config.access.base_url, self._models
         )
-        return self._listed
+        return self._models
 
-    async def _list(self) -> None:
-        self._list_problem = None
+    async def _fetch_list(self) -> None:
+        self._list_error = None
         try:
-            await self.listed()
+            await self.fetch_models()
         except TurnError as error:
-            self._list_problem = error
+            self._list_error = error
             logger.info("could not list the endpoint's models: %s", error.reason)
 
     async def adapter(self, model_id: str) -> Model:
@@ -161,38 +161,38 @@ class EndpointCatalog:
             ModelUnavailableError: No model is chosen and the endpoint lists no known one.
             ModelFailedError: No model is chosen and fetching the endpoint's list failed.
         """
-        access, sdk = await self._access(), await self._loader.load()
-        if model_id == UNDECIDED:
-            await self.settle()
+        access, sdk = await self._sign_in(), await self._loader.load()
+        if model_id == UNDECIDED_MODEL_ID:
+            await self.resolve_default()
             model_id = self.default_id
-        if model_id == UNDECIDED:
-            raise _why_undecided(self._list_problem)
-        return sdk.model(access, model_id, self.family(model_id), self._plan.retry)
+        if model_id == UNDECIDED_MODEL_ID:
+            raise _no_default_error(self._list_error)
+        return sdk.model(access, model_id, self.family(model_id), self._config.retry)
 
     def family(self, model_id: str) -> ModelFamily:
         """Return a model's family, corrected by the endpoint's own data about the model."""
-        family = self._speech.family(model_id, self._listed_model(model_id))
+        family = self._provider.family(model_id, self._listed_model(model_id))
         # Every family that thinks also has the provider's web search.
-        searches = self._plan.searches_web and family.thinking != "none"
+        searches = self._config.searches_web and family.thinking != "none"
         return replace(family, searches_web=True) if searches else family
 
     def _listed_model(self, model_id: str) -> ListedModel | None:
-        return next((model for model in self._listed if model.id == model_id), None)
+        return next((model for model in self._models if model.id == model_id), None)
 
-    async def _access(self) -> Access:
+    async def _sign_in(self) -> EndpointAccess:
         credential = await self._credentials()
         if credential is None:
-            if self._speech.needs_key:
-                raise CredentialsMissingError(self._speech.sign_in)
-            return self._plan.access
+            if self._provider.needs_key:
+                raise CredentialsMissingError(self._provider.sign_in_message)
+            return self._config.access
         return replace(
-            self._plan.access, api_key=credential.api_key, auth_token=credential.auth_token
+            self._config.access, api_key=credential.api_key, auth_token=credential.auth_token
         )
 
-    def _learn(self, listed: tuple[ListedModel, ...]) -> None:
-        self._is_listed = True
-        if listed != self._listed:
-            self._listed = listed
+    def _update_models(self, models: tuple[ListedModel, ...]) -> None:
+        self._has_list = True
+        if models != self._models:
+            self._models = models
             for listener in self._listeners:
                 listener()
 
@@ -204,7 +204,7 @@ class DeferredModel:
         self._catalog = catalog
         self._model_id = model_id
 
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Stream one answer; see `turn.ports.Model`.
 
         Raises:
@@ -214,12 +214,12 @@ class DeferredModel:
         return await adapter.respond(request, receive)
 
 
-def _why_undecided(problem: TurnError | None) -> TurnError:
+def _no_default_error(problem: TurnError | None) -> TurnError:
     """Return the error for a missing default model.
 
     A missing list is normal for many endpoints, so only other failures are reported as such.
     """
-    if isinstance(problem, ModelFailedError) and problem.kind not in LISTLESS_KINDS:
+    if isinstance(problem, ModelFailedError) and problem.kind not in NO_LIST_FAILURE_KINDS:
         return problem
     named = f" ({problem.reason})" if problem is not None else ""
     return ModelUnavailableError(
@@ -227,5 +227,5 @@ def _why_undecided(problem: TurnError | None) -> TurnError:
     )
 
 
-def _name(model_id: str) -> str:
-    return "Default" if model_id == UNDECIDED else model_id
+def _display_name(model_id: str) -> str:
+    return "Default" if model_id == UNDECIDED_MODEL_ID else model_id

@@ -7,13 +7,13 @@ the status and the endpoint's message. Imports no SDK.
 import re
 from http import HTTPStatus
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.errors import FailureKind
 
 OVERLOADED = 529
-LONGEST_WORDS = 300
+MAX_MESSAGE_CHARACTERS = 300
 """Characters of an endpoint's own message that are shown to the user."""
-_WORDS: dict[FailureKind, str] = {
+_PHRASES: dict[FailureKind, str] = {
     "rate_limit": "is limiting your request rate",
     "overloaded": "is overloaded",
 }
@@ -29,8 +29,8 @@ _BUSY_STATUSES = {
 _TAG = re.compile(r"<[^<>]*>")
 
 
-@frozen
-class Fault:
+@frozen_dataclass
+class ProviderFailure:
     """A classified endpoint failure.
 
     Attributes:
@@ -46,77 +46,81 @@ class Fault:
     kind: FailureKind
     is_temporary: bool = False
     retry_after_seconds: float | None = None
-    refused: str | None = None
+    rejection_message: str | None = None
 
 
-@frozen
-class Answered:
+@frozen_dataclass
+class ErrorResponse:
     """A response with an error status."""
 
     status: int
-    said: str
+    message: str
     """The endpoint's own message, or a substitute for it."""
     retry_after_seconds: float | None = None
 
 
-def connection_fault(cause: BaseException, endpoint: str) -> Fault:
+def classify_connection_error(cause: BaseException, endpoint: str) -> ProviderFailure:
     """Classify a failed connection; certificate errors are permanent, all others temporary."""
-    said = shortened_words(str(cause)) or type(cause).__name__
+    said = shorten_message(str(cause)) or type(cause).__name__
     reason = f"the connection to {endpoint} failed ({said})"
     if "CERTIFICATE_VERIFY_FAILED" in said:
-        return Fault(f"{reason}; set SSL_CERT_FILE to the authority that signed it", "connection")
-    return Fault(reason, "connection", is_temporary=True)
+        return ProviderFailure(
+            f"{reason}; set SSL_CERT_FILE to the authority that signed it", "connection"
+        )
+    return ProviderFailure(reason, "connection", is_temporary=True)
 
 
-def timeout_fault(endpoint: str) -> Fault:
+def classify_timeout(endpoint: str) -> ProviderFailure:
     """Classify a timeout."""
-    return Fault(f"{endpoint} did not answer in time", "connection", is_temporary=True)
+    return ProviderFailure(f"{endpoint} did not answer in time", "connection", is_temporary=True)
 
 
-def status_fault(answered: Answered, endpoint: str, sign_in_again: str) -> Fault:
+def classify_status(response: ErrorResponse, endpoint: str, sign_in_hint: str) -> ProviderFailure:
     """Classify an error status.
 
     `sign_in_hint` is the advice for rejected credentials.
     """
-    said = shortened_words(answered.said)
-    match answered.status:
+    said = shorten_message(response.message)
+    match response.status:
         case HTTPStatus.UNAUTHORIZED:
-            reason = f"{endpoint} refused the credentials ({said}); {sign_in_again}"
-            return Fault(reason, "authentication")
+            reason = f"{endpoint} refused the credentials ({said}); {sign_in_hint}"
+            return ProviderFailure(reason, "authentication")
         case HTTPStatus.FORBIDDEN | HTTPStatus.PAYMENT_REQUIRED:
-            return Fault(f"{endpoint} does not permit this: {said}", "permission")
+            return ProviderFailure(f"{endpoint} does not permit this: {said}", "permission")
         case HTTPStatus.NOT_FOUND:
             reason = (
                 f"{endpoint} answered 404 Not Found: {said}; choose another model or check the "
                 "base URL"
             )
-            return Fault(reason, "unknown")
+            return ProviderFailure(reason, "unknown")
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-            return Fault(f"the request is too large for {endpoint}: {said}", "request")
-        case status if is_busy(status):
-            return _busy(answered, said, endpoint)
+            return ProviderFailure(f"the request is too large for {endpoint}: {said}", "request")
+        case status if is_retryable_status(status):
+            return _retryable_failure(response, said, endpoint)
         case _:
             reason = f"{endpoint} refused the request: {said}"
-            return Fault(reason, "request", refused=answered.said)
+            return ProviderFailure(reason, "request", rejection_message=response.message)
 
 
-def streamed_fault(said: str, kind: FailureKind, endpoint: str, *, is_temporary: bool) -> Fault:
+def classify_stream_error(
+    message: str, kind: FailureKind, endpoint: str, *, is_temporary: bool
+) -> ProviderFailure:
     """Classify an error that the endpoint reported inside the stream."""
-    reason = f"{endpoint} {_WORDS.get(kind, 'broke off its answer')}: {shortened_words(said)}"
-    return Fault(reason, kind, is_temporary=is_temporary)
+    reason = f"{endpoint} {_PHRASES.get(kind, 'broke off its answer')}: {shorten_message(message)}"
+    return ProviderFailure(reason, kind, is_temporary=is_temporary)
 
 
-def is_busy(status: int) -> bool:
+def is_retryable_status(status: int) -> bool:
     """Return whether the same request may succeed a little later."""
     return status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _BUSY_STATUSES
 
 
-def kind_of_status(status: int) -> FailureKind:
+def failure_kind_of_status(status: int) -> FailureKind:
     """Return the failure kind of a retryable status."""
     return _KINDS_BY_STATUS.get(status, "other")
 
 
-def retry_after_seconds(header: str | None) -> float | None:
+def parse_retry_after(header: str | None) -> float | None:
     """Parse a `retry-after` header; None unless it is a number of seconds."""
     try:
         return float(header or "")
@@ -124,21 +128,21 @@ def retry_after_seconds(header: str | None) -> float | None:
         return None
 
 
-def shortened_words(text: str) -> str:
+def shorten_message(text: str) -> str:
     """Return the start of a message on one line, without HTML tags.
 
     A proxy's error message can be a whole web page.
     """
     line = " ".join(_TAG.sub(" ", text).split())
-    return line if len(line) <= LONGEST_WORDS else f"{line[:LONGEST_WORDS]} …"
+    return line if len(line) <= MAX_MESSAGE_CHARACTERS else f"{line[:MAX_MESSAGE_CHARACTERS]} …"
 
 
-def _busy(answered: Answered, said: str, endpoint: str) -> Fault:
-    kind = kind_of_status(answered.status)
-    what = _WORDS.get(kind, f"failed ({answered.status})")
-    return Fault(
-        f"{endpoint} {what}: {said}",
+def _retryable_failure(response: ErrorResponse, message: str, endpoint: str) -> ProviderFailure:
+    kind = failure_kind_of_status(response.status)
+    what = _PHRASES.get(kind, f"failed ({response.status})")
+    return ProviderFailure(
+        f"{endpoint} {what}: {message}",
         kind,
         is_temporary=True,
-        retry_after_seconds=answered.retry_after_seconds,
+        retry_after_seconds=response.retry_after_seconds,
     )

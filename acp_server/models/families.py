@@ -25,7 +25,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -34,7 +34,7 @@ OFF = "off"
 """The thought level that turns thinking off."""
 
 Effort = Literal["low", "medium", "high", "xhigh", "max"]
-Bond = Literal["model", "conversation", "account"]
+ThinkingBond = Literal["model", "conversation", "account"]
 
 FIVE_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "xhigh", "max")
 FOUR_EFFORTS: tuple[Effort, ...] = ("low", "medium", "high", "max")
@@ -45,7 +45,7 @@ BUDGET_TOKENS: dict[str, int] = {"low": 4_000, "medium": 10_000, "high": 16_000}
 complex tasks at 16,000, its example uses 10,000, and above 32,000 it advises against streaming."""
 
 
-@frozen
+@frozen_dataclass
 class Price:
     """US dollars per million tokens."""
 
@@ -56,7 +56,7 @@ class Price:
     cache_write_1h_usd: float
 
 
-@frozen
+@frozen_dataclass
 class LongPromptPrice:
     """Price of all tokens of a request whose prompt is larger than `above_tokens`."""
 
@@ -64,7 +64,7 @@ class LongPromptPrice:
     price: Price
 
 
-@frozen
+@frozen_dataclass
 class ModelFamily:
     """Limits, accepted request fields and price of one model.
 
@@ -104,7 +104,7 @@ class ModelFamily:
     accepts_prefill: bool = False
     accepts_system_messages: bool = False
     forced_tools: Literal["accepted", "without_budget", "refused"] = "refused"
-    thinking_bound_to: tuple[Bond, ...] = ()
+    thinking_bound_to: tuple[ThinkingBond, ...] = ()
     searches_web: bool = False
     cache_minimum_tokens: int = 1_024
     tokenizer_factor: float = 1.0
@@ -112,7 +112,7 @@ class ModelFamily:
     long_prompt: LongPromptPrice | None = None
 
 
-PLAIN = ModelFamily(name="", context_window_tokens=200_000, max_output_tokens=8_192)
+UNKNOWN_FAMILY = ModelFamily(name="", context_window_tokens=200_000, max_output_tokens=8_192)
 """An unknown model: no optional field is sent. 8,192 is the largest output that every agent-capable
 model since Claude 3.5 accepts; a larger `max_tokens` than allowed is a 400."""
 
@@ -265,25 +265,25 @@ FAMILIES: tuple[ModelFamily, ...] = (
 )
 
 # Looking up a row.
-_LINE_FIRST = re.compile(r"([a-z]+)((?:-(?:\d{1,2}|preview)\b)*)")  # sonnet-4-5-20250929
-_VERSION_FIRST = re.compile(r"(\d{1,2}(?:-\d{1,2})?)-([a-z]+)")  # 3-7-sonnet-latest
+_LINE_FIRST_ID = re.compile(r"([a-z]+)((?:-(?:\d{1,2}|preview)\b)*)")  # sonnet-4-5-20250929
+_VERSION_FIRST_ID = re.compile(r"(\d{1,2}(?:-\d{1,2})?)-([a-z]+)")  # 3-7-sonnet-latest
 _DATE = re.compile(r"(?<!\d)\d{8}(?!\d)")
 
 
 @lru_cache(maxsize=512)  # each turn looks up a dozen times; an endpoint has few models
-def _line_and_version(model_id: str) -> str | None:
+def _parse_line_and_version(model_id: str) -> str | None:
     """Reduce a model id to its product line and full version, such as `sonnet-4-5`."""
     words = "-".join(["", *re.findall(r"[a-z0-9]+", model_id.lower())])
     _, found, rest = words.rpartition("-claude-")
     if not found:
         return None
-    if old := _VERSION_FIRST.match(rest):
+    if old := _VERSION_FIRST_ID.match(rest):
         return f"{old[2]}-{old[1]}".removesuffix("-0")
-    new = _LINE_FIRST.match(rest)
+    new = _LINE_FIRST_ID.match(rest)
     return f"{new[1]}{new[2]}".removesuffix("-0") if new else None
 
 
-_BY_VERSION = {_line_and_version(family.name): family for family in FAMILIES}
+_BY_VERSION = {_parse_line_and_version(family.name): family for family in FAMILIES}
 
 
 def family_for(model_id: str) -> ModelFamily:
@@ -293,19 +293,19 @@ def family_for(model_id: str) -> ModelFamily:
     `@20250929`, `-v1:0`, `:thinking`) are ignored, and a dot in a version equals a dash. The full
     version must match, so that `claude-opus-5-9` is unknown instead of matching `claude-opus-5`.
     """
-    version = _line_and_version(model_id)
-    return PLAIN if version is None else _BY_VERSION.get(version, PLAIN)
+    version = _parse_line_and_version(model_id)
+    return UNKNOWN_FAMILY if version is None else _BY_VERSION.get(version, UNKNOWN_FAMILY)
 
 
 def known_window_tokens(model_id: str) -> int | None:
     """Return the context window of a model in the table; None for any other model."""
     family = family_for(model_id)
-    return None if family is PLAIN else family.context_window_tokens
+    return None if family is UNKNOWN_FAMILY else family.context_window_tokens
 
 
-def default_model(ids: Sequence[str]) -> str | None:
+def choose_default_model(ids: Sequence[str]) -> str | None:
     """Return the first known id of a list, preferring ids without a date; None if there is none."""
-    known = [model_id for model_id in ids if family_for(model_id) is not PLAIN]
+    known = [model_id for model_id in ids if family_for(model_id) is not UNKNOWN_FAMILY]
     undated = (model_id for model_id in known if not _DATE.search(model_id))
     return next(undated, known[0] if known else None)
 
@@ -350,13 +350,13 @@ def thinking_fields(family: ModelFamily, effort: str | None) -> "dict[str, JsonV
         return {}
     if level == OFF:
         return {"thinking": {"type": family.off}}
-    fields: dict[str, JsonValue] = {"thinking": _thinking(family, level)}
+    fields: dict[str, JsonValue] = {"thinking": _thinking_field(family, level)}
     if family.efforts:
         fields["output_config"] = {"effort": level}
     return fields
 
 
-def _thinking(family: ModelFamily, level: str) -> "dict[str, JsonValue]":
+def _thinking_field(family: ModelFamily, level: str) -> "dict[str, JsonValue]":
     if family.thinking == "budget":
         return {"type": "enabled", "budget_tokens": BUDGET_TOKENS[level]}
     return {"type": "adaptive", "display": "summarized"}

@@ -5,23 +5,23 @@ from pathlib import PurePath
 from typing import NoReturn
 
 from acp_server.models.lazy_imports import scripted_model
-from acp_server.models.meters import Unmetered
+from acp_server.models.meters import NullMeter
 from acp_server.models.provider_profiles import PROFILES
 from acp_server.session.ports.model_catalog import ModelChoice
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.errors import ModelUnavailableError
-from acp_server.turn.ports import Model, ModelRequest, Receive
+from acp_server.turn.ports import Model, ModelRequest, ReceiveEvent
 
 SCRIPTED_PREFIX = "scripted:"
 
 
-@frozen
+@frozen_dataclass
 class FixedCatalog:
     """Catalog of one model that needs no endpoint."""
 
     model_id: str
     name: str
-    make: Callable[[], Model]
+    make_model: Callable[[], Model]
 
     @property
     def default_id(self) -> str:
@@ -44,12 +44,12 @@ class FixedCatalog:
     def model(self, model_id: str) -> Model:
         """Return a new model for a session."""
         del model_id
-        return self.make()
+        return self.make_model()
 
-    def meter(self, model_id: str) -> Unmetered:
+    def meter(self, model_id: str) -> NullMeter:
         """Return a meter without limits: a prompt of any size is accepted."""
         del model_id
-        return Unmetered()
+        return NullMeter()
 
     def known_window_tokens(self, model_id: str) -> None:
         """Return None: there is no context window."""
@@ -58,10 +58,10 @@ class FixedCatalog:
     async def refresh(self) -> None:
         """Do nothing: there is no list to fetch."""
 
-    async def settle(self) -> None:
+    async def resolve_default(self) -> None:
         """Do nothing: the default is known."""
 
-    async def learn_of(self, model_id: str) -> None:
+    async def load_models_of(self, model_id: str) -> None:
         """Do nothing: there is no list to fetch."""
         del model_id
 
@@ -70,14 +70,14 @@ class FixedCatalog:
         del listener
 
 
-@frozen
-class ForeignModel:
+@frozen_dataclass
+class UnknownProviderModel:
     """Placeholder model of a provider that is unknown and has no base URL."""
 
     provider: str
     origin: str
 
-    async def respond(self, request: ModelRequest, receive: Receive) -> NoReturn:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> NoReturn:
         """Fail with advice for the user.
 
         Raises:
@@ -99,7 +99,7 @@ def scripted_catalog(name: str) -> FixedCatalog | None:
     return FixedCatalog(name, f"Script: {PurePath(source).stem}", lambda: scripted_model(source))
 
 
-def foreign_catalog(provider: str, origin: str, model_id: str | None) -> FixedCatalog:
+def unknown_provider_catalog(provider: str, origin: str, model_id: str | None) -> FixedCatalog:
     """Return the catalog of an unknown provider."""
     name = model_id or provider
-    return FixedCatalog(name, name, lambda: ForeignModel(provider, origin))
+    return FixedCatalog(name, name, lambda: UnknownProviderModel(provider, origin))

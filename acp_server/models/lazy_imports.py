@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING, Protocol
 import anyio
 from anyio import to_thread
 
-from acp_server.startup.gc_pause import uncollected
+from acp_server.startup.gc_pause import pause_gc_on_first_call
 
 if TYPE_CHECKING:
-    from acp_server.models.access import Access, ListedModel
-    from acp_server.models.cache_markers import Mark
+    from acp_server.models.access import EndpointAccess, ListedModel
+    from acp_server.models.cache_markers import CacheMarker
     from acp_server.models.families import ModelFamily
-    from acp_server.models.openai_compatible.endpoint_profile import Quirks
+    from acp_server.models.openai_compatible.endpoint_profile import EndpointProfile
     from acp_server.models.retry_policy import RetryPolicy
     from acp_server.turn.ports import Model
 
 
-class Sdk(Protocol):
+class ProviderEntryPoint(Protocol):
     """Entry point of an API client once it is imported."""
 
     def model(
-        self, access: "Access", model_id: str, family: "ModelFamily", retry: "RetryPolicy"
+        self, access: "EndpointAccess", model_id: str, family: "ModelFamily", retry: "RetryPolicy"
     ) -> "Model":
         """Return an adapter for one model."""
         ...
 
-    async def list_models(self, access: "Access") -> "tuple[ListedModel, ...]":
+    async def list_models(self, access: "EndpointAccess") -> "tuple[ListedModel, ...]":
         """Fetch the models that an endpoint lists."""
         ...
 
@@ -40,25 +40,25 @@ class Sdk(Protocol):
         ...
 
 
-class SdkLoader:
+class EntryPointLoader:
     """Loads an API client on first use."""
 
-    def __init__(self, open_sdk: Callable[[], Sdk]) -> None:
-        self._open = open_sdk
+    def __init__(self, open_entry_point: Callable[[], ProviderEntryPoint]) -> None:
+        self._open = open_entry_point
         self._lock = anyio.Lock()
-        self._sdk: Sdk | None = None
+        self._entry_point: ProviderEntryPoint | None = None
 
-    async def load(self) -> Sdk:
+    async def load(self) -> ProviderEntryPoint:
         """Return the entry point; the first call imports it, concurrent calls wait for that."""
         async with self._lock:  # one entry point only: it owns the shared connections
-            if self._sdk is None:
-                self._sdk = await to_thread.run_sync(self._open)
-        return self._sdk
+            if self._entry_point is None:
+                self._entry_point = await to_thread.run_sync(self._open)
+        return self._entry_point
 
     async def close(self) -> None:
         """Close every connection that was opened."""
-        if self._sdk is not None:
-            await self._sdk.close()
+        if self._entry_point is not None:
+            await self._entry_point.close()
 
 
 def scripted_model(source: str) -> "Model":
@@ -68,28 +68,28 @@ def scripted_model(source: str) -> "Model":
     return ScriptedModel(source)
 
 
-def messages_loader(mark: "Mark") -> SdkLoader:
+def anthropic_loader(mark: "CacheMarker") -> EntryPointLoader:
     """Return a loader for the Messages API."""
-    return SdkLoader(partial(_open_anthropic, mark))
+    return EntryPointLoader(partial(_open_anthropic, mark))
 
 
-def openai_compatible_loader(quirks: "Quirks") -> SdkLoader:
+def openai_compatible_loader(quirks: "EndpointProfile") -> EntryPointLoader:
     """Return a loader for the OpenAI API formats."""
-    return SdkLoader(partial(_open_openai_compatible, quirks))
+    return EntryPointLoader(partial(_open_openai_compatible, quirks))
 
 
-@uncollected
-def _open_anthropic(mark: "Mark") -> Sdk:
-    from acp_server.models.anthropic.packages import enter_packages
+@pause_gc_on_first_call
+def _open_anthropic(mark: "CacheMarker") -> ProviderEntryPoint:
+    from acp_server.models.anthropic.packages import make_packages_lazy
 
-    enter_packages()  # must precede the import: it makes the SDK's submodules lazy
-    from acp_server.models.anthropic.entry_point import AnthropicSdk
+    make_packages_lazy()  # must precede the import: it makes the SDK's submodules lazy
+    from acp_server.models.anthropic.entry_point import AnthropicEntryPoint
 
-    return AnthropicSdk(mark)
+    return AnthropicEntryPoint(mark)
 
 
-@uncollected
-def _open_openai_compatible(quirks: "Quirks") -> Sdk:
-    from acp_server.models.openai_compatible.entry_point import OpenAiDoor
+@pause_gc_on_first_call
+def _open_openai_compatible(quirks: "EndpointProfile") -> ProviderEntryPoint:
+    from acp_server.models.openai_compatible.entry_point import OpenAiEntryPoint
 
-    return OpenAiDoor(quirks)
+    return OpenAiEntryPoint(quirks)

@@ -4,12 +4,12 @@ import sys
 
 from acp_server.models.families import ModelFamily, cost_usd
 from acp_server.models.token_estimate import estimate_request_tokens
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import ModelRequest
 
 
-@frozen
+@frozen_dataclass
 class FamilyMeter:
     """Meter of a model family."""
 
@@ -36,7 +36,7 @@ class FamilyMeter:
         )
 
 
-class Unmetered:
+class NullMeter:
     """Meter of a model without a context window or price, such as a script."""
 
     @property

@@ -10,23 +10,23 @@ from dataclasses import replace
 
 from acp_server.models.access import ListedModel
 from acp_server.models.families import (
-    PLAIN,
     THREE_EFFORTS,
+    UNKNOWN_FAMILY,
     ModelFamily,
     family_for,
 )
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 ASSUMED_WINDOW_TOKENS = 200_000
-_REASONING = re.compile(r"(?:^|/)(?:gpt-5|o[134](?:$|-)|codex|gpt-oss|gemini-(?:2\.5|[3-9]))")
-_NOT_REASONING = re.compile(r"gpt-5[^/]*chat")
+_REASONING_ID = re.compile(r"(?:^|/)(?:gpt-5|o[134](?:$|-)|codex|gpt-oss|gemini-(?:2\.5|[3-9]))")
+_NON_REASONING_ID = re.compile(r"gpt-5[^/]*chat")
 
 
-@frozen
-class Facts:
+@frozen_dataclass
+class ModelFacts:
     """Context windows from the configuration and from the table of known windows."""
 
-    window_of: Callable[[str], int | None]
+    lookup_window: Callable[[str], int | None]
     """Looks up a model's context window in the table; None if it is unknown."""
     configured_model: str | None = None
     configured_window_tokens: int | None = None
@@ -34,19 +34,21 @@ class Facts:
 
     def window_tokens(self, model_id: str) -> int | None:
         """Return a model's context window without asking its endpoint; None if unknown."""
-        return self.configured(model_id) or self.window_of(model_id)
+        return self.configured_window(model_id) or self.lookup_window(model_id)
 
-    def configured(self, model_id: str) -> int | None:
+    def configured_window(self, model_id: str) -> int | None:
         """Return a model's configured context window, if there is one."""
         is_meant = self.configured_model in {None, model_id}
         return self.configured_window_tokens if is_meant else None
 
 
-def family_of(model_id: str, facts: Facts, listed: ListedModel | None) -> ModelFamily:
+def openai_compatible_family(
+    model_id: str, facts: ModelFacts, listed: ListedModel | None
+) -> ModelFamily:
     """Return the family of a model at an OpenAI-compatible endpoint, as far as it is known."""
     claude = family_for(model_id)
-    window = facts.configured(model_id) or (listed and listed.window_tokens)
-    window = window or facts.window_of(model_id) or ASSUMED_WINDOW_TOKENS
+    window = facts.configured_window(model_id) or (listed and listed.window_tokens)
+    window = window or facts.lookup_window(model_id) or ASSUMED_WINDOW_TOKENS
     family = ModelFamily(
         name=model_id,
         context_window_tokens=window,
@@ -62,18 +64,20 @@ def _has_efforts(model_id: str, listed: ListedModel | None) -> bool:
     if listed is not None and listed.has_efforts is not None:
         return listed.has_efforts
     name = model_id.lower()
-    return bool(_REASONING.search(name)) and not _NOT_REASONING.search(name)
+    return bool(_REASONING_ID.search(name)) and not _NON_REASONING_ID.search(name)
 
 
-def claude_family_of(model_id: str, facts: Facts, listed: ListedModel | None) -> ModelFamily:
+def messages_api_family(
+    model_id: str, facts: ModelFacts, listed: ListedModel | None
+) -> ModelFamily:
     """Return the family of a model at an endpoint of the Messages API."""
     family = family_for(model_id)
-    configured = facts.configured(model_id)
+    configured = facts.configured_window(model_id)
     window = configured or (listed and listed.window_tokens) or family.context_window_tokens
     output = (listed and listed.output_tokens) or family.max_output_tokens
     return replace(family, context_window_tokens=window, max_output_tokens=output)
 
 
-def is_known(model_id: str) -> bool:
+def is_claude_model(model_id: str) -> bool:
     """Return whether the table of Claude models knows an id."""
-    return family_for(model_id) is not PLAIN
+    return family_for(model_id) is not UNKNOWN_FAMILY

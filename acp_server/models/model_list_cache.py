@@ -12,22 +12,22 @@ from skills_store.atomic import write_atomically
 
 logger = logging.getLogger(__name__)
 
-VENDOR = "default"
-_FILE = TypeAdapter(dict[str, tuple[ListedModel, ...]], config=ConfigDict(defer_build=True))
+VENDOR_KEY = "default"
+_FILE_ADAPTER = TypeAdapter(dict[str, tuple[ListedModel, ...]], config=ConfigDict(defer_build=True))
 
 
-def load_list(path: Path, base_url: str | None) -> tuple[ListedModel, ...]:
+def load_model_list(path: Path, base_url: str | None) -> tuple[ListedModel, ...]:
     """Return the cached models of an endpoint; empty if there are none or reading fails."""
     try:
-        return _read(path).get(base_url or VENDOR, ())
+        return _read(path).get(base_url or VENDOR_KEY, ())
     except OSError:
         return ()
 
 
-def save_list(path: Path, base_url: str | None, models: tuple[ListedModel, ...]) -> None:
+def save_model_list(path: Path, base_url: str | None, models: tuple[ListedModel, ...]) -> None:
     """Store the models of an endpoint. Blocks; a write error is only logged."""
     try:
-        lists = _read(path) | {base_url or VENDOR: models}
+        lists = _read(path) | {base_url or VENDOR_KEY: models}
         written = {url: [asdict(model) for model in listed] for url, listed in lists.items()}
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomically(path, json.dumps(written, indent=1).encode(), 0o600)
@@ -42,6 +42,6 @@ def _read(path: Path) -> dict[str, tuple[ListedModel, ...]]:
         OSError: The file exists but cannot be read.
     """
     try:
-        return _FILE.validate_json(path.read_bytes())
+        return _FILE_ADAPTER.validate_json(path.read_bytes())
     except (FileNotFoundError, ValidationError):
         return {}

@@ -3,23 +3,23 @@
 from collections.abc import Sequence
 
 from acp_server.models.access import ListedModel
-from acp_server.models.families import ModelFamily, default_model, known_window_tokens
-from acp_server.models.model_facts import Facts, claude_family_of, family_of
-from acp_server.models.provider_profiles import Profile, is_for_chat
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.models.families import ModelFamily, choose_default_model, known_window_tokens
+from acp_server.models.model_facts import ModelFacts, messages_api_family, openai_compatible_family
+from acp_server.models.provider_profiles import ProviderProfile, is_chat_model
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
-@frozen
-class Speech:
+@frozen_dataclass
+class ProviderAdapter:
     """Answers a catalog's questions about its provider."""
 
-    profile: Profile
-    facts: Facts
+    profile: ProviderProfile
+    facts: ModelFacts
     needs_key: bool
     """Whether no request may be sent without a key."""
 
     @property
-    def sign_in(self) -> str:
+    def sign_in_message(self) -> str:
         """The message for the user when there are no credentials."""
         command = "acp-server setup"
         if self.profile.name != "anthropic":
@@ -31,12 +31,12 @@ class Speech:
         )
 
     @property
-    def _speaks_messages(self) -> bool:
-        return self.profile.form == "messages"
+    def _is_messages_api(self) -> bool:
+        return self.profile.api_format == "messages"
 
     def family(self, model_id: str, listed: ListedModel | None) -> ModelFamily:
         """Return a model's family, corrected by the endpoint's own data about the model."""
-        find = claude_family_of if self._speaks_messages else family_of
+        find = messages_api_family if self._is_messages_api else openai_compatible_family
         return find(model_id, self.facts, listed)
 
     def known_window_tokens(self, model_id: str, listed: ListedModel | None) -> int | None:
@@ -44,25 +44,25 @@ class Speech:
 
         Sources in this order: configuration, endpoint, built-in table.
         """
-        said = self.facts.configured(model_id) or (listed and listed.window_tokens)
+        said = self.facts.configured_window(model_id) or (listed and listed.window_tokens)
         if said:
             return said
         return known_window_tokens(model_id) or (
-            None if self._speaks_messages else self.facts.window_of(model_id)
+            None if self._is_messages_api else self.facts.lookup_window(model_id)
         )
 
-    def is_offered(self, model_id: str) -> bool:
+    def is_selectable(self, model_id: str) -> bool:
         """Return whether to offer a listed model for choice: only chat models."""
-        return self._speaks_messages or is_for_chat(model_id)
+        return self._is_messages_api or is_chat_model(model_id)
 
-    def default_model(self, ids: Sequence[str]) -> str | None:
+    def choose_default_model(self, ids: Sequence[str]) -> str | None:
         """Return the default model among the ids that an endpoint lists; None if none fits."""
-        if self._speaks_messages:
-            return default_model(ids)
-        offered = [model_id for model_id in ids if self.is_offered(model_id)]
-        for part in self.profile.preferred:
+        if self._is_messages_api:
+            return choose_default_model(ids)
+        offered = [model_id for model_id in ids if self.is_selectable(model_id)]
+        for part in self.profile.preferred_ids:
             found = next((model_id for model_id in offered if part in model_id), None)
             if found is not None:
                 return found
-        is_any_good = self.profile.is_local or not self.profile.preferred
+        is_any_good = self.profile.is_local or not self.profile.preferred_ids
         return offered[0] if offered and is_any_good else None

@@ -7,27 +7,27 @@ Sources: the providers' own pages on OpenAI compatibility; the names match Herme
 from dataclasses import field
 from typing import Literal
 
-from acp_server.models.openai_compatible.endpoint_profile import Quirks
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.models.openai_compatible.endpoint_profile import EndpointProfile
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-ApiForm = Literal["messages", "chat", "responses"]
+ApiFormat = Literal["messages", "chat", "responses"]
 
-API_MODES: dict[str, ApiForm] = {
+API_MODES: dict[str, ApiFormat] = {
     "anthropic_messages": "messages",
     "chat_completions": "chat",
     "codex_responses": "responses",
     "responses": "responses",
 }
 """The names of the API formats in Hermes configuration."""
-NOT_FOR_CHAT = (
+NON_CHAT_ID_PARTS = (
     *("embed", "whisper", "tts", "dall-e", "-image", "image-", "realtime", "audio", "moderation"),
     *("transcribe", "sora", "veo", "imagen", "rerank", "babbage", "davinci", "aqa"),
 )
 """Substrings of the ids of listed models that are not chat models."""
 
 
-@frozen
-class Profile:
+@frozen_dataclass
+class ProviderProfile:
     """A known provider.
 
     Attributes:
@@ -45,13 +45,13 @@ class Profile:
 
     name: str
     title: str
-    form: ApiForm = "chat"
+    api_format: ApiFormat = "chat"
     base_url: str | None = None
     key_variables: tuple[str, ...] = ()
     needs_key: bool = True
     default_port: int | None = None
-    preferred: tuple[str, ...] = ()
-    quirks: Quirks = field(default_factory=Quirks)
+    preferred_ids: tuple[str, ...] = ()
+    endpoint_profile: EndpointProfile = field(default_factory=EndpointProfile)
     aliases: tuple[str, ...] = ()
 
     @property
@@ -60,8 +60,8 @@ class Profile:
         return self.default_port is not None
 
 
-def _local(name: str, title: str, port: int, *aliases: str) -> Profile:
-    return Profile(
+def _local_provider(name: str, title: str, port: int, *aliases: str) -> ProviderProfile:
+    return ProviderProfile(
         name,
         title,
         base_url=f"http://127.0.0.1:{port}/v1",
@@ -71,63 +71,67 @@ def _local(name: str, title: str, port: int, *aliases: str) -> Profile:
     )
 
 
-ANTHROPIC = Profile(
+ANTHROPIC = ProviderProfile(
     "anthropic",
     "Anthropic",
-    form="messages",
+    api_format="messages",
     key_variables=("ANTHROPIC_API_KEY",),
     aliases=("claude", "claude-code"),
 )
-CUSTOM = Profile("custom", "Another endpoint", needs_key=False)
+CUSTOM = ProviderProfile("custom", "Another endpoint", needs_key=False)
 
-PROFILES: tuple[Profile, ...] = (
+PROFILES: tuple[ProviderProfile, ...] = (
     ANTHROPIC,
-    Profile(
+    ProviderProfile(
         # Chat completions reject tools for reasoning models, hence the Responses API.
         "openai",
         "OpenAI",
-        form="responses",
+        api_format="responses",
         base_url="https://api.openai.com/v1",
         key_variables=("OPENAI_API_KEY",),
-        preferred=("gpt-5", "gpt-4.1", "gpt-4o"),
+        preferred_ids=("gpt-5", "gpt-4.1", "gpt-4o"),
     ),
-    Profile(
+    ProviderProfile(
         "openrouter",
         "OpenRouter",
         base_url="https://openrouter.ai/api/v1",
         key_variables=("OPENROUTER_API_KEY",),
-        preferred=("anthropic/claude-opus", "anthropic/claude-sonnet", "openai/gpt-5"),
-        quirks=Quirks(effort="object", marked_models=("anthropic/",)),
+        preferred_ids=("anthropic/claude-opus", "anthropic/claude-sonnet", "openai/gpt-5"),
+        endpoint_profile=EndpointProfile(effort="object", cache_marked_models=("anthropic/",)),
     ),
-    _local("ollama", "Ollama", 11434),
-    _local("lmstudio", "LM Studio", 1234, "lm-studio", "lm_studio"),
-    _local("llamacpp", "llama.cpp", 8080, "llama.cpp", "llama-cpp", "llama_cpp", "llama-server"),
-    _local("vllm", "vLLM", 8000),
-    Profile(
+    _local_provider("ollama", "Ollama", 11434),
+    _local_provider("lmstudio", "LM Studio", 1234, "lm-studio", "lm_studio"),
+    _local_provider(
+        "llamacpp", "llama.cpp", 8080, "llama.cpp", "llama-cpp", "llama_cpp", "llama-server"
+    ),
+    _local_provider("vllm", "vLLM", 8000),
+    ProviderProfile(
         "gemini",
         "Gemini",
         base_url="https://generativelanguage.googleapis.com/v1beta/openai",
         key_variables=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        preferred=("gemini-3-pro", "gemini-3", "gemini-2.5-pro"),
-        quirks=Quirks(seals_calls=True),
+        preferred_ids=("gemini-3-pro", "gemini-3", "gemini-2.5-pro"),
+        endpoint_profile=EndpointProfile(signs_calls=True),
         aliases=("google",),
     ),
-    Profile(
+    ProviderProfile(
         "alibaba",
         "Alibaba Cloud",
         base_url="https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
         key_variables=("DASHSCOPE_API_KEY",),
-        preferred=("qwen3-coder", "qwen3"),
-        quirks=Quirks(effort=None),
+        preferred_ids=("qwen3-coder", "qwen3"),
+        endpoint_profile=EndpointProfile(effort=None),
         aliases=("dashscope", "qwen"),
     ),
-    Profile(
+    ProviderProfile(
         "deepseek",
         "DeepSeek",
         base_url="https://api.deepseek.com/v1",
         key_variables=("DEEPSEEK_API_KEY",),
-        preferred=("deepseek",),
-        quirks=Quirks(effort=None, wants_reasoning=True, max_output_tokens=8_192),
+        preferred_ids=("deepseek",),
+        endpoint_profile=EndpointProfile(
+            effort=None, requires_reasoning=True, max_output_tokens=8_192
+        ),
     ),
     CUSTOM,
 )
@@ -135,13 +139,13 @@ PROFILES: tuple[Profile, ...] = (
 _BY_NAME = {name: profile for profile in PROFILES for name in (profile.name, *profile.aliases)}
 
 
-def is_for_chat(model_id: str) -> bool:
+def is_chat_model(model_id: str) -> bool:
     """Return whether a model id looks like a chat model."""
     name = model_id.lower()
-    return not any(part in name for part in NOT_FOR_CHAT)
+    return not any(part in name for part in NON_CHAT_ID_PARTS)
 
 
-def profile_called(name: str) -> Profile | None:
+def find_profile(name: str) -> ProviderProfile | None:
     """Return the profile with a name or alias; `custom:SOMETHING` is `custom`."""
     plain = name.strip().lower().partition(":")[0]
     return _BY_NAME.get(plain)

@@ -10,11 +10,11 @@ from dataclasses import asdict, field
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
-@frozen
-class Seal:
+@frozen_dataclass
+class ReasoningSignature:
     """Origin of a piece of reasoning (API format, endpoint, model) and the data to send it back."""
 
     form: str
@@ -23,29 +23,29 @@ class Seal:
     content: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """The fields that the API format needs to send the reasoning back."""
 
-    def written(self) -> str:
+    def serialize(self) -> str:
         """Return the signature as JSON text, as the conversation stores it."""
         return json.dumps(asdict(self), separators=(",", ":"))
 
-    def with_content(self, **content: JsonValue) -> "Seal":
+    def with_content(self, **content: JsonValue) -> "ReasoningSignature":
         """Return a signature of the same model with other content."""
-        return Seal(self.form, self.endpoint, self.model, content)
+        return ReasoningSignature(self.form, self.endpoint, self.model, content)
 
-    def content_of(self, written: str) -> dict[str, JsonValue] | None:
+    def content_if_same_model(self, serialized: str) -> dict[str, JsonValue] | None:
         """Return the content of a stored signature if it is of the same model; else None."""
-        if not is_ours(written):
+        if not is_own_signature(serialized):
             return None
         try:
-            kept = _SEAL.validate_json(written)
+            kept = _SIGNATURE_ADAPTER.validate_json(serialized)
         except ValidationError:
             return None
         is_same = (kept.form, kept.endpoint, kept.model) == (self.form, self.endpoint, self.model)
         return kept.content if is_same else None
 
 
-_SEAL = TypeAdapter(Seal)
+_SIGNATURE_ADAPTER = TypeAdapter(ReasoningSignature)
 
 
-def is_ours(written: str) -> bool:
+def is_own_signature(signature: str) -> bool:
     """Return whether this server, and not a provider, wrote a signature."""
-    return written.startswith("{")
+    return signature.startswith("{")

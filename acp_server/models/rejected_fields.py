@@ -5,20 +5,20 @@ from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
-class Omissions:
+class RejectedFields:
     """Fields and features that one endpoint has rejected for one model."""
 
-    words: Mapping[str, str]
+    fields_by_phrase: Mapping[str, str]
     """Maps a phrase of an error message to the field or feature to change; first match wins."""
     fields: set[str] = field(default_factory=set[str])
     """The names learned so far."""
 
-    def learn(self, message: str) -> bool:
+    def learn_from(self, message: str) -> bool:
         """Record the field that an error message names; return whether a retry can differ.
 
         False means that the message names no field, or only fields that are already omitted.
         """
-        for words, name in self.words.items():
+        for words, name in self.fields_by_phrase.items():
             # Skip known names: returning True for one would retry the same request forever.
             if words in message and name not in self.fields:
                 self.fields.add(name)

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, to_json
 
 
-def written(body: Mapping[str, JsonValue]) -> bytes:
+def encode_body(body: Mapping[str, JsonValue]) -> bytes:
     """Return a body as compact UTF-8 JSON.
 
     Raises:

@@ -8,15 +8,15 @@ from typing import Protocol
 
 import anyio
 
-from acp_server.models.failures import Fault
-from acp_server.models.rejected_fields import Omissions
+from acp_server.models.failures import ProviderFailure
+from acp_server.models.rejected_fields import RejectedFields
 from acp_server.models.retry_policy import RetryPolicy
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.errors import ModelFailedError, ModelInterruptedError
-from acp_server.turn.ports import ModelStop, Receive, Retrying
+from acp_server.turn.ports import ModelStop, ReceiveEvent, Retrying
 
 
-class Answer(Protocol):
+class StreamedAnswer(Protocol):
     """State of an answer that is being streamed."""
 
     @property
@@ -30,24 +30,26 @@ class Answer(Protocol):
         ...
 
 
-@frozen
-class Attempt:
+@frozen_dataclass
+class ModelAttempt:
     """Outcome of one request; `failure` is its failure, if there was a known one."""
 
-    answer: Answer
-    fault: Fault | None
+    answer: StreamedAnswer
+    failure: ProviderFailure | None
 
 
-@frozen
-class Patience:
+@frozen_dataclass
+class Retrier:
     """Retries requests to one endpoint."""
 
     endpoint: str
     """The endpoint's name in messages."""
     retry: RetryPolicy
-    omissions: Omissions
+    rejected: RejectedFields
 
-    async def ask(self, attempt: Callable[[], Awaitable[Attempt]], receive: Receive) -> ModelStop:
+    async def run(
+        self, attempt: Callable[[], Awaitable[ModelAttempt]], receive: ReceiveEvent
+    ) -> ModelStop:
         """Repeat attempts until one is complete; return its stop reason.
 
         Raises:
@@ -60,40 +62,44 @@ class Patience:
             # With a stop reason the answer is complete: a later connection error does not matter.
             if made.answer.stop is not None:
                 return made.answer.stop
-            fault = made.fault or self._cut_short()
+            fault = made.failure or self._incomplete_answer()
             # Content has already reached the user: a retry would show it twice.
             if made.answer.has_content:
                 broken = ModelInterruptedError if fault.is_temporary else ModelFailedError
                 raise broken(fault.reason, fault.kind)
             # Retry at once and without counting: the request changes each time, and `learn_from`
             # returns False when there is nothing left to omit, so this terminates.
-            if fault.refused is not None and self.omissions.learn(fault.refused):
+            if fault.rejection_message is not None and self.rejected.learn_from(
+                fault.rejection_message
+            ):
                 continue
             number += 1
-            await self._wait(fault, number, receive)
+            await self._wait_for_retry(fault, number, receive)
 
-    def _cut_short(self) -> Fault:
+    def _incomplete_answer(self) -> ProviderFailure:
         reason = f"{self.endpoint} closed the connection before its answer was complete"
-        return Fault(reason, "connection", is_temporary=True)
+        return ProviderFailure(reason, "connection", is_temporary=True)
 
-    async def _wait(self, fault: Fault, attempt: int, receive: Receive) -> None:
+    async def _wait_for_retry(
+        self, failure: ProviderFailure, attempt: int, receive: ReceiveEvent
+    ) -> None:
         """Announce the retry and wait for it.
 
         Raises:
             ModelFailedError: There is no further retry.
         """
-        wait = self.retry.wait_seconds(attempt, fault.retry_after_seconds)
-        if not fault.is_temporary or wait is None:
-            raise ModelFailedError(_last_word(fault, attempt), fault.kind)
-        await receive(Retrying(fault.reason, wait, attempt, self.retry.attempts))
+        wait = self.retry.delay_seconds(attempt, failure.retry_after_seconds)
+        if not failure.is_temporary or wait is None:
+            raise ModelFailedError(_final_reason(failure, attempt), failure.kind)
+        await receive(Retrying(failure.reason, wait, attempt, self.retry.max_retries))
         await anyio.sleep(wait)
 
 
-def _last_word(fault: Fault, attempt: int) -> str:
-    if not fault.is_temporary:
-        return fault.reason
-    after = fault.retry_after_seconds
+def _final_reason(failure: ProviderFailure, attempt: int) -> str:
+    if not failure.is_temporary:
+        return failure.reason
+    after = failure.retry_after_seconds
     if after is not None:
-        return f"{fault.reason}; it asks you to wait {after:.0f} s, then try again"
+        return f"{failure.reason}; it asks you to wait {after:.0f} s, then try again"
     asked = "tried once" if attempt == 1 else f"tried {attempt} times"
-    return f"{fault.reason}; {asked}, try again later"
+    return f"{failure.reason}; {asked}, try again later"

@@ -36,37 +36,37 @@ class ScriptError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class SayLine:
     """Stream a text word by word, or the whole text in each of `copies` chunks."""
 
     text: str
-    is_thought: bool = False
+    is_thinking: bool = False
     copies: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class PaceLine:
     """Set the delay between chunks from this line on."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Pause:
+class PauseLine:
     """Wait once."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Deaf:
+class IgnoreCancelLine:
     """Wait once and ignore cancellation."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallLine:
     """Call a tool; `arguments` is JSON text."""
 
     name: str
@@ -74,45 +74,47 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepLine:
     """End this answer; the next lines answer the results of its calls."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fail:
+class FailLine:
     """Fail with a model error."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class StopLine:
     """End the answer with a stop reason."""
 
     reason: ScriptStop
 
 
-Line = Say | Pace | Pause | Deaf | Call | Step | Fail | Stop
+ScriptLine = (
+    SayLine | PaceLine | PauseLine | IgnoreCancelLine | CallLine | StepLine | FailLine | StopLine
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ScriptBlock:
     """Lines to play for the prompts that contain `pattern`."""
 
     pattern: str
-    lines: tuple[Line, ...]
+    lines: tuple[ScriptLine, ...]
 
-    def answers(self, prompt: str) -> bool:
+    def matches(self, prompt: str) -> bool:
         """Return whether this block is for a prompt; ignores case."""
         return self.pattern == "*" or self.pattern.casefold() in prompt.casefold()
 
-    def step(self, number: int) -> Sequence[Line]:
+    def lines_of_step(self, number: int) -> Sequence[ScriptLine]:
         """Return the lines of answer `number`, counted from 0."""
-        steps: list[list[Line]] = [[]]
+        steps: list[list[ScriptLine]] = [[]]
         for line in self.lines:
-            if isinstance(line, Step):
+            if isinstance(line, StepLine):
                 # A pace holds until the next one, also across steps.
-                paces: list[Line] = [each for each in steps[-1] if isinstance(each, Pace)]
+                paces: list[ScriptLine] = [each for each in steps[-1] if isinstance(each, PaceLine)]
                 steps.append(paces[-1:])
             else:
                 steps[-1].append(line)
@@ -125,24 +127,24 @@ _CHUNKS = re.compile(r"([1-9]\d{0,6}) (.+)", re.DOTALL)
 _SECONDS = {"ms": 0.001, "s": 1.0}
 
 
-def parse_script(text: str) -> tuple[Block, ...]:
+def parse_script(text: str) -> tuple[ScriptBlock, ...]:
     """Return the blocks of a script.
 
     Raises:
         ScriptError: A line is invalid.
     """
-    blocks: list[tuple[str, list[Line]]] = []
-    for number, verb, value in _statements(text):
+    blocks: list[tuple[str, list[ScriptLine]]] = []
+    for number, verb, value in _split_statements(text):
         if verb == "prompt":
             blocks.append((value.strip(), []))
         elif blocks:
-            blocks[-1][1].append(_line(number, verb, value))
+            blocks[-1][1].append(_parse_line(number, verb, value))
         else:
             raise ScriptError(number, "a script must start with `prompt: TEXT`")
-    return tuple(Block(pattern, tuple(lines)) for pattern, lines in blocks)
+    return tuple(ScriptBlock(pattern, tuple(lines)) for pattern, lines in blocks)
 
 
-def _statements(text: str) -> list[tuple[int, str, str]]:
+def _split_statements(text: str) -> list[tuple[int, str, str]]:
     """Return (line number, verb, value) for each statement, continuation lines joined."""
     statements: list[tuple[int, str, list[str]]] = []
     for number, raw in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
@@ -158,14 +160,14 @@ def _statements(text: str) -> list[tuple[int, str, str]]:
     return [(number, verb, "\n".join(lines).rstrip("\n")) for number, verb, lines in statements]
 
 
-def _line(number: int, verb: str, value: str) -> Line:
-    read = _VERBS.get(verb)
+def _parse_line(number: int, verb: str, value: str) -> ScriptLine:
+    read = _PARSERS.get(verb)
     if read is None:
         raise ScriptError(number, f"there is no verb {verb!r}")
     return read(number, value)
 
 
-def _call(number: int, value: str) -> Call:
+def _parse_call(number: int, value: str) -> CallLine:
     import yaml
 
     name, _, text = value.partition("\n")
@@ -176,41 +178,41 @@ def _call(number: int, value: str) -> Call:
     if not name.strip() or not isinstance(arguments, dict):
         raise ScriptError(number, "expected `call: TOOL`, and under it its arguments as YAML")
     try:
-        return Call(name.strip(), json.dumps(cast("object", arguments), ensure_ascii=False))
+        return CallLine(name.strip(), json.dumps(cast("object", arguments), ensure_ascii=False))
     except (TypeError, ValueError) as error:
         raise ScriptError(number, f"the arguments cannot be written as JSON: {error}") from None
 
 
-def _chunks(number: int, value: str) -> Say:
+def _parse_chunks(number: int, value: str) -> SayLine:
     found = _CHUNKS.fullmatch(value)
     if found is None:
         raise ScriptError(number, "expected `chunks: COUNT TEXT`")
-    return Say(found[2], copies=int(found[1]))
+    return SayLine(found[2], copies=int(found[1]))
 
 
-def _seconds(number: int, value: str) -> float:
+def _parse_seconds(number: int, value: str) -> float:
     found = _DURATION.fullmatch(value.strip())
     if found is None:
         raise ScriptError(number, f"expected a time such as 20ms or 1.5s, found {value!r}")
     return float(found[1]) * _SECONDS[found[2]]
 
 
-def _stop(number: int, value: str) -> ScriptStop:
+def _parse_stop(number: int, value: str) -> ScriptStop:
     for reason in get_args(ScriptStop):
         if reason == value.strip():
             return reason
     raise ScriptError(number, f"stop is one of {', '.join(get_args(ScriptStop))}")
 
 
-_VERBS: Mapping[str, Callable[[int, str], Line]] = {
-    "say": lambda _, value: Say(value),
-    "think": lambda _, value: Say(value, is_thought=True),
-    "chunks": _chunks,
-    "pace": lambda number, value: Pace(_seconds(number, value)),
-    "pause": lambda number, value: Pause(_seconds(number, value)),
-    "deaf": lambda number, value: Deaf(_seconds(number, value)),
-    "call": _call,
-    "step": lambda _number, _value: Step(),
-    "fail": lambda _, value: Fail(value),
-    "stop": lambda number, value: Stop(_stop(number, value)),
+_PARSERS: Mapping[str, Callable[[int, str], ScriptLine]] = {
+    "say": lambda _, value: SayLine(value),
+    "think": lambda _, value: SayLine(value, is_thinking=True),
+    "chunks": _parse_chunks,
+    "pace": lambda number, value: PaceLine(_parse_seconds(number, value)),
+    "pause": lambda number, value: PauseLine(_parse_seconds(number, value)),
+    "deaf": lambda number, value: IgnoreCancelLine(_parse_seconds(number, value)),
+    "call": _parse_call,
+    "step": lambda _number, _value: StepLine(),
+    "fail": lambda _, value: FailLine(value),
+    "stop": lambda number, value: StopLine(_parse_stop(number, value)),
 }

@@ -10,30 +10,30 @@ import anyio
 from anyio import lowlevel
 
 from acp_server.models.script import (
-    Block,
-    Call,
-    Deaf,
-    Fail,
-    Line,
-    Pace,
-    Pause,
-    Say,
+    CallLine,
+    FailLine,
+    IgnoreCancelLine,
+    PaceLine,
+    PauseLine,
+    SayLine,
+    ScriptBlock,
     ScriptError,
-    Step,
-    Stop,
+    ScriptLine,
+    StepLine,
+    StopLine,
     parse_script,
 )
-from acp_server.turn.conversation import Message, ToolResult, UserMessage, text_of
+from acp_server.turn.conversation import Message, ToolResult, UserMessage, prompt_to_text
 from acp_server.turn.errors import ModelFailedError, ModelUnavailableError
 from acp_server.turn.ports import (
-    CallArguments,
-    CallEnded,
-    CallStarted,
     ModelRequest,
     ModelStop,
-    Receive,
+    ReceiveEvent,
     TextDelta,
     ThinkingDelta,
+    ToolCallCompleted,
+    ToolCallDelta,
+    ToolCallStarted,
 )
 
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -45,9 +45,9 @@ class ScriptedModel:
 
     def __init__(self, source: str) -> None:
         self._source = source
-        self._blocks: Sequence[Block] | None = None
+        self._blocks: Sequence[ScriptBlock] | None = None
 
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Play the matching block; see `turn.ports.Model`.
 
         Raises:
@@ -56,59 +56,59 @@ class ScriptedModel:
         """
         if self._blocks is None:
             self._blocks = await _load(self._source)
-        position, prompt = _newest_prompt(request.messages)
-        block = next((block for block in self._blocks if block.answers(prompt)), None)
+        position, prompt = _find_newest_prompt(request.messages)
+        block = next((block for block in self._blocks if block.matches(prompt)), None)
         if block is None:
             reason = f"the script {self._source!r} has no block for this prompt"
             raise ModelFailedError(reason)
         steps_played = sum(_has_results(message) for message in request.messages[position:])
-        return await _play(block.step(steps_played), receive)
+        return await _play(block.lines_of_step(steps_played), receive)
 
 
-async def _play(lines: Sequence[Line], receive: Receive) -> ModelStop:
+async def _play(lines: Sequence[ScriptLine], receive: ReceiveEvent) -> ModelStop:
     pace_seconds = 0.0
     stop: ModelStop = "end_turn"
     for line in lines:
         match line:
-            case Say():
+            case SayLine():
                 await _say(line, pace_seconds, receive)
-            case Pace():
+            case PaceLine():
                 pace_seconds = line.seconds
-            case Pause():
+            case PauseLine():
                 await anyio.sleep(line.seconds)
-            case Deaf():
+            case IgnoreCancelLine():
                 with anyio.CancelScope(shield=True):
                     await anyio.sleep(line.seconds)
-            case Call():
+            case CallLine():
                 await _call(line, pace_seconds, receive)
                 stop = "tool_use"
-            case Step():
+            case StepLine():
                 pass
-            case Fail():
+            case FailLine():
                 raise ModelFailedError(line.reason)
-            case Stop():
+            case StopLine():
                 return line.reason
     return stop
 
 
-async def _call(line: Call, pace_seconds: float, receive: Receive) -> None:
+async def _call(line: CallLine, pace_seconds: float, receive: ReceiveEvent) -> None:
     call_id = f"call_{uuid4().hex[:12]}"
-    await receive(CallStarted(call_id, line.name))
+    await receive(ToolCallStarted(call_id, line.name))
     for fragment in _WORD.findall(line.arguments):
         await (anyio.sleep(pace_seconds) if pace_seconds else lowlevel.checkpoint())
-        await receive(CallArguments(call_id, fragment))
-    await receive(CallEnded(call_id))
+        await receive(ToolCallDelta(call_id, fragment))
+    await receive(ToolCallCompleted(call_id))
 
 
-async def _say(line: Say, pace_seconds: float, receive: Receive) -> None:
-    delta = ThinkingDelta if line.is_thought else TextDelta
+async def _say(line: SayLine, pace_seconds: float, receive: ReceiveEvent) -> None:
+    delta = ThinkingDelta if line.is_thinking else TextDelta
     chunks = repeat(line.text, line.copies) if line.copies else _WORD.findall(line.text)
     for chunk in chunks:
         await (anyio.sleep(pace_seconds) if pace_seconds else lowlevel.checkpoint())
         await receive(delta(chunk))
 
 
-async def _load(source: str) -> Sequence[Block]:
+async def _load(source: str) -> Sequence[ScriptBlock]:
     """Read an included script by its name, or any script file by its path."""
     shipped = SCRIPTS / f"{source}.script"
     path = anyio.Path(shipped if "/" not in source and shipped.is_file() else source)
@@ -122,12 +122,12 @@ async def _load(source: str) -> Sequence[Block]:
         raise ModelUnavailableError(reason) from error
 
 
-def _newest_prompt(messages: Sequence[Message]) -> tuple[int, str]:
+def _find_newest_prompt(messages: Sequence[Message]) -> tuple[int, str]:
     """Return the index and text of the newest prompt; tool results are not prompts."""
     for position in range(len(messages) - 1, -1, -1):
         message = messages[position]
         if isinstance(message, UserMessage) and not _has_results(message):
-            return position, text_of(message.parts)
+            return position, prompt_to_text(message.parts)
     return 0, ""
 
 

@@ -10,27 +10,27 @@ from contextlib import suppress
 
 import anyio
 
-MOST_EVENT_BYTES = 32 * 1024 * 1024
+MAX_EVENT_BYTES = 32 * 1024 * 1024
 DRAIN_SECONDS = 0.2
 """How long to wait for the end of the body after the answer is complete."""
-_FIELD = b"data"
+_DATA_FIELD = b"data"
 
 
 class OversizedEventError(ValueError):
     """An event exceeds the size limit."""
 
 
-class EventReader:
+class SseDecoder:
     """Decodes one stream; keeps only the `data` field of each event."""
 
-    def __init__(self, most_event_bytes: int = MOST_EVENT_BYTES) -> None:
-        self._most_bytes = most_event_bytes
-        self._line: list[bytes] = []
+    def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
+        self._max_bytes = max_event_bytes
+        self._line_pieces: list[bytes] = []
         """The pieces of an incomplete line."""
         self._data: list[bytes] = []
         """The data lines of an incomplete event."""
-        self._held_bytes = 0
-        self._ended_in_return = False
+        self._buffered_bytes = 0
+        self._ended_in_cr = False
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Decode a chunk; return the data of each event that it completes.
@@ -40,37 +40,37 @@ class EventReader:
         """
         if not chunk:
             return []
-        if self._ended_in_return or b"\r" in chunk:
-            chunk = self._with_newlines(chunk)
+        if self._ended_in_cr or b"\r" in chunk:
+            chunk = self._normalize_newlines(chunk)
         whole, newline, rest = chunk.rpartition(b"\n")
         events: list[bytes] = []
         if newline:
-            lines = b"".join((*self._line, whole)) if self._line else whole
-            self._line.clear()
-            events = [data for line in lines.split(b"\n") if (data := self._take(line))]
-            self._held_bytes = sum(map(len, self._data))
+            lines = b"".join((*self._line_pieces, whole)) if self._line_pieces else whole
+            self._line_pieces.clear()
+            events = [data for line in lines.split(b"\n") if (data := self._decode_line(line))]
+            self._buffered_bytes = sum(map(len, self._data))
         if rest:
-            self._line.append(rest)
-            self._held_bytes += len(rest)
-        if self._held_bytes > self._most_bytes:
-            reason = f"an event of more than {self._most_bytes:,} bytes"
+            self._line_pieces.append(rest)
+            self._buffered_bytes += len(rest)
+        if self._buffered_bytes > self._max_bytes:
+            reason = f"an event of more than {self._max_bytes:,} bytes"
             raise OversizedEventError(reason)
         return events
 
-    def _with_newlines(self, chunk: bytes) -> bytes:
+    def _normalize_newlines(self, chunk: bytes) -> bytes:
         """Normalize all line endings of a chunk to newlines."""
         # A CRLF can be split between two chunks. Without this the LF would count as an empty line
         # and end the event too early.
-        if self._ended_in_return and chunk.startswith(b"\n"):
+        if self._ended_in_cr and chunk.startswith(b"\n"):
             chunk = chunk[1:]
-        self._ended_in_return = chunk.endswith(b"\r")
+        self._ended_in_cr = chunk.endswith(b"\r")
         return chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
 
-    def _take(self, line: bytes) -> bytes:
+    def _decode_line(self, line: bytes) -> bytes:
         """Return the data of the event that an empty line ends; empty for any other line."""
         if line:
             name, _, value = line.partition(b":")
-            if name == _FIELD:
+            if name == _DATA_FIELD:
                 self._data.append(value.removeprefix(b" "))
             return b""
         data = self._data[0] if len(self._data) == 1 else b"\n".join(self._data)

@@ -17,7 +17,7 @@ from acp_server.turn.conversation import (
     ToolCall,
     ToolResult,
     UserPart,
-    text_of_part,
+    part_to_text,
 )
 from acp_server.turn.ports import ModelRequest
 
@@ -49,7 +49,7 @@ def _text_of(message: Message) -> str:
 def _part_text(part: UserPart | ReplyPart) -> str:
     match part:
         case Text() | Link() | Attachment() | Media():
-            return text_of_part(part)
+            return part_to_text(part)
         case ToolResult() | Thinking():
             return part.text
         case RedactedThinking():

@@ -3,62 +3,62 @@
 from pathlib import Path
 from typing import Literal
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-Standing = Literal["free", "confined", "unconfined", "unprotected"]
+SandboxStatus = Literal["free", "confined", "unconfined", "unprotected"]
 """Relation of a command to the sandbox.
 
 free: no sandbox is configured. confined: it runs inside. unconfined: it asks to run outside.
 unprotected: it should run inside, but this machine has no sandbox."""
 
 
-@frozen
-class Target:
+@frozen_dataclass
+class FileTarget:
     """File or directory: the path as named, and the path with symlinks resolved."""
 
     path: Path
     real: Path
     is_inside: bool
     """Whether `real` is in a directory of the session."""
-    stands: Path | None = None
+    link: Path | None = None
     """The path that is changed if it is not `real`: the symlink itself."""
 
 
-@frozen
+@frozen_dataclass
 class ReadFiles:
     """Read files or search directories."""
 
-    targets: tuple[Target, ...]
+    targets: tuple[FileTarget, ...]
 
 
-@frozen
+@frozen_dataclass
 class WriteFiles:
     """Create, change, move or delete files."""
 
-    targets: tuple[Target, ...]
+    targets: tuple[FileTarget, ...]
 
 
-@frozen
+@frozen_dataclass
 class RestoreFiles:
     """Restore files to their state before a turn."""
 
-    targets: tuple[Target, ...]
+    targets: tuple[FileTarget, ...]
     changed_since: tuple[str, ...] = ()
     """Names of files that were changed after the turn; restoring loses these changes."""
 
 
-@frozen
-class RunCommand:
+@frozen_dataclass
+class RunCommandEffect:
     """Run a shell command in a directory."""
 
     command: str
-    cwd: Target
+    cwd: FileTarget
     is_input: bool = False
     """Whether it is input for a running command, whose reaction cannot be predicted."""
-    standing: Standing = "free"
+    sandbox_status: SandboxStatus = "free"
 
 
-@frozen
+@frozen_dataclass
 class ChangeMemory:
     """Change the memory: the two files that outlast the session."""
 
@@ -66,8 +66,8 @@ class ChangeMemory:
     """Whether the user wants to approve each change."""
 
 
-@frozen
-class CallServer:
+@frozen_dataclass
+class CallMcpTool:
     """Call a tool of an MCP server; only the server knows its effects."""
 
     server: str
@@ -75,13 +75,13 @@ class CallServer:
     """Digest of the server's configuration: a different program with the same name is another
     server."""
     tool: str
-    claims_to_read: bool = False
+    read_only_hint: bool = False
     """Whether the server says that the tool changes nothing. Unverified."""
-    claims_to_destroy: bool = False
+    destructive_hint: bool = False
     """Whether the server says that the tool may be destructive."""
 
 
-@frozen
+@frozen_dataclass
 class FetchUrl:
     """Fetch a web page; the URL alone may leak data to its host."""
 
@@ -90,17 +90,17 @@ class FetchUrl:
     url: str
 
 
-@frozen
+@frozen_dataclass
 class ChangeSkill:
     """Change a skill, which affects later sessions, too."""
 
-    targets: tuple[Target, ...]
+    targets: tuple[FileTarget, ...]
     """The files and directories that are created, changed or moved."""
     doubts: tuple[str, ...] = ()
     """Parts of the change that the user must know about before, as phrases."""
 
 
-@frozen
+@frozen_dataclass
 class LeavePlanMode:
     """Leave plan mode, so that the plan may be carried out."""
 
@@ -111,8 +111,8 @@ Effect = (
     | ReadFiles
     | WriteFiles
     | RestoreFiles
-    | RunCommand
+    | RunCommandEffect
     | ChangeMemory
-    | CallServer
+    | CallMcpTool
     | FetchUrl
 )

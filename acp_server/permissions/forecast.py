@@ -16,23 +16,23 @@ from acp_server.permissions.policy import (
     Facts,
     FetchFacts,
     FileFacts,
+    McpToolFacts,
     MemoryFacts,
     PlanFacts,
     Refuse,
-    ServerFacts,
     SkillFacts,
     decide,
 )
 from acp_server.permissions.rules import RuleBook
-from acp_server.permissions.scopes import ServerScope, SiteScope
+from acp_server.permissions.scopes import McpToolScope, SiteScope
 from acp_server.permissions.shell.findings import Assessment
 
 _FILES = (Path("/workspace/file"),)
 _READ = FileFacts("read", _FILES)
 _WRITE = FileFacts("write", _FILES)
 _RUN = CommandFacts("command", Assessment("asks", "it is not known to only read"))
-_CALL = ServerFacts(
-    ServerScope("server", "", "tool"), claims_to_read=False, claims_to_destroy=False
+_CALL = McpToolFacts(
+    McpToolScope("server", "", "tool"), read_only_hint=False, destructive_hint=False
 )
 _USUAL: Mapping[str, Facts] = {
     "read_file": _READ,
@@ -47,7 +47,7 @@ _USUAL: Mapping[str, Facts] = {
     "exit_plan": PlanFacts(),
 }
 """Usual effect of a call by tool name; other tools have no effect that requires permission."""
-SERVER_MARK = "__"
+MCP_SEPARATOR = "__"
 """Part of the name of every MCP server tool."""
 
 
@@ -57,7 +57,7 @@ def forecast(tool: str, mode: Mode) -> str:
     >>> forecast("write_file", "ask"), forecast("write_file", "accept_edits")
     ('asks first', 'allowed in the workspace')
     """
-    facts = _USUAL.get(tool, _CALL if SERVER_MARK in tool else None)
+    facts = _USUAL.get(tool, _CALL if MCP_SEPARATOR in tool else None)
     if facts is None:
         return "allowed"
     decision = decide(facts, mode, RuleBook())

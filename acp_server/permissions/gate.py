@@ -16,24 +16,24 @@ import anyio
 from anyio import to_thread
 
 from acp_server.permissions.effects import Effect, LeavePlanMode
-from acp_server.permissions.facts import Surveyor
+from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.policy import Allow, Ask, Decision, Refuse, decide
 from acp_server.permissions.questions import (
     PLAN_CHOICES,
-    Asker,
     AskingError,
-    Choice,
-    ChoiceId,
-    Question,
-    QuestionLine,
+    PermissionAsker,
+    PermissionChoice,
+    PermissionChoiceId,
+    PermissionQuestion,
+    QuestionQueue,
     choices_for,
 )
 from acp_server.permissions.rule_store import RuleStore
-from acp_server.permissions.rules import Rule, RuleBook
-from acp_server.permissions.run_rules import Orders
+from acp_server.permissions.rules import PermissionRule, RuleBook
+from acp_server.permissions.run_rules import RunRules
 from acp_server.permissions.scopes import Scope
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ MOVED = "a path in this leads elsewhere by now; nothing was done, make the call 
 CHANGED = "what this touches has changed since it was asked about; make the call again"
 
 
-@frozen
+@frozen_dataclass
 class Refusal:
     """Refusal of an effect; `reason` is sent to the model."""
 
@@ -61,44 +61,44 @@ class Refusal:
 class Gate(Protocol):
     """Authorizes the effects of tool calls."""
 
-    def join(self, call_id: str, tool: str = "") -> None:
+    def enter_queue(self, call_id: str, tool: str = "") -> None:
         """Register a call that starts to run: questions are asked in this order."""
         ...
 
-    def step_aside(self, call_id: str) -> None:
+    def yield_queue(self, call_id: str) -> None:
         """Give up the call's place in the question queue while the call goes on."""
         ...
 
-    def leave(self, call_id: str) -> None:
+    def leave_queue(self, call_id: str) -> None:
         """Unregister a call that has ended, whether it asked or not."""
         ...
 
-    async def pass_through(self, question: Question) -> Refusal | None:
+    async def authorize(self, question: PermissionQuestion) -> Refusal | None:
         """Return None if the effect is authorized, asking the user if necessary."""
         ...
 
-    def left_out_of_searches(self) -> Sequence[str]:
+    def search_excludes(self) -> Sequence[str]:
         """Return globs of files whose contents a search must not show without permission."""
         ...
 
-    async def may_preview(self, path: Path) -> bool:
+    async def can_preview(self, path: Path) -> bool:
         """Return whether a file's text may be shown before the user was asked."""
         ...
 
 
-NoteAnswer = Callable[[str, str], Awaitable[None]]
+AnswerCallback = Callable[[str, str], Awaitable[None]]
 
 
-async def _forget(call_id: str, answer: str) -> None:
+async def _no_answer_note(call_id: str, answer: str) -> None:
     del call_id, answer
 
 
-def _stay(mode: Mode) -> None:
+def _keep_mode(mode: Mode) -> None:
     del mode
 
 
-@frozen
-class Passage:
+@frozen_dataclass
+class AuditRecord:
     """Audit record of one decided effect."""
 
     call_id: str
@@ -108,10 +108,10 @@ class Passage:
     """None if the effect was authorized."""
 
 
-Witness = Callable[[Passage], None]
+AuditCallback = Callable[[AuditRecord], None]
 
 
-def look_away(passage: Passage) -> None:
+def no_audit(passage: AuditRecord) -> None:
     """Ignore an audit record."""
     del passage
 
@@ -121,84 +121,82 @@ class PermissionGate:
     """Permission gate of one session."""
 
     mode: Callable[[], Mode]
-    asker: Asker
+    asker: PermissionAsker
     cancel_turn: Callable[[], None]
-    surveyor: Surveyor
+    facts: FactCollector
     store: RuleStore
     root: Path
     """The session's directory, symlinks resolved; saved rules belong to it."""
-    note_answer: NoteAnswer = _forget
+    note_answer: AnswerCallback = _no_answer_note
     """Called with a call's id and the user's answer, before the answer takes effect."""
-    switch_mode: Callable[[Mode], None] = _stay
+    switch_mode: Callable[[Mode], None] = _keep_mode
     """Called with the mode that the user chose when accepting a plan, and only then."""
-    orders: Orders | None = None
+    run_rules: RunRules | None = None
     """Allow and deny rules of a headless run; None in an interactive session."""
-    witness: Witness = look_away
+    audit: AuditCallback = no_audit
     """Called with the audit record of each effect, before the effect happens."""
     _tools: dict[str, list[str]] = field(default_factory=dict[str, list[str]], init=False)
     """Tool names of the running calls, by call id; a model may use one id twice."""
-    _line: QuestionLine = field(default_factory=QuestionLine, init=False)
-    _session_rules: list[Rule] = field(default_factory=list[Rule], init=False)
+    _queue: QuestionQueue = field(default_factory=QuestionQueue, init=False)
+    _session_rules: list[PermissionRule] = field(default_factory=list[PermissionRule], init=False)
 
-    def join(self, call_id: str, tool: str = "") -> None:
-        """Enter the question queue; the call's tool is known until `leave`."""
-        # A list: with one id used twice, `leave` of the first must not forget the second.
+    def enter_queue(self, call_id: str, tool: str = "") -> None:
+        """Enter the question queue; the call's tool is known until `leave_queue`."""
+        # A list: with one id used twice, `leave_queue` of the first must not forget the second.
         self._tools.setdefault(call_id, []).append(tool)
-        self._line.join(call_id)
+        self._queue.enter(call_id)
 
-    def step_aside(self, call_id: str) -> None:
+    def yield_queue(self, call_id: str) -> None:
         """Leave the question queue; a call that asks later enters it again at the end."""
-        self._line.leave(call_id)
+        self._queue.leave(call_id)
 
-    def leave(self, call_id: str) -> None:
+    def leave_queue(self, call_id: str) -> None:
         """Leave the question queue and forget the call's tool."""
-        self._line.leave(call_id)
+        self._queue.leave(call_id)
         tools = self._tools.get(call_id)
         if tools:
             tools.pop()
         if not tools:
             self._tools.pop(call_id, None)
 
-    async def pass_through(self, question: Question) -> Refusal | None:
+    async def authorize(self, question: PermissionQuestion) -> Refusal | None:
         """Decide by the policy and ask the user if the policy says so."""
-        refusal = await self._judged(question)
+        refusal = await self._authorize(question)
         tool = self._tool_of(question.call_id)
         # Before returning: the audit record must exist when the effect happens, even if the effect
         # then crashes or is cancelled.
-        self.witness(Passage(question.call_id, tool, question.effect, refusal))
+        self.audit(AuditRecord(question.call_id, tool, question.effect, refusal))
         return refusal
 
-    async def _judged(self, question: Question) -> Refusal | None:
+    async def _authorize(self, question: PermissionQuestion) -> Refusal | None:
         decision = await self._decide(question)
         if not isinstance(decision, Ask):
             # Without this, calls that need no question would block the questions behind them.
-            self._line.leave(question.call_id)
-            return _settled(decision)
+            self._queue.leave(question.call_id)
+            return _refusal_of(decision)
         # Decide again at the front: an "always" given to an earlier call may cover this one.
-        async with self._line.at_the_front(question.call_id):
+        async with self._queue.wait_for_turn(question.call_id):
             decision = await self._decide(question)
             if not isinstance(decision, Ask):
-                return _settled(decision)
-            return await self._asked(question, decision)
+                return _refusal_of(decision)
+            return await self._ask_user(question, decision)
 
-    def left_out_of_searches(self) -> Sequence[str]:
+    def search_excludes(self) -> Sequence[str]:
         """Return globs of secrets, settings and files that ignore files of the workspace name."""
         # Read the mode each time: the user may switch it during a turn.
         if self.mode() == "bypass":
             return ()
-        return self.surveyor.left_out_of_searches()
+        return self.facts.search_excludes()
 
-    async def may_preview(self, path: Path) -> bool:
+    async def can_preview(self, path: Path) -> bool:
         """Return whether a file is not protected."""
-        return not await to_thread.run_sync(
-            self.surveyor.is_protected, path, abandon_on_cancel=True
-        )
+        return not await to_thread.run_sync(self.facts.is_protected, path, abandon_on_cancel=True)
 
-    async def _decide(self, question: Question) -> Decision:
+    async def _decide(self, question: PermissionQuestion) -> Decision:
         tool = self._tool_of(question.call_id)
         # Only reads the disk, so the thread may be abandoned when the turn is cancelled.
         return await to_thread.run_sync(
-            self._decide_now, question.effect, tool, abandon_on_cancel=True
+            self._decide_blocking, question.effect, tool, abandon_on_cancel=True
         )
 
     def _tool_of(self, call_id: str) -> str:
@@ -206,84 +204,89 @@ class PermissionGate:
         tools = self._tools.get(call_id)
         return tools[-1] if tools else ""
 
-    def _decide_now(self, effect: Effect, tool: str) -> Decision:
+    def _decide_blocking(self, effect: Effect, tool: str) -> Decision:
         # Load per decision: another session of this workspace may have saved a rule since.
         rules = RuleBook([*self._session_rules, *self.store.load(self.root)])
-        facts = self.surveyor.facts(effect)
+        facts = self.facts.collect(effect)
         decision = decide(facts, self.mode(), rules)
-        if self.orders is not None:
-            decision = self.orders.applied(decision, tool, facts, self.root)
+        if self.run_rules is not None:
+            decision = self.run_rules.apply(decision, tool, facts, self.root)
         # Check last: a symlink swapped while the facts were collected must not get through.
-        return Refuse(MOVED) if self.surveyor.has_moved(effect) else decision
+        return Refuse(MOVED) if self.facts.has_moved(effect) else decision
 
-    async def _asked(self, question: Question, asked: Ask) -> Refusal | None:
+    async def _ask_user(self, question: PermissionQuestion, asked: Ask) -> Refusal | None:
         choices = self._choices(question.effect, asked)
         try:
             answer = await self.asker.ask(replace(question, reason=asked.reason), choices)
         except AskingError as error:
             return Refusal(NOT_ASKED.format(reason=error))
         if answer is None:
-            return await self._give_up()
+            return await self._cancel_turn()
         await self.note_answer(question.call_id, answer)
         # Security: a client can send any id, such as "allow_workspace" where no rule was offered.
         if answer not in {choice.id for choice in choices}:
             return Refusal(NOT_ASKED.format(reason="the answer was none of those offered"))
         # Before the check for a yes, so that an "always reject" is stored, too.
         if asked.scope is not None:
-            await self._remember(answer, asked.scope)
+            await self._save_rule(answer, asked.scope)
         if answer not in _YES:
             return Refusal(self._rejection(choices))
         # The mode is switched only after this check: out of plan mode it refuses to accept a plan.
-        refusal = await self._confirmed(question, asked)
+        refusal = await self._recheck(question, asked)
         if refusal is None and answer in _MODES:
             self.switch_mode(_MODES[answer])
         return refusal
 
-    def _choices(self, effect: Effect, asked: Ask) -> Sequence[Choice]:
+    def _choices(self, effect: Effect, asked: Ask) -> Sequence[PermissionChoice]:
         is_plan = isinstance(effect, LeavePlanMode)
         return PLAN_CHOICES if is_plan else choices_for(asked.scope, self.root)
 
-    def _rejection(self, choices: Sequence[Choice]) -> str:
-        if self.orders is not None:
+    def _rejection(self, choices: Sequence[PermissionChoice]) -> str:
+        if self.run_rules is not None:
             return UNATTENDED
         return PLAN_REJECTED if choices == PLAN_CHOICES else REJECTED
 
-    async def _give_up(self) -> Refusal:
+    async def _cancel_turn(self) -> Refusal:
         """End the turn: the user dismissed the question."""
         # The cancellation arrives later; returning now would give the model a result to act on.
         self.cancel_turn()
         await anyio.sleep_forever()  # until the cancellation arrives
         return Refusal(REJECTED)
 
-    async def _confirmed(self, question: Question, asked: Ask) -> Refusal | None:
+    async def _recheck(self, question: PermissionQuestion, asked: Ask) -> Refusal | None:
         """Check an approval against the current state: mode, rules and links may have changed."""
         decision = await self._decide(question)
         if isinstance(decision, Ask):
             # A different question than the one answered: the user did not approve this effect.
             return None if decision == asked else Refusal(CHANGED)
-        return _settled(decision)
+        return _refusal_of(decision)
 
-    async def _remember(self, answer: ChoiceId, scope: Scope) -> None:
+    async def _save_rule(self, answer: PermissionChoiceId, scope: Scope) -> None:
         """Store an "always" answer; if it cannot be saved, it holds for this session."""
         if answer in _ONCE:
             return
-        rule = Rule(scope, is_allowed=answer in _YES)
+        rule = PermissionRule(scope, is_allowed=answer in _YES)
         # First, so that the answer holds for this session even if saving it fails.
         self._session_rules.append(rule)
-        if answer in _KEPT:
+        if answer in _SAVED:
             try:
                 await to_thread.run_sync(self.store.add, self.root, rule, abandon_on_cancel=True)
             except OSError as error:
                 logger.warning("could not save a rule; it holds for this session only: %s", error)
 
 
-_MODES: Mapping[ChoiceId, Mode] = {"accept_and_ask": "ask", "accept_edits": "accept_edits"}
-_YES: frozenset[ChoiceId] = frozenset({"allow_once", "allow_session", "allow_workspace", *_MODES})
-_ONCE: frozenset[ChoiceId] = frozenset({"allow_once", "reject_once"})
-_KEPT: frozenset[ChoiceId] = frozenset({"allow_workspace", "reject_workspace"})
+_MODES: Mapping[PermissionChoiceId, Mode] = {
+    "accept_and_ask": "ask",
+    "accept_edits": "accept_edits",
+}
+_YES: frozenset[PermissionChoiceId] = frozenset(
+    {"allow_once", "allow_session", "allow_workspace", *_MODES}
+)
+_ONCE: frozenset[PermissionChoiceId] = frozenset({"allow_once", "reject_once"})
+_SAVED: frozenset[PermissionChoiceId] = frozenset({"allow_workspace", "reject_workspace"})
 
 
-def _settled(decision: Allow | Refuse) -> Refusal | None:
+def _refusal_of(decision: Allow | Refuse) -> Refusal | None:
     match decision:
         case Allow():
             return None

@@ -14,15 +14,15 @@ _MAGIC = frozenset("*?[")
 _SET = re.compile(r"\[[!^]?\]?[^\[\]\\]*\]")
 
 
-class TooManyError(Exception):
+class TooManyEntriesError(Exception):
     """There are more entries than can be checked."""
 
 
-def picked(pattern: Path, most_entries: int) -> Sequence[Path]:
+def expand_glob(pattern: Path, max_entries: int) -> Sequence[Path]:
     """Return the paths that an absolute pattern matches now; with `..` where it may match that.
 
     Raises:
-        TooManyError: more than `most_entries` entries would have to be checked.
+        TooManyEntriesError: more than `max_entries` entries would have to be checked.
     """
     found = [Path(pattern.anchor)]
     looked_at = 0
@@ -35,9 +35,9 @@ def picked(pattern: Path, most_entries: int) -> Sequence[Path]:
             names = _names(folder)
             looked_at += len(names)
             # Bounded: `/*/*/*` would read the whole disk before the user is even asked.
-            if looked_at > most_entries:
-                raise TooManyError
-            following += (folder / name for name in names if _picks(part, name))
+            if looked_at > max_entries:
+                raise TooManyEntriesError
+            following += (folder / name for name in names if _matches_part(part, name))
         found = following
     # `lexists` keeps dangling links, through which a command can create their target.
     return [path for path in found if os.path.lexists(path)]
@@ -50,7 +50,7 @@ def _names(folder: Path) -> Sequence[str]:
         return ()
 
 
-def _picks(part: str, name: str) -> bool:
+def _matches_part(part: str, name: str) -> bool:
     """Return whether one part of a pattern may match a name; a set matches any character."""
     is_dot_named = part.startswith("[") and "." in part and name not in {".", ".."}
     if name.startswith(".") and not part.startswith(".") and not is_dot_named:

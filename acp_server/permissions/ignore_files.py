@@ -12,26 +12,26 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from skills_store.reading import read_regular
 
 IGNORE_FILE = ".hermesignore"
-MOST_BYTES = 100_000
+MAX_BYTES = 100_000
 
 _Stamp = tuple[int, int, int, int]
 _EVERYTHING = ("*",)
 _ANCHORED = re.compile(r"/.*[^/]")  # a slash before the end anchors a pattern at the root
 
 
-@frozen
-class IgnoreRules:
+@frozen_dataclass
+class AgentIgnoreRules:
     """Patterns of one ignore file, as written and case-folded for case-insensitive disks."""
 
     lines: tuple[str, ...]
     exact: GitIgnoreSpec
     folded: GitIgnoreSpec
 
-    def names(self, relative: str, *, is_file: bool = False) -> bool:
+    def matches(self, relative: str, *, is_file: bool = False) -> bool:
         """Return whether they match a path relative to their root.
 
         Unless `is_file`, the path may be a directory, so directory patterns match as well.
@@ -49,25 +49,25 @@ def _matches(spec: GitIgnoreSpec, path: str, *, is_file: bool) -> bool:
     return spec.match_file(path) or (not is_file and spec.match_file(f"{path}/"))
 
 
-NOTHING = IgnoreRules((), GitIgnoreSpec([]), GitIgnoreSpec([]))
+NO_RULES = AgentIgnoreRules((), GitIgnoreSpec([]), GitIgnoreSpec([]))
 
 
 @dataclass(slots=True)
 class IgnoreFiles:
     """Cache of the ignore files of some roots."""
 
-    _known: dict[Path, tuple[_Stamp, IgnoreRules]] = field(
-        default_factory=dict[Path, tuple[_Stamp, IgnoreRules]]
+    _known: dict[Path, tuple[_Stamp, AgentIgnoreRules]] = field(
+        default_factory=dict[Path, tuple[_Stamp, AgentIgnoreRules]]
     )
 
-    def rules(self, root: Path) -> IgnoreRules:
+    def rules(self, root: Path) -> AgentIgnoreRules:
         """Return the current rules of a root's ignore file."""
         file = root / IGNORE_FILE
         try:
             status = file.stat()
         except FileNotFoundError:
             # Only a missing file means "no rules"; any other error must not disable the rules.
-            return NOTHING
+            return NO_RULES
         except OSError:
             return _rules(_EVERYTHING)
         # A program can set mtime back, but not ctime.
@@ -79,7 +79,7 @@ class IgnoreFiles:
         return known[1]
 
 
-def search_globs(rules: IgnoreRules, *, is_first_root: bool) -> Sequence[str]:
+def search_globs(rules: AgentIgnoreRules, *, is_first_root: bool) -> Sequence[str]:
     """Return the patterns that a search leaves out; it anchors patterns at its first root only.
 
     Exceptions (`!`) are dropped: the search leaves out too much rather than too little.
@@ -90,22 +90,22 @@ def search_globs(rules: IgnoreRules, *, is_first_root: bool) -> Sequence[str]:
     return [f"**/{line.lstrip('/')}" if _ANCHORED.search(line) else line for line in lines]
 
 
-def _rules(lines: Sequence[str]) -> IgnoreRules:
+def _rules(lines: Sequence[str]) -> AgentIgnoreRules:
     try:
         exact = GitIgnoreSpec.from_lines(lines)
         folded_lines = [_folded(line) for line in lines]
         folded = exact if folded_lines == [*lines] else GitIgnoreSpec.from_lines(folded_lines)
     except ValueError:
         return _rules(_EVERYTHING)
-    return IgnoreRules(tuple(lines), exact, folded)
+    return AgentIgnoreRules(tuple(lines), exact, folded)
 
 
 def _lines(file: Path) -> Sequence[str]:
     try:
-        content = read_regular(file, MOST_BYTES)
+        content = read_regular(file, MAX_BYTES)
     except OSError:
         return _EVERYTHING
-    if not content.is_whole:
+    if not content.is_complete:
         return _EVERYTHING
     text = content.data.decode("utf-8-sig", errors="surrogateescape")
     return [line.removesuffix("\r") for line in text.split("\n")]

@@ -2,12 +2,12 @@
 
 from typing import Literal, TypeGuard
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 Mode = Literal["ask", "accept_edits", "plan", "bypass"]
 
 
-@frozen
+@frozen_dataclass
 class ModeInfo:
     """Name and description of a mode for a picker."""
 

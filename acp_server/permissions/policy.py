@@ -6,38 +6,38 @@ Pure: facts about files and commands are collected beforehand (`FactCollector`).
 from pathlib import Path
 from typing import assert_never
 
-from acp_server.permissions.effects import Standing
+from acp_server.permissions.effects import SandboxStatus
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.rules import RuleBook
 from acp_server.permissions.scopes import (
-    Act,
     CommandScope,
-    FolderScope,
+    DirectoryScope,
+    FileAccess,
+    McpToolScope,
     Scope,
-    ServerScope,
     SiteScope,
 )
 from acp_server.permissions.shell.findings import Assessment
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
-@frozen
+@frozen_dataclass
 class FileFacts:
     """Files to be read or written, symlinks resolved."""
 
-    act: Act
+    act: FileAccess
     files: tuple[Path, ...]
     outside: tuple[Path, ...] = ()
     """Those files that are outside the session's directories."""
-    run_by_others: tuple[Path, ...] = ()
+    executable_by_others: tuple[Path, ...] = ()
     """Those files to be written that other programs execute or read as configuration."""
     protected: tuple[Path, ...] = ()
     """Those files that always require permission."""
-    folder: Path | None = None
+    coverable_directory: Path | None = None
     """The directory that an "always" answer may cover; None if it would cover too much."""
 
 
-@frozen
+@frozen_dataclass
 class CommandFacts:
     """A command to be run."""
 
@@ -48,11 +48,11 @@ class CommandFacts:
     these."""
     is_protected: bool = False
     """Whether it accesses files that always require permission."""
-    standing: Standing = "free"
+    sandbox_status: SandboxStatus = "free"
     """How the command relates to the sandbox."""
 
 
-@frozen
+@frozen_dataclass
 class MemoryFacts:
     """A change of the memory, which can be undone."""
 
@@ -60,7 +60,7 @@ class MemoryFacts:
     """Whether the user wants to approve each change."""
 
 
-@frozen
+@frozen_dataclass
 class SkillFacts:
     """A change of a skill."""
 
@@ -69,7 +69,7 @@ class SkillFacts:
     """Reasons to ask the user in any mode."""
 
 
-@frozen
+@frozen_dataclass
 class RestoreFacts:
     """Files to be restored to an earlier state."""
 
@@ -84,23 +84,23 @@ class RestoreFacts:
         return (CHANGED_SINCE.format(names=names),) if names else ()
 
 
-@frozen
-class ServerFacts:
+@frozen_dataclass
+class McpToolFacts:
     """A call of an MCP server's tool; the `claims_` fields are unverified server hints."""
 
-    scope: ServerScope
-    claims_to_read: bool
-    claims_to_destroy: bool
+    scope: McpToolScope
+    read_only_hint: bool
+    destructive_hint: bool
 
 
-@frozen
+@frozen_dataclass
 class FetchFacts:
     """A page to be fetched."""
 
     scope: SiteScope
 
 
-@frozen
+@frozen_dataclass
 class PlanFacts:
     """A plan to be accepted, which ends plan mode."""
 
@@ -111,18 +111,18 @@ Facts = (
     | MemoryFacts
     | SkillFacts
     | RestoreFacts
-    | ServerFacts
+    | McpToolFacts
     | FetchFacts
     | PlanFacts
 )
 
 
-@frozen
+@frozen_dataclass
 class Allow:
     """The effect is allowed."""
 
 
-@frozen
+@frozen_dataclass
 class Ask:
     """The user decides; an "always" answer may cover `scope`, if there is one."""
 
@@ -130,7 +130,7 @@ class Ask:
     scope: Scope | None = None
 
 
-@frozen
+@frozen_dataclass
 class Refuse:
     """The effect is refused; `reason` is sent to the model."""
 
@@ -142,13 +142,15 @@ Decision = Allow | Ask | Refuse
 PLANNING = "plan mode is on: nothing is written and nothing is run; read, search and plan instead"
 NOT_PLANNING = "plan mode is not on: there is nothing to accept, do what is to be done"
 ALWAYS_REFUSED = "this is never run, in no mode: {reason}"
-MEMORY_ASKED = "your settings require approval of each memory change"
-CLAIMED_TO_DESTROY = "the server marks this tool as destructive"
-CLAIMED_TO_READ = "the server says that this tool is read-only, which cannot be verified"
+MEMORY_NEEDS_APPROVAL = "your settings require approval of each memory change"
+DESTRUCTIVE_HINT = "the server marks this tool as destructive"
+READ_ONLY_HINT = "the server says that this tool is read-only, which cannot be verified"
 CHANGED_SINCE = "files changed after the turn, and these changes would be lost: {names}"
-UNCONFINED = "it would run outside the sandbox, where it can write anywhere and use the network"
-UNPROTECTED = "commands cannot be sandboxed on this machine"
-REJECTED_ONCE_FOR_ALL = "the user has said once for all that this is not to be done"
+OUTSIDE_SANDBOX = (
+    "it would run outside the sandbox, where it can write anywhere and use the network"
+)
+NO_SANDBOX = "commands cannot be sandboxed on this machine"
+REJECTED_BY_RULE = "the user has said once for all that this is not to be done"
 
 
 def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:
@@ -162,8 +164,8 @@ def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:
             return _on_memory(facts, mode)
         case SkillFacts() | RestoreFacts():
             return _on_doubtful(facts, mode, rules)
-        case ServerFacts() | FetchFacts():
-            return _on_others(facts, mode, rules)
+        case McpToolFacts() | FetchFacts():
+            return _on_remote(facts, mode, rules)
         case PlanFacts():
             return Ask() if mode == "plan" else Refuse(NOT_PLANNING)
         case _:
@@ -178,23 +180,27 @@ def _on_files(facts: FileFacts, mode: Mode, rules: RuleBook) -> Decision:
         return Refuse(PLANNING)
     said = rules.verdict_on_files(facts.act, facts.files)
     if said is False:
-        return Refuse(REJECTED_ONCE_FOR_ALL)
-    if facts.protected or facts.run_by_others:
+        return Refuse(REJECTED_BY_RULE)
+    if facts.protected or facts.executable_by_others:
         # Before an allow rule is honored: "always allow edits in src/" does not cover secrets,
         # hooks or editor tasks below it.
-        return Ask(_why_special(facts))
+        return Ask(_protected_reason(facts))
     is_free = not facts.outside and (facts.act == "read" or mode == "accept_edits")
     if said or is_free:
         return Allow()
     places = ", ".join(str(path) for path in facts.outside)
     reason = f"it is outside the workspace: {places}" if facts.outside else ""
-    return Ask(reason, FolderScope(facts.act, facts.folder) if facts.folder else None)
+    return Ask(
+        reason,
+        DirectoryScope(facts.act, facts.coverable_directory) if facts.coverable_directory else None,
+    )
 
 
-def _why_special(facts: FileFacts) -> str:
+def _protected_reason(facts: FileFacts) -> str:
     if facts.protected:
         return f"{_names(facts.protected)} may hold secrets or settings"
-    return f"{_names(facts.run_by_others)} is executed or read as configuration by other programs"
+    names = _names(facts.executable_by_others)
+    return f"{names} is executed or read as configuration by other programs"
 
 
 def _names(paths: tuple[Path, ...]) -> str:
@@ -212,36 +218,38 @@ def _on_command(facts: CommandFacts, mode: Mode, rules: RuleBook) -> Decision:
         return Refuse(PLANNING)
     said = rules.verdict_on_command(facts.command)
     if said is False:
-        return Refuse(REJECTED_ONCE_FOR_ALL)
-    if _is_free(facts, is_covered=said is True):
+        return Refuse(REJECTED_BY_RULE)
+    if _runs_unasked(facts, is_covered=said is True):
         return Allow()
-    return _question_on_command(facts)
+    return _ask_about_command(facts)
 
 
-def _is_free(facts: CommandFacts, *, is_covered: bool) -> bool:
+def _runs_unasked(facts: CommandFacts, *, is_covered: bool) -> bool:
     """Return whether a command runs without asking.
 
     A saved "always" never covers running outside the sandbox.
     """
-    if facts.doubts or facts.standing == "unconfined":
+    if facts.doubts or facts.sandbox_status == "unconfined":
         return False
-    return is_covered or (facts.assessment.verdict == "reads" and facts.standing != "unprotected")
+    return is_covered or (
+        facts.assessment.verdict == "reads" and facts.sandbox_status != "unprotected"
+    )
 
 
-def _question_on_command(facts: CommandFacts) -> Ask:
+def _ask_about_command(facts: CommandFacts) -> Ask:
     assessment = facts.assessment
     plain = assessment.reason or "; ".join(facts.doubts)
-    if facts.standing == "unconfined":
-        return Ask("; ".join(filter(None, (UNCONFINED, plain))))
+    if facts.sandbox_status == "unconfined":
+        return Ask("; ".join(filter(None, (OUTSIDE_SANDBOX, plain))))
     prefix = None if facts.doubts else assessment.prefix
     scope = CommandScope(prefix) if prefix else None
-    return Ask(plain or (UNPROTECTED if facts.standing == "unprotected" else ""), scope)
+    return Ask(plain or (NO_SANDBOX if facts.sandbox_status == "unprotected" else ""), scope)
 
 
 def _on_memory(facts: MemoryFacts, mode: Mode) -> Decision:
     if mode == "plan":
         return Refuse(PLANNING)
-    return Ask(MEMORY_ASKED) if facts.asks_first and mode != "bypass" else Allow()
+    return Ask(MEMORY_NEEDS_APPROVAL) if facts.asks_first and mode != "bypass" else Allow()
 
 
 def _on_doubtful(facts: SkillFacts | RestoreFacts, mode: Mode, rules: RuleBook) -> Decision:
@@ -257,28 +265,28 @@ def _on_doubtful(facts: SkillFacts | RestoreFacts, mode: Mode, rules: RuleBook) 
     return decision
 
 
-def _on_others(facts: ServerFacts | FetchFacts, mode: Mode, rules: RuleBook) -> Decision:
+def _on_remote(facts: McpToolFacts | FetchFacts, mode: Mode, rules: RuleBook) -> Decision:
     """Decide on an effect that is executed by another program or host."""
     match facts:
-        case ServerFacts():
+        case McpToolFacts():
             return _on_server(facts, mode, rules)
         case FetchFacts():
             return _on_fetch(facts, mode, rules)
 
 
-def _on_server(facts: ServerFacts, mode: Mode, rules: RuleBook) -> Decision:
+def _on_server(facts: McpToolFacts, mode: Mode, rules: RuleBook) -> Decision:
     """Decide on a tool call of an MCP server.
 
     Its read-only hint is unverified, so the hint alone never allows a call.
     """
     if mode == "bypass":
         return Allow()
-    if mode == "plan" and (facts.claims_to_destroy or not facts.claims_to_read):
+    if mode == "plan" and (facts.destructive_hint or not facts.read_only_hint):
         return Refuse(PLANNING)
     said = rules.verdict_on(facts.scope)
     if said is not None:
-        return Allow() if said else Refuse(REJECTED_ONCE_FOR_ALL)
-    return Ask(_why_asked(facts, mode), facts.scope)
+        return Allow() if said else Refuse(REJECTED_BY_RULE)
+    return Ask(_server_reason(facts, mode), facts.scope)
 
 
 def _on_fetch(facts: FetchFacts, mode: Mode, rules: RuleBook) -> Decision:
@@ -287,11 +295,11 @@ def _on_fetch(facts: FetchFacts, mode: Mode, rules: RuleBook) -> Decision:
         return Allow()
     said = rules.verdict_on(facts.scope)
     if said is not None:
-        return Allow() if said else Refuse(REJECTED_ONCE_FOR_ALL)
+        return Allow() if said else Refuse(REJECTED_BY_RULE)
     return Ask("", facts.scope)
 
 
-def _why_asked(facts: ServerFacts, mode: Mode) -> str:
-    if facts.claims_to_destroy:
-        return CLAIMED_TO_DESTROY
-    return CLAIMED_TO_READ if mode == "plan" else ""
+def _server_reason(facts: McpToolFacts, mode: Mode) -> str:
+    if facts.destructive_hint:
+        return DESTRUCTIVE_HINT
+    return READ_ONLY_HINT if mode == "plan" else ""

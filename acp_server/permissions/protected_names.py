@@ -65,16 +65,18 @@ SEARCH_GLOBS = (*_FOLDERS, *_FILES)
 _FOLDER = re.compile("|".join(map(translate, _FOLDERS)))
 _FILE = re.compile("|".join(map(translate, SEARCH_GLOBS)))
 _HARMLESS = re.compile(r"\.env[.\-_](?:example|sample|template|dist)|id_[a-z0-9_.-]+\.pub")
-_UNSEEN = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]")  # ignored by some systems
+_INVISIBLE = re.compile(
+    "[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
+)  # ignored by some systems
 
 
 def is_protected(path: Path) -> bool:
     """Return whether a path, by its names alone, is that of a secret or of a tool's settings."""
     parts = path.parts
-    return any(map(is_protected_folder, parts)) or bool(parts and is_protected_file(parts[-1]))
+    return any(map(is_protected_directory, parts)) or bool(parts and is_protected_file(parts[-1]))
 
 
-def is_protected_folder(name: str) -> bool:
+def is_protected_directory(name: str) -> bool:
     """Return whether a directory of this name protects all its content; a file of it is, too."""
     plain = _plain(name)
     return bool(_FOLDER.match(plain)) and not _HARMLESS.fullmatch(plain)
@@ -90,7 +92,7 @@ def _plain(name: str) -> str:
     """Return the common form of all spellings that some system treats as the same name."""
     if not name.isascii():
         # Security: `.e\u200bnv` and full-width letters are the same file on some file systems.
-        name = _UNSEEN.sub("", unicodedata.normalize("NFKC", name))
+        name = _INVISIBLE.sub("", unicodedata.normalize("NFKC", name))
     # Windows and macOS ignore case; Windows drops trailing dots and spaces.
     return name.casefold().rstrip(". ")
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import anyio
 
-from acp_server.permissions.scopes import Scope, described
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.permissions.scopes import Scope, describe_scope
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.events import CallContent, CallKind, Location
 
 if TYPE_CHECKING:
     from acp_server.permissions.effects import Effect
 
-ChoiceId = Literal[
+PermissionChoiceId = Literal[
     "allow_once",
     "allow_session",
     "allow_workspace",
@@ -27,8 +27,8 @@ ChoiceId = Literal[
 ]
 
 
-@frozen
-class Question:
+@frozen_dataclass
+class PermissionQuestion:
     """Permission request for one call, with everything the user needs to see to decide."""
 
     call_id: str
@@ -43,11 +43,11 @@ class Question:
     """The delegating call, if a sub-agent asks."""
 
 
-@frozen
-class Choice:
+@frozen_dataclass
+class PermissionChoice:
     """One answer that the user may choose."""
 
-    id: ChoiceId
+    id: PermissionChoiceId
     name: str
     kind: Literal["allow_once", "allow_always", "reject_once", "reject_always"]
 
@@ -56,10 +56,12 @@ class AskingError(Exception):
     """The question did not reach the user, or no answer came back."""
 
 
-class Asker(Protocol):
+class PermissionAsker(Protocol):
     """Asks the user permission questions."""
 
-    async def ask(self, question: Question, choices: Sequence[Choice]) -> ChoiceId | None:
+    async def ask(
+        self, question: PermissionQuestion, choices: Sequence[PermissionChoice]
+    ) -> PermissionChoiceId | None:
         """Return the id of the chosen answer; None if the user cancelled the turn instead.
 
         Raises:
@@ -68,34 +70,34 @@ class Asker(Protocol):
         ...
 
 
-def choices_for(scope: Scope | None, root: Path) -> tuple[Choice, ...]:
+def choices_for(scope: Scope | None, root: Path) -> tuple[PermissionChoice, ...]:
     """Return the answers to offer.
 
     "Always" answers are offered only if there is a scope, so that their effect is clear.
     """
-    once = Choice("allow_once", "Allow once", "allow_once")
-    reject = Choice("reject_once", "Reject", "reject_once")
+    once = PermissionChoice("allow_once", "Allow once", "allow_once")
+    reject = PermissionChoice("reject_once", "Reject", "reject_once")
     if scope is None:
         return (once, reject)
-    covered = described(scope, root)
+    covered = describe_scope(scope, root)
     return (
         once,
-        Choice("allow_session", f"Allow {covered} for this session", "allow_always"),
-        Choice("allow_workspace", f"Always allow {covered} (saved)", "allow_always"),
+        PermissionChoice("allow_session", f"Allow {covered} for this session", "allow_always"),
+        PermissionChoice("allow_workspace", f"Always allow {covered} (saved)", "allow_always"),
         reject,
-        Choice("reject_workspace", f"Always reject {covered} (saved)", "reject_always"),
+        PermissionChoice("reject_workspace", f"Always reject {covered} (saved)", "reject_always"),
     )
 
 
 PLAN_CHOICES = (
-    Choice("accept_and_ask", "Accept and ask before edits", "allow_once"),
-    Choice("accept_edits", "Accept and edit without asking", "allow_always"),
-    Choice("keep_planning", "Keep planning", "reject_once"),
+    PermissionChoice("accept_and_ask", "Accept and ask before edits", "allow_once"),
+    PermissionChoice("accept_edits", "Accept and edit without asking", "allow_always"),
+    PermissionChoice("keep_planning", "Keep planning", "reject_once"),
 )
 """The answers to a plan."""
 
 
-class QuestionLine:
+class QuestionQueue:
     """Queue that lets one question be asked at a time, in the order in which the calls were made.
 
     A call enters when it starts to run. It leaves when it has asked, when it is clear that it need
@@ -106,7 +108,7 @@ class QuestionLine:
         self._waiting: OrderedDict[str, anyio.Event] = OrderedDict()
         self._asking = anyio.Lock()  # two calls may share one id, and so one place in the queue
 
-    def join(self, call_id: str) -> None:
+    def enter(self, call_id: str) -> None:
         """Enter the queue at the end, unless the call is in it already."""
         # Keep an existing place: entering again must not move the call to the end.
         self._waiting.setdefault(call_id, anyio.Event())
@@ -118,9 +120,9 @@ class QuestionLine:
             self._wake_first()
 
     @asynccontextmanager
-    async def at_the_front(self, call_id: str) -> AsyncGenerator[None]:
+    async def wait_for_turn(self, call_id: str) -> AsyncGenerator[None]:
         """Wait until it is this call's turn to ask; enter the queue if necessary."""
-        self.join(call_id)
+        self.enter(call_id)
         try:
             await self._waiting[call_id].wait()
             # Two calls with the same id share one event, so both may wake up here.

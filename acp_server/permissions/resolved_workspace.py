@@ -9,49 +9,49 @@ import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
-from acp_server.permissions.ignore_files import IgnoreFiles, IgnoreRules
+from acp_server.permissions.ignore_files import AgentIgnoreRules, IgnoreFiles
 from acp_server.permissions.protected_names import (
     is_protected,
+    is_protected_directory,
     is_protected_file,
-    is_protected_folder,
     is_run_by_others,
 )
-from acp_server.permissions.symlinks import followed
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.permissions.symlinks import resolve_links
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-OPEN_FOLDERS = frozenset({"skills", "memories"})
+OPEN_DIRECTORIES = frozenset({"skills", "memories"})
 """Directories of this program's own directory that the agent may use like any other."""
 
 
-@frozen
-class Root:
+@frozen_dataclass
+class ResolvedRoot:
     """A directory of the session, symlinks resolved, with the rules of its ignore file."""
 
     path: Path
-    ignored: IgnoreRules
+    ignore_rules: AgentIgnoreRules
 
 
-@frozen
-class Ground:
+@frozen_dataclass
+class ResolvedWorkspace:
     """Resolved roots of a session. `own` is this program's directory, symlinks resolved."""
 
-    roots: Sequence[Root]
-    own: Path
-    has_more_than_names: bool
+    roots: Sequence[ResolvedRoot]
+    config_home: Path
+    has_path_rules: bool
     """Whether the roots contain something that is protected for another reason than its name."""
 
     def is_inside(self, path: Path) -> bool:
         """Return whether a path, symlinks resolved, is in a directory of the session."""
-        real = followed(path)
+        real = resolve_links(path)
         return any(real.is_relative_to(root.path) for root in self.roots)
 
-    def holds(self, path: Path) -> bool:
+    def is_lexically_inside(self, path: Path) -> bool:
         """Return whether a path is in a directory of the session, without resolving symlinks."""
         return any(path.is_relative_to(root.path) for root in self.roots)
 
     def is_protected(self, path: Path) -> bool:
         """Return whether a path, by its own name or its link target, always requires permission."""
-        real = followed(path)
+        real = resolve_links(path)
         # Security: both names count, so neither a link to a secret nor a secret-named link gets
         # through.
         return any(map(self.has_protected_name, {path, real}))
@@ -67,7 +67,7 @@ class Ground:
 
         Judges both its own name and its link target.
         """
-        real = followed(path)
+        real = resolve_links(path)
         # Both names, as above: a harmless name may be a link to `.vscode/tasks.json`.
         return any(is_run_by_others(self._below_root(each)) for each in {path, real})
 
@@ -77,11 +77,11 @@ class Ground:
             # Only links need the slow check: the name of a link says nothing about its target.
             return self.is_protected(Path(entry.path))
         is_folder = entry.is_dir(follow_symlinks=False)
-        judge = is_protected_folder if is_folder else is_protected_file
+        judge = is_protected_directory if is_folder else is_protected_file
         if judge(entry.name):
             return True
         # Skips two path checks for each file of a large tree in the common case.
-        if is_folder or not self.has_more_than_names:
+        if is_folder or not self.has_path_rules:
             return False
         path = Path(entry.path)
         return self._is_own(path) or self._is_ignored(path, is_file=True)
@@ -94,33 +94,37 @@ class Ground:
         return path
 
     def _is_own(self, path: Path) -> bool:
-        if path.is_relative_to(self.own):
-            below = path.relative_to(self.own).parts
+        if path.is_relative_to(self.config_home):
+            below = path.relative_to(self.config_home).parts
         else:
             # On a case-insensitive disk another spelling leads to the same directory.
-            folded, own = Path(_folded(path)), Path(_folded(self.own))
+            folded, own = Path(_folded(path)), Path(_folded(self.config_home))
             if not folded.is_relative_to(own):
                 return False
             below = folded.relative_to(own).parts
         # Fail closed: everything in this program's directory is protected but the listed
         # directories.
-        return not below or below[0] not in OPEN_FOLDERS
+        return not below or below[0] not in OPEN_DIRECTORIES
 
     def _is_ignored(self, path: Path, *, is_file: bool = False) -> bool:
         return any(
-            root.ignored.names(path.relative_to(root.path).as_posix(), is_file=is_file)
+            root.ignore_rules.matches(path.relative_to(root.path).as_posix(), is_file=is_file)
             for root in self.roots
-            if root.ignored.lines and path != root.path and path.is_relative_to(root.path)
+            if root.ignore_rules.lines and path != root.path and path.is_relative_to(root.path)
         )
 
 
-def ground_of(roots: Sequence[Path], own_folder: Path, ignore_files: IgnoreFiles) -> Ground:
+def resolve_workspace(
+    roots: Sequence[Path], config_home: Path, ignore_files: IgnoreFiles
+) -> ResolvedWorkspace:
     """Resolve the directories of a session now. Blocks."""
-    real = [followed(root) for root in roots]
-    found = [Root(path, ignore_files.rules(path)) for path in real]
-    own = followed(own_folder)
+    real = [resolve_links(root) for root in roots]
+    found = [ResolvedRoot(path, ignore_files.rules(path)) for path in real]
+    own = resolve_links(config_home)
     is_own_inside = any(own.is_relative_to(path) for path in real)
-    return Ground(found, own, is_own_inside or any(root.ignored.lines for root in found))
+    return ResolvedWorkspace(
+        found, own, is_own_inside or any(root.ignore_rules.lines for root in found)
+    )
 
 
 def _folded(path: Path) -> str:

@@ -11,9 +11,9 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from acp_server.permissions.rules import Rule
-from acp_server.permissions.scopes import CommandScope, FolderScope, ServerScope, SiteScope
-from skills_store.json_file import Document, DocumentFile, Json
+from acp_server.permissions.rules import PermissionRule
+from acp_server.permissions.scopes import CommandScope, DirectoryScope, McpToolScope, SiteScope
+from skills_store.json_file import Json, JsonFile, JsonObject
 
 logger = logging.getLogger(__name__)
 
@@ -25,8 +25,8 @@ class _FolderRule(BaseModel):
     folder: str
     allow: bool
 
-    def rule(self) -> Rule:
-        return Rule(FolderScope(self.act, Path(self.folder)), self.allow)
+    def rule(self) -> PermissionRule:
+        return PermissionRule(DirectoryScope(self.act, Path(self.folder)), self.allow)
 
 
 class _CommandRule(BaseModel):
@@ -36,8 +36,8 @@ class _CommandRule(BaseModel):
     prefix: Annotated[tuple[str, ...], Field(min_length=1)]
     allow: bool
 
-    def rule(self) -> Rule:
-        return Rule(CommandScope(self.prefix), self.allow)
+    def rule(self) -> PermissionRule:
+        return PermissionRule(CommandScope(self.prefix), self.allow)
 
 
 class _ServerRule(BaseModel):
@@ -49,8 +49,8 @@ class _ServerRule(BaseModel):
     tool: str
     allow: bool
 
-    def rule(self) -> Rule:
-        return Rule(ServerScope(self.server, self.identity, self.tool), self.allow)
+    def rule(self) -> PermissionRule:
+        return PermissionRule(McpToolScope(self.server, self.identity, self.tool), self.allow)
 
 
 class _SiteRule(BaseModel):
@@ -60,8 +60,8 @@ class _SiteRule(BaseModel):
     site: str
     allow: bool
 
-    def rule(self) -> Rule:
-        return Rule(SiteScope(self.site), self.allow)
+    def rule(self) -> PermissionRule:
+        return PermissionRule(SiteScope(self.site), self.allow)
 
 
 _AnyRule: TypeAlias = _FolderRule | _CommandRule | _ServerRule | _SiteRule
@@ -73,27 +73,27 @@ class RuleStore:
     """Rules file. All calls block; its content is parsed again only after a change."""
 
     def __init__(self, file: Path) -> None:
-        self._file = DocumentFile(file)
-        self._known: tuple[Mapping[str, Json], Mapping[str, Sequence[Rule]]] = ({}, {})
+        self._file = JsonFile(file)
+        self._known: tuple[Mapping[str, Json], Mapping[str, Sequence[PermissionRule]]] = ({}, {})
 
-    def load(self, root: Path) -> Sequence[Rule]:
+    def load(self, root: Path) -> Sequence[PermissionRule]:
         """Return the rules of a workspace; none if the file cannot be read."""
         document = self._file.read()
         # `read` returns the same object until the file changes, so identity means "unchanged".
         if self._known[0] is not document:
-            rules = {each: tuple(_understood(stored)) for each, stored in document.items()}
+            rules = {each: tuple(_parse_rules(stored)) for each, stored in document.items()}
             self._known = (document, rules)
         return self._known[1].get(str(root), ())
 
-    def add(self, root: Path, rule: Rule) -> None:
+    def add(self, root: Path, rule: PermissionRule) -> None:
         """Save one more rule for a workspace. A file that cannot be parsed is set aside.
 
         Raises:
             OSError: it cannot be saved.
         """
-        stored = _stored(rule)
+        stored = _rule_as_json(rule)
 
-        def change(document: Document) -> None:
+        def change(document: JsonObject) -> None:
             # Inside `change`, under the file lock: another server may have added rules.
             kept = document.get(str(root))
             rules = kept if isinstance(kept, list) else []
@@ -101,11 +101,11 @@ class RuleStore:
             if stored not in rules:
                 document[str(root)] = [*rules, stored]
 
-        self._file.change(change)
+        self._file.update(change)
 
 
-def _understood(rules: Json) -> Sequence[Rule]:
-    found: list[Rule] = []
+def _parse_rules(rules: Json) -> Sequence[PermissionRule]:
+    found: list[PermissionRule] = []
     for each in rules if isinstance(rules, list) else ():
         try:
             # Each rule by itself: one that a newer version wrote must not disable the others.
@@ -115,13 +115,13 @@ def _understood(rules: Json) -> Sequence[Rule]:
     return found
 
 
-def _stored(rule: Rule) -> Json:
+def _rule_as_json(rule: PermissionRule) -> Json:
     match rule.scope:
-        case FolderScope(act, folder):
+        case DirectoryScope(act, folder):
             return {"act": act, "folder": str(folder), "allow": rule.is_allowed}
         case CommandScope(prefix):
             return {"act": "run", "prefix": list(prefix), "allow": rule.is_allowed}
-        case ServerScope(server, identity, tool):
+        case McpToolScope(server, identity, tool):
             named: dict[str, Json] = {"server": server, "identity": identity, "tool": tool}
             return {"act": "call", **named, "allow": rule.is_allowed}
         case SiteScope(site):

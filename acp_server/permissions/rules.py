@@ -5,19 +5,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acp_server.permissions.scopes import (
-    Act,
     CommandScope,
-    FolderScope,
+    DirectoryScope,
+    FileAccess,
+    McpToolScope,
     Scope,
-    ServerScope,
     SiteScope,
 )
 from acp_server.permissions.shell.assessment import matches_prefix
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
-@frozen
-class Rule:
+@frozen_dataclass
+class PermissionRule:
     """An "always" answer for everything that a scope covers."""
 
     scope: Scope
@@ -28,9 +28,9 @@ class Rule:
 class RuleBook:
     """Rules that apply in a session: its own and those of its workspace."""
 
-    rules: list[Rule] = field(default_factory=list[Rule])
+    rules: list[PermissionRule] = field(default_factory=list[PermissionRule])
 
-    def verdict_on_files(self, act: Act, files: Sequence[Path]) -> bool | None:
+    def verdict_on_files(self, act: FileAccess, files: Sequence[Path]) -> bool | None:
         """Return whether the rules allow files, symlinks resolved; None if they do not say.
 
         One rejected file rejects all of them; to be allowed, every file must be covered.
@@ -51,18 +51,18 @@ class RuleBook:
         ]
         return all(found) if found else None
 
-    def verdict_on(self, scope: ServerScope | SiteScope) -> bool | None:
+    def verdict_on(self, scope: McpToolScope | SiteScope) -> bool | None:
         """Return whether the rules allow a server's tool or a site; a rejection wins."""
         found = [rule.is_allowed for rule in self.rules if rule.scope == scope]
         return all(found) if found else None
 
-    def _verdict_on_file(self, act: Act, file: Path) -> bool | None:
+    def _verdict_on_file(self, act: FileAccess, file: Path) -> bool | None:
         found = [rule.is_allowed for rule in self.rules if _covers(rule.scope, act, file)]
         return all(found) if found else None
 
 
-def _covers(scope: Scope, act: Act, file: Path) -> bool:
-    if not isinstance(scope, FolderScope) or scope.act != act:
+def _covers(scope: Scope, act: FileAccess, file: Path) -> bool:
+    if not isinstance(scope, DirectoryScope) or scope.act != act:
         return False
     # Both paths are resolved, so `..` and symlinks cannot leave the approved directory.
-    return file.is_relative_to(scope.folder)
+    return file.is_relative_to(scope.directory)

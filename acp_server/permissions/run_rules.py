@@ -20,31 +20,33 @@ from acp_server.permissions.policy import (
     Facts,
     FetchFacts,
     FileFacts,
+    McpToolFacts,
     MemoryFacts,
     PlanFacts,
     Refuse,
     RestoreFacts,
-    ServerFacts,
     SkillFacts,
 )
-from acp_server.permissions.shell.assessment import plain_words, spoken_commands
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.permissions.shell.assessment import list_command_words, split_plain_command
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-Action = Literal["allow", "deny", "ask"]
+RuleAction = Literal["allow", "deny", "ask"]
 
-ORDERED_NOT = "the rules of this run forbid it: {rule}"
-ORDERED_TO_ASK = "a rule of this run requires your approval: {rule}"
-PROTECTED = "it accesses protected files (secrets or settings), which run rules cannot allow"
+DENIED_BY_RULE = "the rules of this run forbid it: {rule}"
+ASK_BY_RULE = "a rule of this run requires your approval: {rule}"
+PROTECTED_FROM_RULES = (
+    "it accesses protected files (secrets or settings), which run rules cannot allow"
+)
 
 
-@frozen
-class Order:
+@frozen_dataclass
+class RunRule:
     """One rule of a run, with the action for the effects that it matches.
 
     Every restriction must match; one with several values matches if one of them does.
     """
 
-    action: Action
+    action: RuleAction
     tools: tuple[str, ...] = ()
     """Tool names, with `*` and `?`; empty: any tool."""
     paths: tuple[str, ...] = ()
@@ -53,12 +55,12 @@ class Order:
     """Words that a command begins with."""
     hosts: tuple[str, ...] = ()
     """Host names; `*.example.com` matches any host below it."""
-    written: str = ""
+    source_text: str = ""
     """The rule as the user wrote it, for messages."""
 
 
-@frozen
-class Deed:
+@frozen_dataclass
+class EffectSummary:
     """The properties of an effect that run rules match against."""
 
     tool: str
@@ -70,13 +72,13 @@ class Deed:
     """Whether it runs outside the sandbox, which allowing the command does not cover."""
 
 
-@frozen
-class Orders:
+@frozen_dataclass
+class RunRules:
     """Rules of a run, in order."""
 
-    rules: tuple[Order, ...] = ()
+    rules: tuple[RunRule, ...] = ()
 
-    def applied(self, decision: Decision, tool: str, facts: Facts, root: Path) -> Decision:
+    def apply(self, decision: Decision, tool: str, facts: Facts, root: Path) -> Decision:
         """Return the decision after applying the rules.
 
         Protected files require the user's approval in any mode.
@@ -84,41 +86,41 @@ class Orders:
         # No rule turns a refusal into an approval: the deny list and plan mode stay in force.
         if isinstance(decision, Refuse):
             return decision
-        deed = deed_of(tool, facts)
-        found = next((rule for rule in self.rules if _fits(rule, deed, root)), None)
+        effect_summary = summarize_effect(tool, facts)
+        found = next((rule for rule in self.rules if _fits(rule, effect_summary, root)), None)
         if found is not None and found.action == "deny":
-            return Refuse(ORDERED_NOT.format(rule=found.written))
+            return Refuse(DENIED_BY_RULE.format(rule=found.source_text))
         # Before allow rules, so that `allow: *` does not open secrets; after deny rules.
-        if deed.is_protected:
-            return decision if isinstance(decision, Ask) else Ask(PROTECTED)
+        if effect_summary.is_protected:
+            return decision if isinstance(decision, Ask) else Ask(PROTECTED_FROM_RULES)
         # Allowing a command is not allowing it to leave the sandbox.
-        if found is None or (found.action == "allow" and deed.is_unconfined):
+        if found is None or (found.action == "allow" and effect_summary.is_unconfined):
             return decision
         if found.action == "allow":
             return Allow()
-        return Ask(ORDERED_TO_ASK.format(rule=found.written))
+        return Ask(ASK_BY_RULE.format(rule=found.source_text))
 
 
-def deed_of(tool: str, facts: Facts) -> Deed:
+def summarize_effect(tool: str, facts: Facts) -> EffectSummary:
     """Return the properties of an effect that run rules match against."""
     match facts:
         case FileFacts():
-            return Deed(tool, facts.files, is_protected=bool(facts.protected))
+            return EffectSummary(tool, facts.files, is_protected=bool(facts.protected))
         case SkillFacts():
-            return Deed(tool, facts.files.files, is_protected=bool(facts.doubts))
+            return EffectSummary(tool, facts.files.files, is_protected=bool(facts.doubts))
         case CommandFacts():
-            return Deed(
+            return EffectSummary(
                 tool,
                 command=facts.command,
                 is_protected=facts.is_protected,
-                is_unconfined=facts.standing == "unconfined",
+                is_unconfined=facts.sandbox_status == "unconfined",
             )
         case RestoreFacts():
-            return Deed(tool, facts.files.files, is_protected=bool(facts.files.protected))
+            return EffectSummary(tool, facts.files.files, is_protected=bool(facts.files.protected))
         case FetchFacts(scope):
-            return Deed(tool, host=_host(scope.site))
-        case MemoryFacts() | ServerFacts() | PlanFacts():
-            return Deed(tool)
+            return EffectSummary(tool, host=_host(scope.site))
+        case MemoryFacts() | McpToolFacts() | PlanFacts():
+            return EffectSummary(tool)
         case _:
             assert_never(facts)
 
@@ -128,13 +130,18 @@ def _host(site: str) -> str:
     return site[1:].partition("]")[0] if site.startswith("[") else site.partition(":")[0]
 
 
-def _fits(rule: Order, deed: Deed, root: Path) -> bool:
+def _fits(rule: RunRule, effect_summary: EffectSummary, root: Path) -> bool:
     is_yes = rule.action == "allow"
     return (
-        _fits_tool(rule.tools, deed.tool)
-        and (not rule.paths or _fits_paths(rule.paths, deed.files, root, needs_all=is_yes))
-        and (not rule.commands or _fits_command(rule.commands, deed.command, is_alone=is_yes))
-        and (not rule.hosts or _fits_host(rule.hosts, deed.host))
+        _fits_tool(rule.tools, effect_summary.tool)
+        and (
+            not rule.paths or _fits_paths(rule.paths, effect_summary.files, root, needs_all=is_yes)
+        )
+        and (
+            not rule.commands
+            or _fits_command(rule.commands, effect_summary.command, is_alone=is_yes)
+        )
+        and (not rule.hosts or _fits_host(rule.hosts, effect_summary.host))
     )
 
 
@@ -174,15 +181,15 @@ def _fits_command(
     """
     if command is None:
         return False
-    spoken = _alone(command) if is_alone else spoken_commands(command)
-    if spoken is None:
+    commands = _single_command(command) if is_alone else list_command_words(command)
+    if commands is None:
         # Fail closed: a line that cannot be parsed matches every denial and no permission.
         return not is_alone
-    return any(words[: len(prefix)] == prefix for words in spoken for prefix in prefixes)
+    return any(words[: len(prefix)] == prefix for words in commands for prefix in prefixes)
 
 
-def _alone(command: str) -> Sequence[tuple[str, ...]] | None:
-    words = plain_words(command)
+def _single_command(command: str) -> Sequence[tuple[str, ...]] | None:
+    words = split_plain_command(command)
     return None if words is None else (words,)
 
 

@@ -4,28 +4,28 @@ import shlex
 from pathlib import Path
 from typing import Literal
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-Act = Literal["read", "write"]
-
-
-@frozen
-class FolderScope:
-    """Reading, or writing, below a directory; `folder` has its symlinks resolved."""
-
-    act: Act
-    folder: Path
+FileAccess = Literal["read", "write"]
 
 
-@frozen
+@frozen_dataclass
+class DirectoryScope:
+    """Reading, or writing, below a directory; `directory` has its symlinks resolved."""
+
+    act: FileAccess
+    directory: Path
+
+
+@frozen_dataclass
 class CommandScope:
     """Commands that begin with these words; `shell.prefixes` says which prefixes can be covered."""
 
     prefix: tuple[str, ...]
 
 
-@frozen
-class ServerScope:
+@frozen_dataclass
+class McpToolScope:
     """One tool of one MCP server; `identity` distinguishes servers of the same name."""
 
     server: str
@@ -33,32 +33,34 @@ class ServerScope:
     tool: str
 
 
-@frozen
+@frozen_dataclass
 class SiteScope:
     """Pages of one site: its host without subdomains, with any non-default port."""
 
     site: str
 
 
-Scope = FolderScope | CommandScope | ServerScope | SiteScope
+Scope = DirectoryScope | CommandScope | McpToolScope | SiteScope
 
 
-def described(scope: Scope, root: Path) -> str:
+def describe_scope(scope: Scope, root: Path) -> str:
     """Return a one-line description of a scope for the answers that the user is offered."""
     match scope:
         case CommandScope():
             return f"commands that begin with `{_plain(shlex.join(scope.prefix))}`"
-        case ServerScope():
+        case McpToolScope():
             return f"`{_plain(scope.tool)}` of the server `{_plain(scope.server)}`"
         case SiteScope():
             return f"pages of `{_plain(scope.site)}`"
-        case FolderScope():
-            deed = "edits" if scope.act == "write" else "reading"
-            if scope.folder == root:
-                return f"{deed} in this workspace"
-            is_below = scope.folder.is_relative_to(root)
-            name = scope.folder.relative_to(root).as_posix() if is_below else str(scope.folder)
-            return f"{deed} in {_plain(name)}/"
+        case DirectoryScope():
+            effect_summary = "edits" if scope.act == "write" else "reading"
+            if scope.directory == root:
+                return f"{effect_summary} in this workspace"
+            is_below = scope.directory.is_relative_to(root)
+            name = (
+                scope.directory.relative_to(root).as_posix() if is_below else str(scope.directory)
+            )
+            return f"{effect_summary} in {_plain(name)}/"
 
 
 def _plain(text: str) -> str:

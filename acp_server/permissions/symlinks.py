@@ -6,16 +6,16 @@ Knows names and symlinks only; judging the resolved path is up to the caller.
 import os
 from pathlib import Path
 
-MOST_LOOKS = 20
+MAX_ATTEMPTS = 20
 
 
-def followed(path: Path) -> Path:
+def resolve_links(path: Path) -> Path:
     """Return an absolute path with symlinks resolved; missing parts stay as they are. Blocks.
 
     Raises:
         OSError: the path keeps changing between a symlink and something else.
     """
-    for _ in range(MOST_LOOKS - 1):
+    for _ in range(MAX_ATTEMPTS - 1):
         try:
             return Path(os.path.realpath(path))
         except OSError:  # a link was replaced between lstat and readlink

@@ -9,46 +9,50 @@ from errno import ENAMETOOLONG
 from fnmatch import fnmatch
 from pathlib import Path
 
-from acp_server.permissions.git_checks import holds_git_secrets
-from acp_server.permissions.glob_expansion import TooManyError
-from acp_server.permissions.resolved_workspace import Ground
-from acp_server.permissions.shell.findings import Tree
+from acp_server.permissions.git_checks import has_git_secrets
+from acp_server.permissions.glob_expansion import TooManyEntriesError
+from acp_server.permissions.resolved_workspace import ResolvedWorkspace
+from acp_server.permissions.shell.findings import SearchedTree
 
-MOST_ENTRIES = 40_000
+MAX_ENTRIES = 40_000
 
 Entry = os.DirEntry[str]
 
 
-def doubt_on_tree(tree: Tree, ground: Ground) -> str:
+def find_tree_doubt(tree: SearchedTree, workspace: ResolvedWorkspace) -> str:
     """Return the reason to ask before a tree is read; empty if there is none. Blocks."""
     try:
-        return next(_doubts(tree, ground), "")
-    except TooManyError:
+        return next(_doubts(tree, workspace), "")
+    except TooManyEntriesError:
         return f"{tree.root} contains too many files to check for secrets"
 
 
-def _doubts(tree: Tree, ground: Ground) -> Iterator[str]:
+def _doubts(tree: SearchedTree, workspace: ResolvedWorkspace) -> Iterator[str]:
     for entry in _walk(tree):
         if entry.name == ".git" and not entry.is_symlink():
-            if _is_wanted("config", tree) and holds_git_secrets(Path(entry.path)):
+            if _is_wanted("config", tree) and has_git_secrets(Path(entry.path)):
                 yield f"{entry.path} contains credentials"
-        elif _is_read(entry, tree) and ground.is_protected_entry(entry):
+        elif _is_read(entry, tree) and workspace.is_protected_entry(entry):
             yield f"{entry.path} may hold secrets or settings"
-        elif tree.follows and entry.is_symlink() and not ground.is_inside(Path(entry.path)):
+        elif (
+            tree.follows_symlinks
+            and entry.is_symlink()
+            and not workspace.is_inside(Path(entry.path))
+        ):
             yield f"{entry.path} is a link that points outside the workspace"
 
 
-def _walk(tree: Tree) -> Iterator[Entry]:
+def _walk(tree: SearchedTree) -> Iterator[Entry]:
     """Yield the entries below a directory, except in `.git`; the limit also ends symlink loops."""
     folders = [tree.root]
     count = 0
     while folders:
         for entry in _entries(folders.pop()):
             count += 1
-            if count > MOST_ENTRIES:
-                raise TooManyError
+            if count > MAX_ENTRIES:
+                raise TooManyEntriesError
             # After counting, so that many hidden entries cannot make this walk take long.
-            if entry.name.startswith(".") and not tree.hidden:
+            if entry.name.startswith(".") and not tree.includes_hidden:
                 continue
             yield entry
             if entry.name != ".git" and _is_folder(entry, tree):
@@ -62,20 +66,20 @@ def _entries(folder: str) -> list[Entry]:
     except OSError as error:
         # Fail closed: a recursive search can reach deeper than a full path can name.
         if error.errno == ENAMETOOLONG:  # too deep for us, but a search may read it
-            raise TooManyError from None
+            raise TooManyEntriesError from None
         return []  # a file, or not readable for a search either
 
 
-def _is_read(entry: Entry, tree: Tree) -> bool:
+def _is_read(entry: Entry, tree: SearchedTree) -> bool:
     return _is_folder(entry, tree) or _is_wanted(entry.name, tree)
 
 
-def _is_folder(entry: Entry, tree: Tree) -> bool:
+def _is_folder(entry: Entry, tree: SearchedTree) -> bool:
     try:
-        return entry.is_dir(follow_symlinks=tree.follows)
+        return entry.is_dir(follow_symlinks=tree.follows_symlinks)
     except OSError:  # a symlink loop
         return False
 
 
-def _is_wanted(name: str, tree: Tree) -> bool:
-    return not tree.names or any(fnmatch(name, pattern) for pattern in tree.names)
+def _is_wanted(name: str, tree: SearchedTree) -> bool:
+    return not tree.name_patterns or any(fnmatch(name, pattern) for pattern in tree.name_patterns)

@@ -12,40 +12,40 @@ from typing import Literal, Protocol
 import anyio
 from anyio import to_thread
 
-from skills_store.json_file import Document, DocumentFile
+from skills_store.json_file import JsonFile, JsonObject
 
 logger = logging.getLogger(__name__)
 
-Verdict = Literal["trusted", "declined"]
+TrustVerdict = Literal["trusted", "declined"]
 
 
 class TrustStore:
     """Saved trust decisions, one per root, in a file of the home directory. All calls block."""
 
     def __init__(self, file: Path) -> None:
-        self._file = DocumentFile(file)
+        self._file = JsonFile(file)
 
-    def verdict(self, root: Path) -> Verdict | None:
+    def verdict(self, root: Path) -> TrustVerdict | None:
         """Return the decision on a workspace; None if there is none yet."""
-        return self.all().get(_key(root))
+        return self.read_all().get(_key(root))
 
-    def all(self) -> Mapping[str, Verdict]:
+    def read_all(self) -> Mapping[str, TrustVerdict]:
         """Return all decisions by resolved root path."""
         found = self._file.read().items()
         # Unknown values come from a newer version or a broken file; they trust nothing.
         return {root: said for root, said in found if said in ("trusted", "declined")}
 
-    def say(self, root: Path, verdict: Verdict) -> None:
+    def save(self, root: Path, verdict: TrustVerdict) -> None:
         """Save a decision on a workspace.
 
         Raises:
             OSError: it cannot be saved.
         """
 
-        def change(document: Document) -> None:
+        def change(document: JsonObject) -> None:
             document[_key(root)] = verdict
 
-        self._file.change(change)
+        self._file.update(change)
 
     def revoke(self, root: Path) -> bool:
         """Delete the decision on a workspace; return whether there was one.
@@ -53,63 +53,63 @@ class TrustStore:
         Raises:
             OSError: it cannot be read or written.
         """
-        return self._file.drop(_key(root))
+        return self._file.remove_key(_key(root))
 
 
 class TrustAsker(Protocol):
     """Asks the user whether to trust a workspace."""
 
-    async def ask_trust(self, root: Path, uses: Sequence[str]) -> Verdict | None:
+    async def ask_trust(self, root: Path, uses: Sequence[str]) -> TrustVerdict | None:
         """Return the user's decision on a root whose `uses` need it; None: not now."""
         ...
 
 
-class TrustRecord(Protocol):
+class TrustDecisions(Protocol):
     """Reads and saves trust decisions."""
 
-    def verdict(self, root: Path) -> Verdict | None:
+    def verdict(self, root: Path) -> TrustVerdict | None:
         """Return the decision on a workspace; None if there is none yet."""
         ...
 
-    def say(self, root: Path, verdict: Verdict) -> None:
+    def save(self, root: Path, verdict: TrustVerdict) -> None:
         """Save a decision on a workspace."""
         ...
 
 
-class SettledTrust:
+class FixedTrust:
     """Fixed trust decision for every workspace, chosen when the run was started; saves nothing."""
 
-    def __init__(self, verdict: Verdict) -> None:
-        self._verdict: Verdict = verdict
+    def __init__(self, verdict: TrustVerdict) -> None:
+        self._verdict: TrustVerdict = verdict
 
-    def verdict(self, root: Path) -> Verdict:
+    def verdict(self, root: Path) -> TrustVerdict:
         """Return the fixed decision."""
         del root
         return self._verdict
 
-    def say(self, root: Path, verdict: Verdict) -> None:
+    def save(self, root: Path, verdict: TrustVerdict) -> None:
         """Ignore the decision."""
 
 
-class NobodyToTrust:
+class NoTrustAsker:
     """Asker for a run without a user."""
 
     async def ask_trust(self, root: Path, uses: Sequence[str]) -> None:
         """Return None: there is no user to ask."""
 
 
-class TrustKeeper:
+class WorkspaceTrust:
     """Trust of one session in its workspace."""
 
-    def __init__(self, store: TrustRecord, asker: TrustAsker, root: Path) -> None:
+    def __init__(self, store: TrustDecisions, asker: TrustAsker, root: Path) -> None:
         self._store = store
         self._asker = asker
         self._root = root
         self._was_asked = False
-        self._said: Verdict | None = None
+        self._answer: TrustVerdict | None = None
         self._lock = anyio.Lock()
 
-    async def is_given(self, uses: Sequence[str]) -> bool:
+    async def is_trusted(self, uses: Sequence[str]) -> bool:
         """Return whether these may be used; ask the user the first time if nothing is known.
 
         If an answer cannot be saved, it holds for this session.
@@ -117,19 +117,19 @@ class TrustKeeper:
         # Concurrent callers wait for the one question instead of asking again.
         async with self._lock:
             # Read each time: the user may have run `acp-server trust` meanwhile.
-            known = await to_thread.run_sync(self._store.verdict, self._root) or self._said
+            known = await to_thread.run_sync(self._store.verdict, self._root) or self._answer
             if known is None and uses and not self._was_asked:
                 # Before asking: if the question is cancelled or fails, it is not repeated in this
                 # session.
                 self._was_asked = True
-                known = self._said = await self._asker.ask_trust(self._root, uses)
+                known = self._answer = await self._asker.ask_trust(self._root, uses)
                 if known is not None:
-                    await self._keep(known)
+                    await self._save(known)
             return known == "trusted"
 
-    async def _keep(self, verdict: Verdict) -> None:
+    async def _save(self, verdict: TrustVerdict) -> None:
         try:
-            await to_thread.run_sync(self._store.say, self._root, verdict)
+            await to_thread.run_sync(self._store.save, self._root, verdict)
         except OSError as error:
             logger.warning("could not save the trust decision on %s: %s", self._root, error)
 
@@ -141,27 +141,27 @@ class ContentTrust:
     """
 
     def __init__(self, file: Path) -> None:
-        self._file = DocumentFile(file)
+        self._file = JsonFile(file)
 
-    def is_given(self, path: Path, sha256: str) -> bool:
+    def is_trusted(self, path: Path, sha256: str) -> bool:
         """Return whether exactly this content of this file is trusted."""
         return self._file.read().get(_key(path)) == sha256
 
-    def all(self) -> Mapping[str, str]:
+    def read_all(self) -> Mapping[str, str]:
         """Return the digests of all trusted files, by their resolved paths."""
         return {path: said for path, said in self._file.read().items() if isinstance(said, str)}
 
-    def give(self, path: Path, sha256: str) -> None:
+    def trust(self, path: Path, sha256: str) -> None:
         """Trust one content of a file.
 
         Raises:
             OSError: it cannot be saved.
         """
 
-        def change(document: Document) -> None:
+        def change(document: JsonObject) -> None:
             document[_key(path)] = sha256
 
-        self._file.change(change)
+        self._file.update(change)
 
     def revoke(self, path: Path) -> bool:
         """Stop trusting a file; return whether it was trusted.
@@ -169,7 +169,7 @@ class ContentTrust:
         Raises:
             OSError: it cannot be read or written.
         """
-        return self._file.drop(_key(path))
+        return self._file.remove_key(_key(path))
 
 
 def _key(path: Path) -> str:

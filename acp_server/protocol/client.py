@@ -8,13 +8,13 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from acp_server.jsonrpc.chunk_template import NotificationForm
+from acp_server.jsonrpc.chunk_template import ChunkTemplate
 from acp_server.jsonrpc.errors import ConnectionClosedError, RemoteError
 from acp_server.jsonrpc.peer import Peer
 from acp_server.protocol.model import WireModel
 from acp_server.protocol.updates import SessionNotification, SessionUpdate
 
-R = TypeVar("R", bound=WireModel)
+ResultT = TypeVar("ResultT", bound=WireModel)
 
 
 class ClientError(Exception):
@@ -27,48 +27,50 @@ class Client:
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
 
-    async def update(
-        self, session_id: str, update: SessionUpdate, replaces: Hashable = None
+    async def send_update(
+        self, session_id: str, update: SessionUpdate, replace_key: Hashable = None
     ) -> None:
         """Send `session/update`, after waiting for back-pressure to clear.
 
         With a `replace_key`, an unsent update with the same key is replaced by this one.
         """
         notification = SessionNotification(session_id=session_id, update=update)
-        await self._peer.notify("session/update", notification, replaces)
+        await self._peer.notify("session/update", notification, replace_key)
 
     @property
-    def has_room(self) -> bool:
+    def has_capacity(self) -> bool:
         """Whether the send queue is below its limit."""
-        return self._peer.has_room
+        return self._peer.has_capacity
 
-    async def wait_for_room(self) -> None:
+    async def wait_for_capacity(self) -> None:
         """Wait until the send queue is below its limit."""
-        await self._peer.wait_for_room()
+        await self._peer.wait_for_capacity()
 
-    def update_now(self, session_id: str, update: SessionUpdate, replaces: Hashable = None) -> None:
+    def send_update_now(
+        self, session_id: str, update: SessionUpdate, replace_key: Hashable = None
+    ) -> None:
         """Send `session/update` without back-pressure; `replace_key` as in `send_update`."""
         notification = SessionNotification(session_id=session_id, update=update)
-        self._peer.notify_now("session/update", notification, replaces)
+        self._peer.notify_now("session/update", notification, replace_key)
 
-    def say_now(self, form: NotificationForm, text: str) -> None:
+    def send_chunk_now(self, template: ChunkTemplate, text: str) -> None:
         """Send the next chunk of a streamed message without back-pressure."""
-        self._peer.notify_piece(form, text)
+        self._peer.notify_chunk(template, text)
 
-    async def tell(self, method: str, notification: WireModel) -> None:
+    async def notify(self, method: str, notification: WireModel) -> None:
         """Send a notification, after waiting for back-pressure to clear."""
         await self._peer.notify(method, notification)
 
-    async def ask(self, method: str, request: WireModel, answer: type[R]) -> R:
+    async def request(self, method: str, params: WireModel, result_type: type[ResultT]) -> ResultT:
         """Send a request and validate its result.
 
         Raises:
             ClientError: The client has disconnected, or sent an error or an invalid result.
         """
         try:
-            result = await self._peer.request(method, request)
+            result = await self._peer.request(method, params)
             # Some clients answer null where the schema has an object without required fields.
-            return answer.from_wire({} if result is None else result)
+            return result_type.from_wire({} if result is None else result)
         except RemoteError as error:
             raise ClientError(_one_line(error)) from error
         except ConnectionClosedError as error:

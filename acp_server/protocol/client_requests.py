@@ -31,7 +31,7 @@ from acp_server.protocol.terminals import (
 from acp_server.protocol.tool_calls import RequestPermissionRequest, RequestPermissionResponse
 
 
-class Calls:
+class ClientRequests:
     """Requests and notifications to the client. Requests raise ClientError if they fail."""
 
     def __init__(self, client: Client) -> None:
@@ -41,7 +41,7 @@ class Calls:
         self, request: RequestPermissionRequest
     ) -> RequestPermissionResponse:
         """Ask the user for permission; cancelling withdraws the request."""
-        return await self._client.ask(
+        return await self._client.request(
             "session/request_permission", request, RequestPermissionResponse
         )
 
@@ -49,40 +49,40 @@ class Calls:
         self, request: CreateElicitationRequest
     ) -> CreateElicitationResponse:
         """Ask the user to fill in a form or to open a URL."""
-        return await self._client.ask("elicitation/create", request, CreateElicitationResponse)
+        return await self._client.request("elicitation/create", request, CreateElicitationResponse)
 
     async def complete_elicitation(self, notification: CompleteElicitationNotification) -> None:
         """Notify the client that a URL elicitation is complete."""
-        await self._client.tell("elicitation/complete", notification)
+        await self._client.notify("elicitation/complete", notification)
 
     async def read_text_file(self, request: ReadTextFileRequest) -> ReadTextFileResponse:
         """Read a file through the client, including unsaved changes."""
-        return await self._client.ask("fs/read_text_file", request, ReadTextFileResponse)
+        return await self._client.request("fs/read_text_file", request, ReadTextFileResponse)
 
     async def write_text_file(self, request: WriteTextFileRequest) -> WriteTextFileResponse:
         """Write a file through the client."""
-        return await self._client.ask("fs/write_text_file", request, WriteTextFileResponse)
+        return await self._client.request("fs/write_text_file", request, WriteTextFileResponse)
 
     async def create_terminal(self, request: CreateTerminalRequest) -> CreateTerminalResponse:
         """Start a command in a new client terminal."""
-        return await self._client.ask("terminal/create", request, CreateTerminalResponse)
+        return await self._client.request("terminal/create", request, CreateTerminalResponse)
 
     async def terminal_output(self, request: TerminalOutputRequest) -> TerminalOutputResponse:
         """Return a terminal's output so far."""
-        return await self._client.ask("terminal/output", request, TerminalOutputResponse)
+        return await self._client.request("terminal/output", request, TerminalOutputResponse)
 
     async def wait_for_terminal_exit(
         self, request: WaitForTerminalExitRequest
     ) -> WaitForTerminalExitResponse:
         """Wait until a terminal's command has exited."""
-        return await self._client.ask(
+        return await self._client.request(
             "terminal/wait_for_exit", request, WaitForTerminalExitResponse
         )
 
     async def kill_terminal(self, request: KillTerminalRequest) -> KillTerminalResponse:
         """Kill a terminal's command; the terminal stays."""
-        return await self._client.ask("terminal/kill", request, KillTerminalResponse)
+        return await self._client.request("terminal/kill", request, KillTerminalResponse)
 
     async def release_terminal(self, request: ReleaseTerminalRequest) -> ReleaseTerminalResponse:
         """Release a terminal; kills its command if it still runs."""
-        return await self._client.ask("terminal/release", request, ReleaseTerminalResponse)
+        return await self._client.request("terminal/release", request, ReleaseTerminalResponse)

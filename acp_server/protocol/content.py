@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from acp_server.protocol.model import ExtensibleModel, Int64, Lenient, SiftedArray
+from acp_server.protocol.model import ExtensibleModel, FilteredArray, Int64, Lenient
 
 Role: TypeAlias = Literal["assistant", "user"]
 
@@ -15,7 +15,7 @@ Role: TypeAlias = Literal["assistant", "user"]
 class Annotations(ExtensibleModel):
     """Hints on a block: audience, modification time (ISO 8601), priority (0 to 1)."""
 
-    audience: Lenient[SiftedArray[Role]] = None
+    audience: Lenient[FilteredArray[Role]] = None
     last_modified: Lenient[str] = None
     priority: Lenient[float] = None
 

@@ -17,12 +17,12 @@ from pydantic import (
 from acp_server.protocol.identifiers import ElicitationId, RequestId, SessionId, ToolCallId
 from acp_server.protocol.model import (
     Array,
+    DefaultOnError,
     ExtensibleModel,
+    FilteredArray,
     Int64,
     Lenient,
     Omissible,
-    OrElse,
-    SiftedArray,
     Uint32,
     Uint64,
     WireModel,
@@ -99,7 +99,7 @@ class TitledMultiSelectItems(ExtensibleModel):
     any_of: Array[EnumOption]
 
 
-def _not_string(type_name: str) -> str:
+def _reject_string(type_name: str) -> str:
     if type_name == "string":
         raise ValueError("strings need their choices")
     return type_name
@@ -110,7 +110,7 @@ class OtherMultiSelectItems(WireModel):
 
     model_config = ConfigDict(extra="allow")
 
-    type: Annotated[str, AfterValidator(_not_string)]
+    type: Annotated[str, AfterValidator(_reject_string)]
 
 
 MultiSelectItems: TypeAlias = Annotated[
@@ -128,7 +128,7 @@ class MultiSelectPropertySchema(PropertySchema):
     min_items: Omissible[Uint64] = None
     max_items: Omissible[Uint64] = None
     items: MultiSelectItems
-    default: Lenient[SiftedArray[str]] = None
+    default: Lenient[FilteredArray[str]] = None
 
 
 KnownPropertySchema: TypeAlias = Annotated[
@@ -141,7 +141,7 @@ KnownPropertySchema: TypeAlias = Annotated[
 ]
 
 
-def _not_known(type_name: str) -> str:
+def _reject_known(type_name: str) -> str:
     if type_name in {"string", "number", "integer", "boolean", "array"}:
         raise ValueError("a known type has to keep its own rules")
     return type_name
@@ -152,7 +152,7 @@ class OtherPropertySchema(WireModel):
 
     model_config = ConfigDict(extra="allow")
 
-    type: Annotated[str, AfterValidator(_not_known)]
+    type: Annotated[str, AfterValidator(_reject_known)]
 
 
 ElicitationPropertySchema: TypeAlias = Annotated[
@@ -162,14 +162,14 @@ ElicitationPropertySchema: TypeAlias = Annotated[
 ElicitationSchemaType: TypeAlias = Literal["object"]
 
 
-def _object() -> ElicitationSchemaType:
+def _object_type() -> ElicitationSchemaType:
     return "object"
 
 
 class ElicitationSchema(ExtensibleModel):
     """A form: its properties by name, and the names of the required ones."""
 
-    type: Annotated[ElicitationSchemaType, OrElse(_object)] = "object"
+    type: Annotated[ElicitationSchemaType, DefaultOnError(_object_type)] = "object"
     title: Lenient[str] = None
     description: Lenient[str] = None
     properties: dict[str, ElicitationPropertySchema] = Field(

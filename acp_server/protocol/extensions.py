@@ -3,7 +3,13 @@
 from typing import Annotated, Literal, TypeAlias
 
 from acp_server.protocol.identifiers import SessionId, ToolCallId
-from acp_server.protocol.model import ExtensibleModel, Lenient, OrElse, SiftedArray, Uint32
+from acp_server.protocol.model import (
+    DefaultOnError,
+    ExtensibleModel,
+    FilteredArray,
+    Lenient,
+    Uint32,
+)
 from acp_server.protocol.prompt_turn import PromptRequest
 from acp_server.protocol.sessions import (
     AdditionalDirectories,
@@ -38,7 +44,7 @@ def _error() -> DiagnosticSeverity:
 class Diagnostic(ExtensibleModel):
     """An editor diagnostic; lines are counted from 1."""
 
-    severity: Annotated[DiagnosticSeverity, OrElse(_error)] = "error"
+    severity: Annotated[DiagnosticSeverity, DefaultOnError(_error)] = "error"
     message: str
     line: Uint32
     end_line: Lenient[Uint32] = None
@@ -51,7 +57,7 @@ class DiagnosticsNotification(ExtensibleModel):
 
     session_id: SessionId
     path: str
-    items: SiftedArray[Diagnostic] = ()
+    items: FilteredArray[Diagnostic] = ()
 
 
 class CancelTaskNotification(ExtensibleModel):
@@ -84,7 +90,7 @@ class SteeringRequest(PromptRequest):
     """
 
     @property
-    def may_begin_a_turn(self) -> bool:
+    def can_start_turn(self) -> bool:
         """Whether it starts a turn if the session is idle."""
         steering = (self.meta or {}).get("steering")
         is_required = isinstance(steering, dict) and steering.get("idleBehavior") == PROMPT_REQUIRED

@@ -25,12 +25,12 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import MISSING, CoreSchema, PydanticSerializationError, core_schema
 
-from acp_server.text.surrogates import mended
+from acp_server.text.surrogates import repair_surrogates
 
 T = TypeVar("T")
 
 
-class OrElse:
+class DefaultOnError:
     """Annotation that replaces an invalid value by a default: `make_default()`, else `type()`.
 
     An absent value stays absent: the field decides whether it is required.
@@ -49,7 +49,7 @@ class OrElse:
         return core_schema.chain_schema([core_schema.any_schema(), forgiving])
 
 
-class AsItIs:
+class UncheckedJson:
     """Annotation that skips validation and serialization of a value."""
 
     @classmethod
@@ -87,7 +87,7 @@ NonEmptyString: TypeAlias = Annotated[str, Field(min_length=1)]
 Array: TypeAlias = Annotated[tuple[T, ...], Strict(strict=False)]
 """A JSON array as a tuple. Only the outer type is lax: parsed JSON has lists."""
 
-Opaque: TypeAlias = Annotated[JsonValue, AsItIs]
+Opaque: TypeAlias = Annotated[JsonValue, UncheckedJson]
 """Unvalidated JSON: pydantic's JsonValue would take 0.16 µs per node."""
 
 Meta: TypeAlias = dict[str, Opaque]
@@ -96,22 +96,22 @@ Meta: TypeAlias = dict[str, Opaque]
 Omissible: TypeAlias = Annotated[T | None, UNLESS_NONE]
 """None means absent and is not serialized."""
 
-Lenient: TypeAlias = Annotated[T | None, OrElse(_none), UNLESS_NONE]
+Lenient: TypeAlias = Annotated[T | None, DefaultOnError(_none), UNLESS_NONE]
 """Like `Omissible`, and an invalid value counts as absent."""
 
-Clearable: TypeAlias = Annotated[T | MISSING | None, OrElse(_missing)]
+Clearable: TypeAlias = Annotated[T | MISSING | None, DefaultOnError(_missing)]
 """MISSING keeps the receiver's value and is not serialized; None clears it."""
 
-LenientFlag: TypeAlias = Annotated[bool, OrElse()]
+LenientFlag: TypeAlias = Annotated[bool, DefaultOnError()]
 """A boolean; an invalid value is false."""
 
-LenientObject: TypeAlias = Annotated[T, OrElse()]
+LenientObject: TypeAlias = Annotated[T, DefaultOnError()]
 """An object; an invalid value becomes an object with default fields."""
 
-SiftedArray: TypeAlias = Array[OnErrorOmit[T]]
+FilteredArray: TypeAlias = Array[OnErrorOmit[T]]
 """Invalid items are dropped; a value that is not an array is an error."""
 
-LenientArray: TypeAlias = Annotated[SiftedArray[T], OrElse(tuple)]
+LenientArray: TypeAlias = Annotated[FilteredArray[T], DefaultOnError(tuple)]
 """Invalid items are dropped; a value that is not an array is an empty one."""
 
 NullableArray: TypeAlias = Annotated[Array[T], BeforeValidator(_empty_array_for_null)]
@@ -121,11 +121,11 @@ NullableMap: TypeAlias = Annotated[dict[str, T], BeforeValidator(_empty_map_for_
 """Null is an empty map; an invalid value is an error."""
 
 
-def _mended_json(value: object) -> bytes:
+def _json_without_surrogates(value: object) -> bytes:
     """Serialize to JSON with surrogate pairs joined and lone surrogates replaced."""
     plain: object = json.loads(json.dumps(value), parse_constant=lambda _: None)
     text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
-    return mended(text).encode()
+    return repair_surrogates(text).encode()
 
 
 class WireModel(BaseModel):
@@ -160,7 +160,7 @@ class WireModel(BaseModel):
         try:
             return self.__pydantic_serializer__.to_json(self)
         except PydanticSerializationError:  # a lone surrogate, or more than 255 levels
-            return _mended_json(self.model_dump())
+            return _json_without_surrogates(self.model_dump())
 
     def to_wire(self) -> dict[str, JsonValue]:
         """Return the JSON object that `to_json` serializes."""

@@ -15,12 +15,12 @@ from acp_server.protocol.model import (
     UNLESS_EMPTY,
     Array,
     ExtensibleModel,
+    FilteredArray,
     Lenient,
     LenientArray,
     NonEmptyString,
     NullableArray,
     Omissible,
-    SiftedArray,
 )
 
 # MCP servers that the client passes to a session.
@@ -193,7 +193,7 @@ class SessionSetup(ExtensibleModel):
     """Modes and config options of a session that is ready."""
 
     modes: Lenient[SessionModeState] = None
-    config_options: Lenient[SiftedArray[SessionConfigOption]] = None
+    config_options: Lenient[FilteredArray[SessionConfigOption]] = None
 
 
 class NewSessionRequest(ExtensibleModel):

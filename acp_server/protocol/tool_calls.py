@@ -14,13 +14,13 @@ from acp_server.protocol.identifiers import (
 from acp_server.protocol.model import (
     UNLESS_EMPTY,
     Array,
+    DefaultOnError,
     ExtensibleModel,
+    FilteredArray,
     Lenient,
     LenientArray,
     Omissible,
     Opaque,
-    OrElse,
-    SiftedArray,
     Uint32,
     WireModel,
 )
@@ -64,7 +64,7 @@ class Diff(ExtensibleModel):
 
     type: Literal["diff"] = "diff"
     path: str
-    old_text: Annotated[str | None, OrElse(lambda: None)] = None
+    old_text: Annotated[str | None, DefaultOnError(lambda: None)] = None
     new_text: str
 
 
@@ -91,8 +91,8 @@ class ToolCall(ExtensibleModel):
     tool_call_id: ToolCallId
     title: str
     name: Lenient[str] = None
-    kind: Annotated[ToolKind, OrElse(_other)] = "other"
-    status: Annotated[ToolCallStatus, OrElse(_pending)] = "pending"
+    kind: Annotated[ToolKind, DefaultOnError(_other)] = "other"
+    status: Annotated[ToolCallStatus, DefaultOnError(_pending)] = "pending"
     content: Annotated[LenientArray[ToolCallContent], UNLESS_EMPTY] = ()
     locations: Annotated[LenientArray[ToolCallLocation], UNLESS_EMPTY] = ()
     raw_input: Omissible[Opaque] = None
@@ -107,8 +107,8 @@ class ToolCallUpdate(ExtensibleModel):
     status: Lenient[ToolCallStatus] = None
     title: Lenient[str] = None
     name: Lenient[str] = None
-    content: Lenient[SiftedArray[ToolCallContent]] = None
-    locations: Lenient[SiftedArray[ToolCallLocation]] = None
+    content: Lenient[FilteredArray[ToolCallContent]] = None
+    locations: Lenient[FilteredArray[ToolCallLocation]] = None
     raw_input: Omissible[Opaque] = None
     raw_output: Omissible[Opaque] = None
 

@@ -10,11 +10,11 @@ from acp_server.protocol.identifiers import CompactionId, MessageId, SessionId, 
 from acp_server.protocol.model import (
     Clearable,
     ExtensibleModel,
+    FilteredArray,
     Lenient,
     LenientArray,
     Meta,
     NonEmptyString,
-    SiftedArray,
     Uint64,
     WireModel,
 )
@@ -176,7 +176,7 @@ class CompactionUpdate(WireModel):
     session_update: Literal["compaction_update"] = "compaction_update"
     compaction_id: CompactionId
     status: CompactionStatus
-    summary: Clearable[SiftedArray[ContentBlock]] = MISSING
+    summary: Clearable[FilteredArray[ContentBlock]] = MISSING
     error: Clearable[str] = MISSING
     meta: Annotated[Clearable[Meta], Field(alias="_meta")] = MISSING
 

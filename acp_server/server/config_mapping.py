@@ -7,60 +7,62 @@ from pathlib import Path
 from acp_server.config import settings
 from acp_server.config.credentials import Credential
 from acp_server.config.settings import Configuration, Settings
-from acp_server.learning.review_counters import Intervals
-from acp_server.learning.service import EvolutionRules
-from acp_server.mcp.lazy_imports import McpPremises
+from acp_server.learning.review_counters import ReviewIntervals
+from acp_server.learning.service import LearningConfig
+from acp_server.mcp.lazy_imports import McpConfig
 from acp_server.permissions.trust import ContentTrust
-from acp_server.session.prompting.prompt_config import PromptSettings
-from acp_server.skills.config import SkillRules
-from acp_server.tools.lazy_imports import MemoryPremises
+from acp_server.session.prompting.prompt_config import PromptConfig
+from acp_server.skills.config import SkillConfig
+from acp_server.tools.lazy_imports import MemoryConfig
 from prompt_engine.memory_entries import StoreName
 
 PLATFORM = "acp"
 """The name of this server's surface in settings such as `platform_hints`."""
-TASK_PLATFORM = "task"
+SUB_AGENT_PLATFORM = "task"
 """The surface of a sub-agent: its output is read by the agent that delegated the task."""
 
 
-def skill_rules(configuration: Configuration) -> SkillRules:
+def skill_rules(configuration: Configuration) -> SkillConfig:
     """Return the skill rules of a configuration."""
     current = configuration.settings
     here = current.skills_platform_disabled.get(PLATFORM, ())
-    return SkillRules(
+    return SkillConfig(
         external=tuple(path.absolute() for path in current.skills_external_dirs),
         disabled=frozenset((*current.skills_disabled, *here)),
-        most_characters=current.skills_index_char_limit,
-        unrelated=frozenset(current.skills_unrelated_categories),
+        max_characters=current.skills_index_char_limit,
+        name_only_categories=frozenset(current.skills_unrelated_categories),
     )
 
 
-def evolution_rules(configuration: Configuration) -> EvolutionRules:
+def learning_rules(configuration: Configuration) -> LearningConfig:
     """Return the rules for reviews and the skill curator."""
     current = configuration.settings
-    return EvolutionRules(
+    return LearningConfig(
         home=configuration.home,
-        memory=memory_premises(current),
+        memory=memory_config(current),
         review_writes=current.skills_review_writes,
-        intervals=Intervals(current.skills_creation_nudge_interval, current.memory_nudge_interval),
+        intervals=ReviewIntervals(
+            current.skills_creation_nudge_interval, current.memory_nudge_interval
+        ),
         review_wait_seconds=current.skills_review_wait_seconds,
-        curates_unasked=current.skills_curator == "auto",
+        curates_automatically=current.skills_curator == "auto",
     )
 
 
-def memory_premises(current: Settings) -> MemoryPremises:
+def memory_config(current: Settings) -> MemoryConfig:
     """Return the memory config: character limits of the enabled stores."""
     limits: dict[StoreName, int] = {}
     if current.memory_enabled:
         limits["memory"] = current.memory_char_limit
     if current.user_profile_enabled:
         limits["user"] = current.user_char_limit
-    return MemoryPremises(limits, asks_first=current.memory_ask)
+    return MemoryConfig(limits, needs_permission=current.memory_ask)
 
 
-def mcp_premises(current: Settings) -> McpPremises:
+def mcp_config(current: Settings) -> McpConfig:
     """Return the MCP config: servers, child environment, secret variable names."""
     variables, secrets = settings.child_environment({}), settings.secret_variables()
-    return McpPremises(variables, secrets, current.mcp_servers, current.mcp_wait_seconds)
+    return McpConfig(variables, secrets, current.mcp_servers, current.mcp_wait_seconds)
 
 
 def configured_credential(configuration: Configuration) -> Credential | None:
@@ -73,17 +75,17 @@ def configured_credential(configuration: Configuration) -> Credential | None:
     return None
 
 
-def prompt_settings(configuration: Configuration) -> PromptSettings:
+def prompt_config(configuration: Configuration) -> PromptConfig:
     """Return the config of the system prompt, with secrets removed from its environment."""
     current, home = configuration.settings, configuration.home
     hidden: Mapping[str, str | None] = dict.fromkeys(settings.secret_variables())
-    return PromptSettings(
+    return PromptConfig(
         home=home,
         variables=settings.child_environment(hidden),
         provider=current.provider,
         enforcement=current.tool_use_enforcement,
         environment_hint=current.environment_hint,
-        probes_python=current.environment_probe,
+        should_probe_python=current.environment_probe,
         max_characters=current.context_file_max_chars,
         agents_md_scope=current.agents_md_scope,
         hint_overrides={
@@ -94,7 +96,7 @@ def prompt_settings(configuration: Configuration) -> PromptSettings:
         has_user_profile=current.user_profile_enabled,
         memory_limit=current.memory_char_limit,
         user_limit=current.user_char_limit,
-        is_trusted=content_trust(home).is_given,
+        is_trusted=content_trust(home).is_trusted,
     )
 
 
@@ -103,12 +105,12 @@ def content_trust(home: Path) -> ContentTrust:
     return ContentTrust(home / "acp" / "context_trust.json")
 
 
-def task_settings(configuration: Configuration) -> PromptSettings:
+def sub_agent_prompt_config(configuration: Configuration) -> PromptConfig:
     """Return the prompt config for sub-agents: no context files and no memory."""
     return replace(
-        prompt_settings(configuration),
-        platform=TASK_PLATFORM,
-        skips_context_files=True,
+        prompt_config(configuration),
+        platform=SUB_AGENT_PLATFORM,
+        should_skip_context_files=True,
         has_memory=False,
         has_user_profile=False,
     )

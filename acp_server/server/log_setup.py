@@ -4,7 +4,7 @@ import logging
 import sys
 from pathlib import Path
 
-FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+LOG_FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
 
 def configure_logging(level: str, log_file: Path | None) -> None:
@@ -18,7 +18,7 @@ def configure_logging(level: str, log_file: Path | None) -> None:
             handlers.append(logging.FileHandler(log_file, encoding="utf-8"))
         except OSError as error:
             unusable = error
-    logging.basicConfig(level=level.upper(), format=FORMAT, handlers=handlers, force=True)
+    logging.basicConfig(level=level.upper(), format=LOG_FORMAT, handlers=handlers, force=True)
     if unusable is not None:
         logging.getLogger(__name__).warning("cannot open the log file: %s", unusable)
     elif is_new_folder and log_file is not None:

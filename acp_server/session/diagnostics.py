@@ -11,17 +11,17 @@ from typing import Literal
 
 import anyio
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-MOST_FILES = 500
-MOST_PROBLEMS = 200
+MAX_FILES = 500
+MAX_DIAGNOSTICS_PER_FILE = 200
 """Limits: the first problems of a file, and the most recently reported files."""
 
 Severity = Literal["error", "warning", "info", "hint"]
 
 
-@frozen
-class Problem:
+@frozen_dataclass
+class FileDiagnostic:
     """A diagnostic in a file. Lines are 1-based."""
 
     severity: Severity
@@ -34,46 +34,46 @@ class Problem:
     """That program's code for it."""
 
 
-@frozen
-class _Sheet:
-    arrival: int
-    problems: tuple[Problem, ...]
+@frozen_dataclass
+class _FileReport:
+    received_at: int
+    problems: tuple[FileDiagnostic, ...]
 
 
 @dataclass(slots=True)
-class DiagnosticsBoard:
+class DiagnosticsStore:
     """The diagnostics of one session's files."""
 
-    now: int = field(default=0, init=False)
+    clock: int = field(default=0, init=False)
     """Counts the reports; a logical clock that separates new reports from old ones."""
-    _sheets: OrderedDict[Path, _Sheet] = field(
-        default_factory=OrderedDict[Path, _Sheet], init=False
+    _reports: OrderedDict[Path, _FileReport] = field(
+        default_factory=OrderedDict[Path, _FileReport], init=False
     )
-    _news: anyio.Event = field(default_factory=anyio.Event, init=False)
+    _changed: anyio.Event = field(default_factory=anyio.Event, init=False)
 
     @property
-    def is_used(self) -> bool:
+    def has_reports(self) -> bool:
         """Whether the editor has ever sent diagnostics."""
-        return self.now > 0
+        return self.clock > 0
 
-    def receive(self, path: Path, problems: Sequence[Problem]) -> None:
+    def receive(self, path: Path, problems: Sequence[FileDiagnostic]) -> None:
         """Replace the diagnostics of a file."""
-        self.now += 1
-        self._sheets[path] = _Sheet(self.now, tuple(problems[:MOST_PROBLEMS]))
-        self._sheets.move_to_end(path)
-        if len(self._sheets) > MOST_FILES:
-            self._sheets.popitem(last=False)
+        self.clock += 1
+        self._reports[path] = _FileReport(self.clock, tuple(problems[:MAX_DIAGNOSTICS_PER_FILE]))
+        self._reports.move_to_end(path)
+        if len(self._reports) > MAX_FILES:
+            self._reports.popitem(last=False)
         # An anyio event cannot be cleared: waiters get the old one, later waiters a new one.
-        news, self._news = self._news, anyio.Event()
+        news, self._changed = self._changed, anyio.Event()
         news.set()
 
-    def problems(self, path: Path) -> tuple[Problem, ...]:
+    def latest(self, path: Path) -> tuple[FileDiagnostic, ...]:
         """Return the latest diagnostics of a file."""
-        sheet = self._sheets.get(path)
+        sheet = self._reports.get(path)
         return () if sheet is None else sheet.problems
 
-    async def newer(self, path: Path, than: int) -> tuple[Problem, ...]:
+    async def wait_newer(self, path: Path, than: int) -> tuple[FileDiagnostic, ...]:
         """Wait for a report on a file that is newer than the clock value `than`; return it."""
-        while (sheet := self._sheets.get(path)) is None or sheet.arrival <= than:
-            await self._news.wait()
+        while (sheet := self._reports.get(path)) is None or sheet.received_at <= than:
+            await self._changed.wait()
         return sheet.problems

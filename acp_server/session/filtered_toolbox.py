@@ -6,46 +6,48 @@ from the first request on.
 
 from collections.abc import Collection, Sequence
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Link, PromptPart, ToolCall
 from acp_server.turn.events import CallAppeared
-from acp_server.turn.ports import LiveCall, Outcome, Sink, Toolbox, ToolSpec
+from acp_server.turn.ports import LiveCall, Toolbox, ToolOutcome, ToolSpec, TurnSink
 
-LEFT_OUT = "the project allows only these tools: {names}"
+TOOL_EXCLUDED = "the project allows only these tools: {names}"
 
 
-@frozen
-class NarrowToolbox:
+@frozen_dataclass
+class FilteredToolbox:
     """A subset of the tools of another toolbox."""
 
-    whole: Toolbox
+    inner: Toolbox
     allowed: Collection[str]
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
         """The allowed tools, in their original order."""
-        return tuple(spec for spec in self.whole.specs if spec.name in self.allowed)
+        return tuple(spec for spec in self.inner.specs if spec.name in self.allowed)
 
-    async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
+    async def open(self, call_id: str, name: str, sink: TurnSink) -> LiveCall:
         """Open a call; a call of an excluded tool is refused."""
         # Checked here too, not only in `specs`: the model may call a tool it was not offered.
         # Unknown names pass, so that the full toolbox reports them as unknown.
-        if name in self.allowed or all(spec.name != name for spec in self.whole.specs):
-            return await self.whole.open(call_id, name, sink)
+        if name in self.allowed or all(spec.name != name for spec in self.inner.specs):
+            return await self.inner.open(call_id, name, sink)
         await sink.emit(CallAppeared(call_id, name))
-        return _RefusedCall(LEFT_OUT.format(names=", ".join(spec.name for spec in self.specs)))
+        return _ExcludedToolCall(
+            TOOL_EXCLUDED.format(names=", ".join(spec.name for spec in self.specs))
+        )
 
-    async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
+    async def attach(self, link: Link, sink: TurnSink) -> Sequence[PromptPart]:
         """Resolve a link from the user."""
-        return await self.whole.attach(link, sink)
+        return await self.inner.attach(link, sink)
 
     async def close(self) -> None:
         """Stop everything that still runs."""
-        await self.whole.close()
+        await self.inner.close()
 
 
-@frozen
-class _RefusedCall:
+@frozen_dataclass
+class _ExcludedToolCall:
     """A call of a tool that is not allowed."""
 
     reason: str
@@ -53,11 +55,11 @@ class _RefusedCall:
     async def write(self, fragment: str) -> None:
         """Discard the arguments."""
 
-    async def run(self, call: ToolCall) -> Outcome:
+    async def run(self, call: ToolCall) -> ToolOutcome:
         """Return the refusal."""
         del call
-        return Outcome(self.reason, is_error=True)
+        return ToolOutcome(self.reason, is_error=True)
 
-    def cut_short(self, reason: str) -> Outcome:
+    def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the reason as a failed outcome."""
-        return Outcome(reason, is_error=True)
+        return ToolOutcome(reason, is_error=True)

@@ -10,124 +10,131 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
-from acp_server.startup.gc_pause import uncollected
+from acp_server.startup.gc_pause import pause_gc_on_first_call
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-    from acp_server.session.prompting.file_watch import EventSource, FolderWatch
-    from acp_server.session.prompting.prompt_config import PromptSettings
-    from acp_server.session.prompting.provider import Briefing, Delivery, LoadedFile, Subject
-    from acp_server.session.prompting.single_flight import BriefingReadings
-    from acp_server.session.session import Workspace
+    from acp_server.session.prompting.file_watch import EventSource, FileWatch
+    from acp_server.session.prompting.prompt_config import PromptConfig
+    from acp_server.session.prompting.provider import (
+        InstructionDelivery,
+        LoadedFile,
+        PromptProvider,
+        SystemPromptRequest,
+    )
+    from acp_server.session.prompting.single_flight import SharedReads
+    from acp_server.session.session import SessionWorkspace
     from acp_server.turn.conversation import Conversation
 
 
-class LazyBriefing:
+class LazyPromptProvider:
     """A prompt provider that is imported and created on first use."""
 
     def __init__(
         self,
-        settings: "PromptSettings",
-        workspace: "Workspace",
-        watch: "FolderWatch | None" = None,
-        readings: "BriefingReadings | None" = None,
+        settings: "PromptConfig",
+        workspace: "SessionWorkspace",
+        watch: "FileWatch | None" = None,
+        readings: "SharedReads | None" = None,
     ) -> None:
-        self._make: Callable[[], Briefing] = lambda: _import(settings, workspace, watch, readings)
+        self._create: Callable[[], PromptProvider] = lambda: _import_provider(
+            settings, workspace, watch, readings
+        )
         self._lock = anyio.Lock()
-        self._briefing: Briefing | None = None
-        self._show: Callable[[str], bool] | None = None
+        self._provider: PromptProvider | None = None
+        self._on_notice: Callable[[str], bool] | None = None
 
-    async def gather(self) -> None:
+    async def gather_facts(self) -> None:
         """Import the engine and read the facts."""
-        await (await self._load()).gather()
+        await (await self._load()).gather_facts()
 
-    async def write(self, subject: "Subject") -> str:
+    async def write_prompt(self, subject: "SystemPromptRequest") -> str:
         """Return the system prompt."""
-        return await (await self._load()).write(subject)
+        return await (await self._load()).write_prompt(subject)
 
-    def notices(self) -> Sequence[str]:
+    def take_notices(self) -> Sequence[str]:
         """Return notices for the user, once."""
-        return () if self._briefing is None else self._briefing.notices()
+        return () if self._provider is None else self._provider.take_notices()
 
-    def description(self) -> str:
+    def describe(self) -> str:
         """Describe the prompt's contents as Markdown."""
-        if self._briefing is None:
+        if self._provider is None:
             return "The system prompt is written at the first prompt."
-        return self._briefing.description()
+        return self._provider.describe()
 
-    def loaded(self) -> "Sequence[LoadedFile]":
+    def loaded_files(self) -> "Sequence[LoadedFile]":
         """Return the instruction files delivered to the model."""
-        return () if self._briefing is None else self._briefing.loaded()
+        return () if self._provider is None else self._provider.loaded_files()
 
-    async def findings(self) -> str:
+    async def workspace_facts(self) -> str:
         """Return the detected facts of the workspace."""
-        return await (await self._load()).findings()
+        return await (await self._load()).workspace_facts()
 
     def project_settings(self) -> "Mapping[str, JsonValue]":
         """Return the project's settings."""
-        return {} if self._briefing is None else self._briefing.project_settings()
+        return {} if self._provider is None else self._provider.project_settings()
 
-    def remarks(self, conversation: "Conversation") -> Sequence[str]:
+    def prompt_remarks(self, conversation: "Conversation") -> Sequence[str]:
         """Return the remarks for the next prompt."""
-        return () if self._briefing is None else self._briefing.remarks(conversation)
+        return () if self._provider is None else self._provider.prompt_remarks(conversation)
 
     def state(self) -> "Mapping[str, JsonValue]":
         """Return the state that another process needs to continue with the prompt."""
-        return {} if self._briefing is None else self._briefing.state()
+        return {} if self._provider is None else self._provider.state()
 
     async def restore(self, text: str, state: "Mapping[str, JsonValue]") -> bool:
         """Continue with a previous process's prompt if it is still valid."""
         return await (await self._load()).restore(text, state)
 
-    async def instructions(
+    async def find_instructions(
         self, conversation: "Conversation", touched: Mapping[str, Sequence[str]]
-    ) -> "Mapping[str, Delivery]":
+    ) -> "Mapping[str, InstructionDelivery]":
         """Return new instructions for touched paths."""
-        return await (await self._load()).instructions(conversation, touched)
+        return await (await self._load()).find_instructions(conversation, touched)
 
-    def listen(self, show: Callable[[str], bool]) -> None:
+    def on_notice(self, show: Callable[[str], bool]) -> None:
         """Register `show` for changes; it takes effect once the provider is loaded."""
-        self._show = show
-        if self._briefing is not None:
-            self._briefing.listen(show)
+        self._on_notice = show
+        if self._provider is not None:
+            self._provider.on_notice(show)
 
     def close(self) -> None:
         """Stop reporting changes."""
-        if self._briefing is not None:
-            self._briefing.close()
+        if self._provider is not None:
+            self._provider.close()
 
-    async def _load(self) -> "Briefing":
+    async def _load(self) -> "PromptProvider":
         # Two tasks may need the provider at once; without the lock each would create its own.
         async with self._lock:
-            if self._briefing is None:
-                self._briefing = await to_thread.run_sync(self._make)
-                if self._show is not None:
-                    self._briefing.listen(self._show)
-        return self._briefing
+            if self._provider is None:
+                self._provider = await to_thread.run_sync(self._create)
+                if self._on_notice is not None:
+                    self._provider.on_notice(self._on_notice)
+        return self._provider
 
 
-def open_folder_events() -> "EventSource":
+def open_directory_events() -> "EventSource":
     """Return the event source for a `FileWatch`; blocks for the import."""
-    from acp_server.session.prompting.directory_events import FolderEvents
+    from acp_server.session.prompting.directory_events import DirectoryEvents
 
-    return FolderEvents()
+    return DirectoryEvents()
 
 
-def near_names(name: str, names: Iterable[str]) -> Sequence[str]:
+def find_similar_names(name: str, names: Iterable[str]) -> Sequence[str]:
     """Return up to three names that are most similar to an unknown one."""
     from difflib import get_close_matches
 
     return get_close_matches(name, list(names), n=3, cutoff=0.5)
 
 
-@uncollected
-def _import(
-    settings: "PromptSettings",
-    workspace: "Workspace",
-    watch: "FolderWatch | None",
-    readings: "BriefingReadings | None",
-) -> "Briefing":
-    from acp_server.session.prompting.workspace_prompt import ProjectBriefing
+@pause_gc_on_first_call
+def _import_provider(
+    settings: "PromptConfig",
+    workspace: "SessionWorkspace",
+    watch: "FileWatch | None",
+    readings: "SharedReads | None",
+) -> "PromptProvider":
+    from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
 
-    return ProjectBriefing(settings, workspace, watch, readings=readings)
+    return WorkspacePromptProvider(settings, workspace, watch, readings=readings)

@@ -6,17 +6,17 @@ just for them.
 
 from collections.abc import Callable, Sequence
 
-Source = Callable[[], Sequence[str]]
+NoticeSource = Callable[[], Sequence[str]]
 """Returns its notices since the last call, each in square brackets."""
 
 
-class Tidings:
+class PendingNotices:
     """Collects the pending notices of one session from their sources."""
 
     def __init__(self) -> None:
-        self._sources: list[Source] = []
+        self._sources: list[NoticeSource] = []
 
-    def add(self, source: Source) -> None:
+    def add(self, source: NoticeSource) -> None:
         """Add a source."""
         self._sources.append(source)
 

@@ -1,13 +1,13 @@
 """The result of a prompt, as its caller receives it."""
 
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.turn.loop import Spent
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.loop import UsageTotals
 from acp_server.turn.ports import StopReason
 
 
-@frozen
-class Answer:
+@frozen_dataclass
+class PromptResult:
     """How a prompt ended and the usage it caused."""
 
     reason: StopReason
-    spent: Spent
+    usage: UsageTotals

@@ -8,74 +8,81 @@ from acp_server.session.commands.registry import parse_invocation
 from acp_server.session.ids import new_id
 from acp_server.session.ports.archive import Journal, SessionFacts
 from acp_server.session.steering import prompt_parts
-from acp_server.session.turn_queue import Screen
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.turn.conversation import Attachment, Link, PromptPart, Text, UserMessage, text_of
+from acp_server.session.turn_queue import EventSink
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.conversation import (
+    Attachment,
+    Link,
+    PromptPart,
+    Text,
+    UserMessage,
+    prompt_to_text,
+)
 from acp_server.turn.events import CallChanged, Event, PromptReceived
 
-MOST_TITLE_CHARACTERS = 80
+MAX_TITLE_CHARACTERS = 80
 
 
-def _nobody() -> None: ...
+def _ignore_change() -> None: ...
 
 
-@frozen
-class RecordingScreen:
+@frozen_dataclass
+class RecordingSink:
     """An event sink that records events before it forwards them."""
 
     journal: Journal
-    screen: Screen
+    sink: EventSink
 
     async def ready(self) -> None:
         """Wait while the client is slow."""
-        await self.screen.ready()
+        await self.sink.ready()
 
     def show(self, event: Event) -> None:
         """Record an event and show it."""
         # Stored first: the user must never have seen an event that a replay lacks.
         self.journal.show(event)
-        self.screen.show(event)
+        self.sink.show(event)
 
 
 @dataclass(slots=True)
-class Chronicle:
+class SessionRecorder:
     """Persists one session's events and facts, including its entry in the session list."""
 
     journal: Journal
-    begun: SessionFacts
+    initial_facts: SessionFacts
     """The facts at the start; later changes are added to them."""
-    current: Callable[[SessionFacts], SessionFacts]
+    add_current_facts: Callable[[SessionFacts], SessionFacts]
     """Adds the current options, usage and system prompt to the facts."""
-    on_title: Callable[[], None] = _nobody
+    on_title: Callable[[], None] = _ignore_change
     """Called when the session's title changes."""
     title: str = field(init=False)
     updated_at: datetime = field(init=False)
 
     def __post_init__(self) -> None:
         """Start from the stored title and time."""
-        self.title, self.updated_at = self.begun.title, self.begun.updated_at
+        self.title, self.updated_at = self.initial_facts.title, self.initial_facts.updated_at
 
-    def receive(self, message: UserMessage) -> None:
+    def record_prompt(self, message: UserMessage) -> None:
         """Record a prompt as sent; the first one that is not a command sets the title."""
         parts = prompt_parts(message)
         self.updated_at = datetime.now(UTC)
         self.journal.show(PromptReceived(new_id(), parts))
         # A command says nothing about the topic; the first real prompt does.
-        if not self.title and parse_invocation(text_of(parts)) is None:
-            self.title = title_of(parts)
+        if not self.title and parse_invocation(prompt_to_text(parts)) is None:
+            self.title = make_title(parts)
             self.on_title()
-        self.keep()
+        self.save_facts()
 
-    def rest(self) -> None:
+    def end_turn(self) -> None:
         """Record that no prompt is running."""
         self.updated_at = datetime.now(UTC)
         self.journal.end_turn()
         self.sync()
 
-    def keep(self) -> None:
+    def save_facts(self) -> None:
         """Store the current facts."""
-        known = replace(self.begun, title=self.title, updated_at=self.updated_at)
-        self.journal.update(self.current(known))
+        known = replace(self.initial_facts, title=self.title, updated_at=self.updated_at)
+        self.journal.update(self.add_current_facts(known))
 
     async def commit(self) -> None:
         """Return once everything recorded so far survives the end of this process."""
@@ -83,19 +90,19 @@ class Chronicle:
 
     def sync(self) -> None:
         """Flush a completed step to disk, with its cost."""
-        self.keep()
+        self.save_facts()
         self.journal.sync()
 
-    async def note_answer(self, call_id: str, choice: str) -> None:
+    async def record_permission(self, call_id: str, choice: str) -> None:
         """Record the user's answer to a permission request before it is acted upon."""
         self.journal.show(CallChanged(call_id, permission=choice))
         await self.journal.commit()
 
 
-def title_of(parts: Sequence[PromptPart]) -> str:
+def make_title(parts: Sequence[PromptPart]) -> str:
     """Return a session title from its first prompt: the first line, or the name of an attachment.
 
-    >>> title_of([Text("Mend   the parser.   ")])
+    >>> make_title([Text("Mend   the parser.   ")])
     'Mend the parser.'
     """
     for part in parts:
@@ -109,11 +116,11 @@ def title_of(parts: Sequence[PromptPart]) -> str:
             case _:
                 title = ""
         if title:
-            return _short(" ".join(title.split()))
+            return _shorten(" ".join(title.split()))
     return ""
 
 
-def _short(title: str) -> str:
-    if len(title) <= MOST_TITLE_CHARACTERS:
+def _shorten(title: str) -> str:
+    if len(title) <= MAX_TITLE_CHARACTERS:
         return title
-    return f"{title[: MOST_TITLE_CHARACTERS - 1].rstrip()}…"
+    return f"{title[: MAX_TITLE_CHARACTERS - 1].rstrip()}…"

@@ -6,18 +6,23 @@ from pathlib import Path
 import anyio
 
 from acp_server.session.errors import InvalidRootError, UnknownSessionError
-from acp_server.session.ports.archive import Archive, Page, StoredSession
+from acp_server.session.ports.archive import SessionArchive, SessionPage, StoredSession
 from acp_server.session.ports.mcp_configs import ServerConfig
-from acp_server.session.replay import closed, events_of, mended
-from acp_server.session.services import Equipment, Past, Workspace, fresh
+from acp_server.session.replay import close_open_calls, repair_messages, replay_events
+from acp_server.session.services import (
+    SessionServices,
+    SessionSnapshot,
+    SessionWorkspace,
+    forked_facts,
+)
 from acp_server.session.session import Session
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 FIRST_PROMPT_SECONDS = 2.0
 """How long an immediate first prompt may delay loading the model list."""
 
 
-@frozen
+@frozen_dataclass
 class Reopened:
     """A reopened session and its stored contents."""
 
@@ -28,10 +33,10 @@ class Reopened:
 class SessionRegistry:
     """Opens, finds and closes sessions."""
 
-    def __init__(self, equipment: Equipment) -> None:
-        self._equipment = equipment
+    def __init__(self, services: SessionServices) -> None:
+        self._services = services
         self._sessions: dict[str, Session] = {}
-        self._reopening = anyio.Lock()
+        self._reopen_lock = anyio.Lock()
         """Sessions are reopened one at a time: a second request for the same session finds it
         open."""
 
@@ -43,8 +48,8 @@ class SessionRegistry:
         Raises:
             InvalidRootError: a path is not absolute, or `cwd` is not a directory.
         """
-        workspace = await _workspace(cwd, additional)
-        session = Session(workspace, self._equipment, servers=servers)
+        workspace = await _resolve_workspace(cwd, additional)
+        session = Session(workspace, self._services, servers=servers)
         self._sessions[session.id] = session
         return session
 
@@ -65,8 +70,8 @@ class SessionRegistry:
             ArchiveError: the stored session cannot be read.
             InvalidRootError: a path is not absolute, or `cwd` is not a directory.
         """
-        workspace = await _workspace(cwd, additional)
-        async with self._reopening:
+        workspace = await _resolve_workspace(cwd, additional)
+        async with self._reopen_lock:
             present = self._sessions.get(session_id)
             if present is not None and not present.is_idle:
                 # Busy: opening it again would cut the running prompt off.
@@ -82,13 +87,13 @@ class SessionRegistry:
             if present is not None:
                 await present.end_work()
             # A process that died mid-turn left calls without results; providers reject those.
-            messages = mended(stored)
+            messages = repair_messages(stored)
             for message in messages[len(stored.messages) :]:
                 journal.append(message)
             # The repair completes the interrupted turn; without this it would be repaired again.
             journal.end_turn()
-            past = Past(stored.facts, messages, journal)
-            session = Session(workspace, self._equipment, past, servers)
+            past = SessionSnapshot(stored.facts, messages, journal)
+            session = Session(workspace, self._services, past, servers)
             self._sessions[session_id] = session
         return Reopened(session, stored)
 
@@ -106,20 +111,22 @@ class SessionRegistry:
             ArchiveError: the stored session cannot be read.
             InvalidRootError: a path is not absolute, or `cwd` is not a directory.
         """
-        workspace = await _workspace(cwd, additional)
+        workspace = await _resolve_workspace(cwd, additional)
         stored = await self._archive.read(session_id)
-        facts = fresh(stored.facts, workspace)
-        messages, journal = mended(stored), self._archive.create(facts)
+        facts = forked_facts(stored.facts, workspace)
+        messages, journal = repair_messages(stored), self._archive.create(facts)
         # Calls still running in the original do not run in the fork, so they are shown as failed.
-        for shown in events_of(closed(stored), shows_terminals=True):
+        for shown in replay_events(close_open_calls(stored), shows_terminals=True):
             journal.show(shown)
         for message in messages:
             journal.append(message)
-        session = Session(workspace, self._equipment, Past(facts, messages, journal), servers)
+        session = Session(
+            workspace, self._services, SessionSnapshot(facts, messages, journal), servers
+        )
         self._sessions[session.id] = session
         return session
 
-    async def page(self, cwd: str | None, cursor: str | None) -> Page:
+    async def page(self, cwd: str | None, cursor: str | None) -> SessionPage:
         """Return stored sessions, of one directory or of all, most recently used first.
 
         Raises:
@@ -127,7 +134,7 @@ class SessionRegistry:
             InvalidCursorError: no page returned this cursor.
             ArchiveError: stored sessions cannot be read.
         """
-        return await self._archive.page(None if cwd is None else _absolute(cwd), cursor)
+        return await self._archive.page(None if cwd is None else _require_absolute(cwd), cursor)
 
     async def delete(self, session_id: str) -> None:
         """Delete a session permanently, open or not; does nothing if it does not exist."""
@@ -138,30 +145,30 @@ class SessionRegistry:
         await self._archive.delete(session_id)
 
     @property
-    def _archive(self) -> Archive:
-        return self._equipment.archive
+    def _archive(self) -> SessionArchive:
+        return self._services.archive
 
     def __iter__(self) -> Iterator[Session]:
         return iter(tuple(self._sessions.values()))
 
-    async def warm_up(self, session: Session, lull: Callable[[], Awaitable[None]]) -> None:
+    async def warm_up(self, session: Session, wait_idle: Callable[[], Awaitable[None]]) -> None:
         """Prepare for a session's first prompt while the client is idle.
 
         Opens the journal, builds the tools and loads the model list: slow steps that may fail
-        silently. Each step waits for a `lull`; a prompt that arrives meanwhile runs the steps that
-        it needs itself.
+        silently. Each step waits for a `wait_idle`; a prompt that arrives meanwhile runs the steps
+        that it needs itself.
         """
-        await lull()
-        await session.chronicle.commit()  # first: it opens the database that list and load wait for
-        await lull()
+        await wait_idle()
+        await session.recorder.commit()  # first: it opens the database that list and load wait for
+        await wait_idle()
         await session.prepare()
-        await lull()
-        await session.gather()
-        await lull()
+        await wait_idle()
+        await session.gather_facts()
+        await wait_idle()
         # Let a prompt that was sent at once finish first, instead of competing for the endpoint.
         with anyio.move_on_after(FIRST_PROMPT_SECONDS):
             await session.wait_until_idle()
-        await self._equipment.catalog.refresh()
+        await self._services.catalog.refresh()
 
     def get(self, session_id: str) -> Session | None:
         """Return an open session, or None."""
@@ -203,28 +210,30 @@ class SessionRegistry:
         for session in sessions:
             await session.wait_until_idle()
 
-    async def close(self, patience_seconds: float) -> None:
+    async def close(self, timeout_seconds: float) -> None:
         """Close every session, the processes of its tools, and the shared services.
 
         Sessions that do not close in time are left to the process watcher.
         """
         # Shielded: shutdown may run in a scope that is already cancelled.
-        with anyio.move_on_after(patience_seconds, shield=True):
+        with anyio.move_on_after(timeout_seconds, shield=True):
             async with anyio.create_task_group() as closing:
                 for session in self._sessions.values():
                     closing.start_soon(session.close)
         # Without a time limit: closing the archive writes the last records of every session.
         with anyio.CancelScope(shield=True):
             await self._archive.close()
-            if self._equipment.close is not None:
-                await self._equipment.close()
+            if self._services.close is not None:
+                await self._services.close()
 
 
-async def _workspace(cwd: str, additional: Sequence[str]) -> Workspace:
-    return Workspace(await _folder(cwd), tuple(_absolute(root) for root in additional))
+async def _resolve_workspace(cwd: str, additional: Sequence[str]) -> SessionWorkspace:
+    return SessionWorkspace(
+        await _require_directory(cwd), tuple(_require_absolute(root) for root in additional)
+    )
 
 
-def _absolute(path: str) -> Path:
+def _require_absolute(path: str) -> Path:
     # A NUL byte would make every later file operation raise ValueError.
     if "\0" in path or not Path(path).is_absolute():
         message = f"{path!r} is not an absolute path; send the workspace directory's full path"
@@ -232,8 +241,8 @@ def _absolute(path: str) -> Path:
     return Path(path)
 
 
-async def _folder(path: str) -> Path:
-    folder = _absolute(path)
+async def _require_directory(path: str) -> Path:
+    folder = _require_absolute(path)
     try:
         is_folder = await anyio.Path(folder).is_dir()
     except OSError as error:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from acp_server.session.commands.markdown import block
+from acp_server.session.commands.markdown import fenced_block
 from acp_server.session.ports.archive import (
     CallRecord,
     Entry,
@@ -34,18 +34,18 @@ from acp_server.turn.events import (
     TerminalView,
 )
 
-Shown = Event | PromptReceived
+ReplayedEvent = Event | PromptReceived
 
 INTERRUPTED = "The server ended before this had finished"
 NO_ANSWER = f"(There was no answer: {INTERRUPTED[0].lower()}{INTERRUPTED[1:]})"
 
 
-def events_of(stored: StoredSession, *, shows_terminals: bool) -> Iterator[Shown]:
+def replay_events(stored: StoredSession, *, shows_terminals: bool) -> Iterator[ReplayedEvent]:
     """Yield the shown events in their original order.
 
     Terminal output is replayed as a terminal if the client renders terminals, otherwise as text.
     """
-    results = _results(stored.messages)
+    results = _result_texts(stored.messages)
     ended = {each.compaction_id for each in stored.entries if isinstance(each, CompactionChanged)}
     for entry in stored.entries:
         if isinstance(entry, CallRecord):
@@ -56,18 +56,18 @@ def events_of(stored: StoredSession, *, shows_terminals: bool) -> Iterator[Shown
             yield entry
 
 
-def closed(stored: StoredSession) -> StoredSession:
+def close_open_calls(stored: StoredSession) -> StoredSession:
     """Return the session with all open calls marked as failed."""
-    return replace(stored, entries=tuple(_closed(entry) for entry in stored.entries))
+    return replace(stored, entries=tuple(_close_call(entry) for entry in stored.entries))
 
 
-def _closed(entry: Entry) -> Entry:
+def _close_call(entry: Entry) -> Entry:
     if not isinstance(entry, CallRecord) or entry.state.status in {"completed", "failed"}:
         return entry
     return replace(entry, state=replace(entry.state, status="failed"))
 
 
-def mended(stored: StoredSession) -> tuple[Message, ...]:
+def repair_messages(stored: StoredSession) -> tuple[Message, ...]:
     """Return the conversation in a form that a provider accepts, wherever it was interrupted.
 
     Calls without results get failed ones. A partial reply is kept; if there is none, a line says
@@ -76,18 +76,18 @@ def mended(stored: StoredSession) -> tuple[Message, ...]:
     messages = stored.messages
     if not messages:
         return ()
-    open_calls = _calls_of(messages[-1])
+    open_calls = _tool_calls(messages[-1])
     if open_calls:
         # Not run again: it is unknown whether the calls took effect before the process died.
         failed = tuple(ToolResult(call.id, INTERRUPTED, is_error=True) for call in open_calls)
         return (*messages, UserMessage(failed))
     if stored.is_turn_open:
         said = "".join(each.text for each in stored.unfinished if isinstance(each, MessageChunk))
-        return (*messages, *_remains(messages[-1], said))
+        return (*messages, *_partial_reply(messages[-1], said))
     return messages
 
 
-def _remains(last: Message, said: str) -> tuple[Message, ...]:
+def _partial_reply(last: Message, said: str) -> tuple[Message, ...]:
     """Return the partial reply to a user message."""
     # Two assistant messages in a row are invalid for a provider.
     if isinstance(last, AssistantMessage):
@@ -95,13 +95,13 @@ def _remains(last: Message, said: str) -> tuple[Message, ...]:
     return (AssistantMessage((Text(said if said.strip() else NO_ANSWER),)),)
 
 
-def _calls_of(message: Message) -> tuple[ToolCall, ...]:
+def _tool_calls(message: Message) -> tuple[ToolCall, ...]:
     if isinstance(message, UserMessage):
         return ()
     return tuple(part for part in message.parts if isinstance(part, ToolCall))
 
 
-def _results(messages: Sequence[Message]) -> Mapping[str, str]:
+def _result_texts(messages: Sequence[Message]) -> Mapping[str, str]:
     """Return the result texts of calls, by call id."""
     parts = (part for message in messages for part in message.parts)
     return {part.call_id: part.text for part in parts if isinstance(part, ToolResult)}
@@ -154,4 +154,4 @@ def _without_terminals(state: CallChanged, printed: str) -> tuple[CallContent, .
 def _as_text(part: CallContent, printed: str) -> CallContent | None:
     if not isinstance(part, TerminalView):
         return part
-    return Text(block(printed.rstrip())) if printed.strip() else None
+    return Text(fenced_block(printed.rstrip())) if printed.strip() else None

@@ -13,7 +13,7 @@ class RunningTasks:
         self._scopes: dict[tuple[str, int], anyio.CancelScope] = {}
 
     @contextmanager
-    def running(self, call_id: str, number: int) -> Generator[anyio.CancelScope]:
+    def register(self, call_id: str, number: int) -> Generator[anyio.CancelScope]:
         """Register a task while it runs; afterwards its scope tells whether it was cancelled."""
         with anyio.CancelScope() as scope:
             # Registered inside the scope, so that a cancel can never reach a scope that was left.

@@ -6,72 +6,72 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_server.memory.pages import ReadMemory, no_pages
+from acp_server.memory.pages import ReadMemory, no_memory_pages
 from acp_server.permissions.modes import Mode
-from acp_server.permissions.trust import TrustKeeper
+from acp_server.permissions.trust import WorkspaceTrust
 from acp_server.session.ids import new_session_id
-from acp_server.session.ports.archive import Archive, Journal, SessionFacts
-from acp_server.session.ports.external_memory import ExternalMemory
+from acp_server.session.ports.archive import Journal, SessionArchive, SessionFacts
+from acp_server.session.ports.external_memory import ExternalMemoryPort
 from acp_server.session.ports.model_catalog import ModelCatalog
-from acp_server.session.ports.null_archive import UnkeptArchive
-from acp_server.session.ports.reviews import KitMaker, NoReviews, Reviews
-from acp_server.session.ports.skills import Skills
-from acp_server.session.prompting.provider import Briefing
-from acp_server.session.steering import Manner
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.session.ports.null_archive import NullArchive
+from acp_server.session.ports.reviews import ContextFactory, NoReviews, Reviews
+from acp_server.session.ports.skills import SkillsPort
+from acp_server.session.prompting.provider import PromptProvider
+from acp_server.session.steering import BusyMode
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Message
-from acp_server.turn.loop import Spent
+from acp_server.turn.loop import UsageTotals
 from acp_server.turn.ports import Toolbox
 
 if TYPE_CHECKING:
     from acp_server.session.session import Session
 
 
-@frozen
-class Workspace:
+@frozen_dataclass
+class SessionWorkspace:
     """The directories of a session: absolute paths, `cwd` first."""
 
     cwd: Path
-    additional: tuple[Path, ...] = ()
+    additional_directories: tuple[Path, ...] = ()
 
     @property
     def roots(self) -> tuple[Path, ...]:
         """All directories."""
-        return (self.cwd, *self.additional)
+        return (self.cwd, *self.additional_directories)
 
 
-@frozen
-class Equipment:
+@frozen_dataclass
+class SessionServices:
     """Services and settings shared by all sessions of a server."""
 
     catalog: ModelCatalog
     toolbox: Callable[["Session"], Awaitable[Toolbox]]
     """Builds a session's tools once it is open."""
-    briefing: Callable[[Workspace], Briefing]
+    prompt_provider: Callable[[SessionWorkspace], PromptProvider]
     """Creates a session's prompt provider."""
-    trust: Callable[["Session"], TrustKeeper] | None = None
+    trust: Callable[["Session"], WorkspaceTrust] | None = None
     """Knows whether a session's workspace is trusted; without it no workspace is."""
-    skills: Callable[["Session"], Awaitable[Skills]] | None = None
+    skills: Callable[["Session"], Awaitable[SkillsPort]] | None = None
     """Finds a session's skills once it is open; None for no skills."""
-    memory: ExternalMemory | None = None
+    memory: ExternalMemoryPort | None = None
     """The external memory; None if there is none."""
-    read_memory: ReadMemory = no_pages
+    read_memory: ReadMemory = no_memory_pages
     """Reads the memory pages for display to the user."""
-    reviews: Callable[["Session", KitMaker], Reviews] = NoReviews
+    reviews: Callable[["Session", ContextFactory], Reviews] = NoReviews
     """Creates the background reviews that run between a session's turns."""
     close: Callable[[], Awaitable[None]] | None = None
     """Closes the shared services after all sessions have closed."""
     mode: Mode = "ask"
     max_turn_requests: int = 100
     compaction_threshold: float = 0.75
-    busy_prompt: Manner = "queue"
+    busy_prompt: BusyMode = "queue"
     """How to treat a prompt that arrives while a turn runs."""
-    archive: Archive = field(default_factory=UnkeptArchive)
+    archive: SessionArchive = field(default_factory=NullArchive)
     """Stores the sessions."""
 
 
-@frozen
-class Past:
+@frozen_dataclass
+class SessionSnapshot:
     """The state that a session starts from."""
 
     facts: SessionFacts
@@ -79,7 +79,7 @@ class Past:
     journal: Journal
 
 
-def beginning(workspace: Workspace, equipment: Equipment) -> Past:
+def new_snapshot(workspace: SessionWorkspace, services: SessionServices) -> SessionSnapshot:
     """Return the empty state of a new session."""
     now = datetime.now(UTC)
     facts = SessionFacts(
@@ -87,22 +87,22 @@ def beginning(workspace: Workspace, equipment: Equipment) -> Past:
         cwd=workspace.cwd,
         created_at=now,
         updated_at=now,
-        additional=workspace.additional,
-        mode=equipment.mode,
+        additional_directories=workspace.additional_directories,
+        mode=services.mode,
     )
-    return Past(facts, (), equipment.archive.create(facts))
+    return SessionSnapshot(facts, (), services.archive.create(facts))
 
 
-def fresh(facts: SessionFacts, workspace: Workspace) -> SessionFacts:
+def forked_facts(facts: SessionFacts, workspace: SessionWorkspace) -> SessionFacts:
     """Return the facts of a fork: a new id and no usage yet."""
     # The context fill carries over: the fork's first request sends the same conversation.
-    now, spent = datetime.now(UTC), Spent(context_tokens=facts.spent.context_tokens)
+    now, spent = datetime.now(UTC), UsageTotals(context_tokens=facts.usage.context_tokens)
     return replace(
         facts,
         id=new_session_id(),
         cwd=workspace.cwd,
-        additional=workspace.additional,
+        additional_directories=workspace.additional_directories,
         created_at=now,
         updated_at=now,
-        spent=spent,
+        usage=spent,
     )

@@ -5,12 +5,12 @@ from typing import NoReturn
 from acp_server.turn.conversation import Link, PromptPart, ProviderBlock, Text, ToolCall
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import Event, Usage
-from acp_server.turn.loop import Kit, Spent
-from acp_server.turn.ports import LiveCall, ModelRequest, Outcome, Sink, ToolSpec
-from acp_server.turn.step import Step
+from acp_server.turn.loop import TurnContext, UsageTotals
+from acp_server.turn.ports import LiveCall, ModelRequest, ToolOutcome, ToolSpec, TurnSink
+from acp_server.turn.step import ModelStep
 
 
-class Nobody:
+class NullSink:
     """A sink that discards all events."""
 
     async def emit(self, event: Event) -> None:
@@ -20,18 +20,20 @@ class Nobody:
         """Discard the event."""
 
 
-async def answer_to(request: ModelRequest, kit: Kit, spent: Spent, sink: Sink) -> str:
+async def ask_model(
+    request: ModelRequest, context: TurnContext, totals: UsageTotals, sink: TurnSink
+) -> str:
     """Return the model's answer as text; its usage is counted however the request ends.
 
     Raises:
         TurnError: the model cannot be asked, failed, or returned no text.
     """
-    step = Step(kit.model, _NoCalls(), sink, kit.new_id, None)
+    step = ModelStep(context.model, _EmptyToolbox(), sink, context.new_id, None)
     try:
         stop = await step.run(request)
     finally:
         if step.usage != Usage():
-            spent.add(step.usage, kit.meter.cost_usd(step.usage))
+            totals.add(step.usage, context.meter.cost_usd(step.usage))
     parts = step.reply(with_calls=False)
     said = [p.text for p in parts if isinstance(p, Text | ProviderBlock) and p.text]
     # A reply with a tool call is unusable too: no tool was offered, so the text is incomplete.
@@ -41,17 +43,17 @@ async def answer_to(request: ModelRequest, kit: Kit, spent: Spent, sink: Sink) -
     return "\n".join(said)
 
 
-class _NoCalls:
+class _EmptyToolbox:
     """A toolbox without tools: a text request allows none."""
 
     specs: tuple[ToolSpec, ...] = ()
 
-    async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
+    async def open(self, call_id: str, name: str, sink: TurnSink) -> LiveCall:
         """Return a call that never runs."""
         del call_id, name, sink
-        return _DeadCall()
+        return _UnrunnableCall()
 
-    async def attach(self, link: Link, sink: Sink) -> tuple[PromptPart, ...]:
+    async def attach(self, link: Link, sink: TurnSink) -> tuple[PromptPart, ...]:
         """Return the link unchanged."""
         del sink
         return (link,)
@@ -60,7 +62,7 @@ class _NoCalls:
         """Do nothing: no tool is running."""
 
 
-class _DeadCall:
+class _UnrunnableCall:
     """A tool call that never runs."""
 
     async def write(self, fragment: str) -> None:
@@ -70,6 +72,6 @@ class _DeadCall:
         """Refuse to run."""
         raise NotImplementedError(call.name)
 
-    def cut_short(self, reason: str) -> Outcome:
+    def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the reason as a failed outcome."""
-        return Outcome(reason, is_error=True)
+        return ToolOutcome(reason, is_error=True)

@@ -2,41 +2,41 @@
 
 from collections.abc import Callable, Sequence, Sized
 
-SWITCHED = (
+MODEL_SWITCHED = (
     "{model} answers from now on. The previous model's reasoning and the provider's cache of this "
     "conversation are dropped"
 )
 
 
-def _not_shown(sentence: str) -> bool:
+def _never_shown(sentence: str) -> bool:
     del sentence
     return False
 
 
-class Bulletin:
+class UserNotices:
     """Notices for the user: shown immediately if the client can, otherwise with the next turn."""
 
     def __init__(self, conversation: Sized = ()) -> None:
         """Start without notices; `conversation` is the session's conversation."""
         self._conversation = conversation
-        self._show: Callable[[str], bool] = _not_shown
-        self._unsaid: list[str] = []
+        self._show: Callable[[str], bool] = _never_shown
+        self._queued: list[str] = []
 
-    def listen(self, show: Callable[[str], bool]) -> None:
+    def on_notice(self, show: Callable[[str], bool]) -> None:
         """Register `show` for notices between turns; it returns whether the notice was shown."""
         self._show = show
 
-    def say(self, sentence: str) -> None:
+    def add(self, sentence: str) -> None:
         """Show a notice now, or queue it for the next turn."""
         if not self._show(sentence):
-            self._unsaid.append(sentence)
+            self._queued.append(sentence)
 
     def take(self) -> Sequence[str]:
         """Return the queued notices and empty the queue."""
-        unsaid, self._unsaid = self._unsaid, []
+        unsaid, self._queued = self._queued, []
         return unsaid
 
-    def say_switched(self, model_id: str) -> None:
+    def add_model_switch(self, model_id: str) -> None:
         """Warn about the lost cache when the model changes in a conversation that has begun."""
         if len(self._conversation):
-            self.say(SWITCHED.format(model=model_id))
+            self.add(MODEL_SWITCHED.format(model=model_id))

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Protocol
 
-from skills_store import Listing, SkillView
-from skills_store.calls import Done, ManageCall
-from skills_store.changes import Change
+from skills_store import SkillListing, SkillView
+from skills_store.calls import ManageCall, ManageResult
+from skills_store.changes import SkillChange
 from skills_store.viewing import FileView
 
 
@@ -17,7 +17,7 @@ class SkillAccess(Protocol):
         """The user's own skill directory, in which new skills are created."""
         ...
 
-    async def listing(self, category: str | None = None) -> Listing:
+    async def listing(self, category: str | None = None) -> SkillListing:
         """Return the visible skills, of one category or all."""
         ...
 
@@ -41,7 +41,7 @@ class SkillAccess(Protocol):
         """Return the path and text of a skill's file; None if it cannot be shown."""
         ...
 
-    async def plan(self, call: ManageCall) -> Change:
+    async def plan(self, call: ManageCall) -> SkillChange:
         """Return the change that a call would make; nothing is written.
 
         Raises:
@@ -50,7 +50,7 @@ class SkillAccess(Protocol):
         """
         ...
 
-    async def commit(self, change: Change) -> Done:
+    async def commit(self, change: SkillChange) -> ManageResult:
         """Make a change that was planned and authorized.
 
         Raises:

@@ -6,8 +6,8 @@ Pure. Every text from a skill is put on one line, whatever it contains.
 from collections.abc import Iterator, Mapping, Sequence
 
 from prompt_engine.threats import scan
-from skills_store import Circumstances
-from skills_store.collection import Collection, call_name, category_name
+from skills_store import VisibilityFacts
+from skills_store.collection import SkillCollection, call_name, category_name
 from skills_store.skill import Skill
 from skills_store.usage import UsageRecord
 from skills_store.visibility import reason_hidden
@@ -18,9 +18,9 @@ SHADOWED = "{kind} `{name}`: replaced by a skill of the same name ({winner})"
 UNTRUSTED = "From this workspace, which is not trusted (run `acp-server trust` in it to trust it)"
 
 
-def overview_of(
-    collection: Collection,
-    circumstances: Circumstances,
+def render_overview(
+    collection: SkillCollection,
+    circumstances: VisibilityFacts,
     records: Mapping[str, UsageRecord],
     waiting: Sequence[str],
 ) -> str:

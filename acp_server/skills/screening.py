@@ -11,11 +11,18 @@ from pathlib import Path
 from typing import assert_never
 
 from prompt_engine.threats import blocked_notice, scan
-from prompt_engine.trust import Trusted, sha256_of
+from prompt_engine.trust import TrustCheck, sha256_of
 from skills_store import SkillError
-from skills_store.changes import Change, Copied, Moved, Removed, Written
-from skills_store.guard import Contents, Finding, TextScan, collect, decide, examine
-from skills_store.guard.verdict import verdict_of
+from skills_store.changes import FileRemoval, FileWrite, SkillChange, SkillCopy, SkillMove
+from skills_store.guard import (
+    SkillContents,
+    SkillFinding,
+    TextScan,
+    collect_skill_files,
+    decide,
+    scan_skill,
+)
+from skills_store.guard.verdict import build_verdict
 
 strict_scan: TextScan = partial(scan, scope="strict")
 """Scans text that an agent or a third party wrote."""
@@ -33,7 +40,7 @@ class BlockedSkillError(SkillError):
         )
 
 
-def refuse_threats(file: Path, text: str, is_trusted: Trusted) -> None:
+def refuse_threats(file: Path, text: str, is_trusted: TrustCheck) -> None:
     """Refuse a file's text that contains injected instructions. Blocks.
 
     Raises:
@@ -52,7 +59,7 @@ def _digest(file: Path) -> str:
         return ""
 
 
-def screened_index(index: str) -> str:
+def screen_index(index: str) -> str:
     """Return an index without the descriptions that must not reach the model."""
     bad = {threat.line for threat in scan(index, "context")}
     if not bad:
@@ -64,46 +71,48 @@ def screened_index(index: str) -> str:
     )
 
 
-def doubts_about(change: Change) -> tuple[Finding, ...]:
+def find_doubts(change: SkillChange) -> tuple[SkillFinding, ...]:
     """Return the findings that the user must approve before an agent's change. Blocks.
 
     Only findings that the change adds count: the old content was accepted, or is the user's own.
     """
     before = _contents(change)
-    new = frozenset(examine(_after(change, before), strict_scan).findings)
-    brought = new - frozenset(examine(before, strict_scan).findings)
-    verdict = verdict_of(each for each in brought if each.severity != "note")
+    new = frozenset(scan_skill(_after(change, before), strict_scan).findings)
+    brought = new - frozenset(scan_skill(before, strict_scan).findings)
+    verdict = build_verdict(each for each in brought if each.severity != "note")
     asks = decide("agent-created", verdict.level) == "ask"
     return tuple(each for each in verdict.findings if each.severity == "dangerous") if asks else ()
 
 
-def _contents(change: Change) -> Contents:
+def _contents(change: SkillChange) -> SkillContents:
     """Return the skill before a change."""
-    return Contents({}) if change.skill is None else _collected(change.skill.folder)
+    return SkillContents({}) if change.skill is None else _collected(change.skill.folder)
 
 
-def _after(change: Change, before: Contents) -> Contents:
+def _after(change: SkillChange, before: SkillContents) -> SkillContents:
     match change.effect:
-        case Copied():
-            return _with(before, change.effect.inside, change.folder)
-        case Written() | Removed():
-            return _with(before, change.effect, change.folder)
-        case Moved():
+        case SkillCopy():
+            return _with_effect(before, change.effect.file_effect, change.folder)
+        case FileWrite() | FileRemoval():
+            return _with_effect(before, change.effect, change.folder)
+        case SkillMove():
             return before
         case _:
             assert_never(change.effect)
 
 
-def _with(contents: Contents, effect: Written | Removed, folder: Path) -> Contents:
+def _with_effect(
+    contents: SkillContents, effect: FileWrite | FileRemoval, folder: Path
+) -> SkillContents:
     name = effect.path.relative_to(folder).as_posix()
     files = {path: data for path, data in contents.files.items() if path != name}
-    if isinstance(effect, Written):
+    if isinstance(effect, FileWrite):
         files[name] = effect.new
     return replace(contents, files=files)
 
 
-def _collected(folder: Path) -> Contents:
+def _collected(folder: Path) -> SkillContents:
     try:
-        return collect(folder)
+        return collect_skill_files(folder)
     except OSError:  # it was deleted: the change will fail
-        return Contents({})
+        return SkillContents({})

@@ -10,100 +10,108 @@ from pathlib import Path
 
 import skills_store
 from acp_server.permissions.trust import ContentTrust, TrustStore
-from acp_server.session.prompting.file_watch import FolderWatch
-from acp_server.session.prompting.single_flight import Readings
-from acp_server.skills.config import SkillRules
-from acp_server.skills.skill_roots import Reader, Shelf
+from acp_server.session.prompting.file_watch import FileWatch
+from acp_server.session.prompting.single_flight import SingleFlight
+from acp_server.skills.config import SkillConfig
+from acp_server.skills.skill_roots import ChangeListener, SkillRoots
 from skills_store import (
-    Circumstances,
     IndexCache,
-    Library,
-    Places,
-    Root,
-    circumstances_of,
-    roots_of,
+    SkillLibrary,
+    SkillLocations,
+    SkillRoot,
+    VisibilityFacts,
+    resolve_roots,
+    visibility_facts,
 )
 from skills_store.collection import names_in
-from skills_store.home import Home
+from skills_store.home import AgentHome
 from skills_store.roots import WORKSPACE_FOLDERS
-from skills_store.usage import Usage
+from skills_store.usage import SkillUsageStore
 
 BUNDLED = Path(skills_store.__file__).parent / "bundled"
 SETUP_SKILL = "configure-acp-server"
-SERVER_MARK = "__"
+MCP_SEPARATOR = "__"
 """Separates server and tool in the name of an MCP tool; no other tool name contains it."""
 
 
 @dataclass(slots=True)
-class SkillRoom:
+class SkillService:
     """Skill service of a process: the roots of skills, and the sessions that use them."""
 
     home: Path
     """HERMES_HOME."""
     user_home: Path
-    rules: SkillRules = field(default_factory=SkillRules)
+    config: SkillConfig = field(default_factory=SkillConfig)
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     """Environment of commands that the model runs."""
-    watch: FolderWatch | None = None
+    watch: FileWatch | None = None
     bundled: Path = BUNDLED
-    settled_trust: bool | None = None
+    fixed_trust: bool | None = None
     """Fixed trust for all workspaces, if the run was started with one."""
-    usage: Usage = field(init=False)
+    usage: SkillUsageStore = field(init=False)
     content_trust: ContentTrust = field(init=False)
     """Blocked texts that the user allows."""
-    index_readings: Readings[tuple[str] | None] = field(init=False)
-    brought_readings: Readings[tuple[Sequence[str]] | None] = field(init=False)
+    index_reads: SingleFlight[tuple[str] | None] = field(init=False)
+    workspace_reads: SingleFlight[tuple[Sequence[str]] | None] = field(init=False)
     _trust: TrustStore = field(init=False)
     _indexes: IndexCache = field(default_factory=IndexCache, init=False)
-    _shelves: dict[Path | None, Shelf] = field(default_factory=dict[Path | None, Shelf], init=False)
+    _roots_by_workspace: dict[Path | None, SkillRoots] = field(
+        default_factory=dict[Path | None, SkillRoots], init=False
+    )
 
     def __post_init__(self) -> None:
         """Prepare; nothing is read yet."""
-        self.usage = Usage(Home(self.home).skills)
-        self.index_readings, self.brought_readings = Readings(), Readings()
+        self.usage = SkillUsageStore(AgentHome(self.home).skills)
+        self.index_reads, self.workspace_reads = SingleFlight(), SingleFlight()
         self._trust = TrustStore(self.home / "acp" / "trust.json")
         self.content_trust = ContentTrust(self.home / "acp" / "context_trust.json")
 
     def is_trusted(self, workspace: Path) -> bool:
         """Return whether the user trusts a workspace. Blocks; reads the decision each time."""
-        if self.settled_trust is not None:
-            return self.settled_trust
+        if self.fixed_trust is not None:
+            return self.fixed_trust
         return self._trust.verdict(workspace) == "trusted"
 
-    def roots(self, workspace: Path | None) -> Sequence[Root]:
+    def roots(self, workspace: Path | None) -> Sequence[SkillRoot]:
         """Return the roots, including those of a workspace, which must be trusted. Blocks."""
-        places = Places(
-            self.home, self.user_home, self.bundled, workspace, external=self.rules.external
+        places = SkillLocations(
+            self.home, self.user_home, self.bundled, workspace, external=self.config.external
         )
-        return roots_of(places)
+        return resolve_roots(places)
 
-    def brought(self, workspace: Path) -> Sequence[str]:
+    def workspace_skill_names(self, workspace: Path) -> Sequence[str]:
         """Return the names of a workspace's own skills, trusted or not. Blocks."""
-        roots = [Root("workspace", workspace / name) for name in WORKSPACE_FOLDERS]
-        return names_in(Library(lambda: roots).skills())
+        roots = [SkillRoot("workspace", workspace / name) for name in WORKSPACE_FOLDERS]
+        return names_in(SkillLibrary(lambda: roots).skills())
 
-    def circumstances(self, tools: frozenset[str] | None) -> Circumstances:
+    def visibility_facts(self, tools: frozenset[str] | None) -> VisibilityFacts:
         """Return the facts that decide which skills a session sees; None: its tools are unknown."""
         if tools is None:
-            return Circumstances(disabled=self.rules.disabled)
-        servers = {name.partition(SERVER_MARK)[0] for name in tools if SERVER_MARK in name}
-        return circumstances_of(tools, servers, self.rules.disabled)
+            return VisibilityFacts(disabled=self.config.disabled)
+        servers = {name.partition(MCP_SEPARATOR)[0] for name in tools if MCP_SEPARATOR in name}
+        return visibility_facts(tools, servers, self.config.disabled)
 
-    def shelf(self, workspace: Path | None) -> Shelf:
+    def skill_roots(self, workspace: Path | None) -> SkillRoots:
         """Return the skill roots of a trusted workspace, or those without one; nothing is read."""
-        shelf = self._shelves.get(workspace)
-        if shelf is None:
-            shelf = Shelf(self.home, lambda: self.roots(workspace), self._indexes, self.watch)
-            self._shelves[workspace] = shelf
-        return shelf
+        skill_roots = self._roots_by_workspace.get(workspace)
+        if skill_roots is None:
+            skill_roots = SkillRoots(
+                self.home, lambda: self.roots(workspace), self._indexes, self.watch
+            )
+            self._roots_by_workspace[workspace] = skill_roots
+        return skill_roots
 
-    async def join(self, workspace: Path | None, reader: Reader) -> Shelf:
+    async def subscribe(self, workspace: Path | None, reader: ChangeListener) -> SkillRoots:
         """Return the skill roots of a trusted workspace, or those without one, and subscribe."""
-        shelf = self.shelf(workspace)
-        await shelf.join(reader)
-        return shelf
+        skill_roots = self.skill_roots(workspace)
+        await skill_roots.subscribe(reader)
+        return skill_roots
 
-    def leave(self, shelf: Shelf, reader: Reader) -> None:
+    def unsubscribe(self, skill_roots: SkillRoots, reader: ChangeListener) -> None:
         """Unsubscribe a reader; roots without readers are dropped."""
-        if shelf.leave(reader):
-            self._shelves = {key: each for key, each in self._shelves.items() if each is not shelf}
+        if skill_roots.unsubscribe(reader):
+            self._roots_by_workspace = {
+                key: each
+                for key, each in self._roots_by_workspace.items()
+                if each is not skill_roots
+            }

@@ -10,110 +10,110 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from acp_server.session.prompting.file_watch import FolderWatch, Subscription
-from skills_store import IndexCache, Library, Root
-from skills_store.editor import Keeper
+from acp_server.session.prompting.file_watch import FileWatch, Subscription
+from skills_store import IndexCache, SkillLibrary, SkillRoot
+from skills_store.editor import SkillEditor
 
-Reader = Callable[[], Awaitable[None]]
+ChangeListener = Callable[[], Awaitable[None]]
 """Called when skills may have changed."""
 
-_RECORD = ".usage.json"
+_USAGE_FILE = ".usage.json"
 """Usage record, written at each use of a skill, with its lock and temporary files."""
 
 
-class Shelf:
+class SkillRoots:
     """A library, its editor, and the sessions that read it."""
 
     def __init__(
         self,
         home: Path,
-        roots: Callable[[], Sequence[Root]],
+        roots: Callable[[], Sequence[SkillRoot]],
         indexes: IndexCache,
-        watch: FolderWatch | None = None,
+        watch: FileWatch | None = None,
     ) -> None:
         """Prepare; `home` is HERMES_HOME. Nothing is read yet."""
-        self.keeper = Keeper(home, roots)
-        self.library = Library(
+        self.editor = SkillEditor(home, roots)
+        self.library = SkillLibrary(
             roots,
             home / "acp" / "skills_snapshot.json",
-            self.keeper.archive.destination,
+            self.editor.archive.find_destination,
             indexes,
         )
         self._roots = roots
         self._plugins = home / "plugins"
         self._watch = watch
         self._subscription: Subscription | None = None
-        self._readers: list[Reader] = []
+        self._readers: list[ChangeListener] = []
         self._tree: frozenset[Path] = frozenset()
         self._expected: frozenset[Path] = frozenset()
-        self._begun: frozenset[Path] = frozenset()
+        self._confirmed: frozenset[Path] = frozenset()
         """Directories whose watching was confirmed."""
-        self._is_vouched_for = False
+        self._is_watched = False
 
-    async def join(self, reader: Reader) -> None:
+    async def subscribe(self, reader: ChangeListener) -> None:
         """Notify a reader of changes from now on; the first one starts the watching."""
         self._readers.append(reader)
         if self._watch is not None and self._subscription is None:
             self._subscription = self._watch.subscribe(self)
-            await self._follow(self._subscription)
+            await self._watch_directories(self._subscription)
 
-    def leave(self, reader: Reader) -> bool:
+    def unsubscribe(self, reader: ChangeListener) -> bool:
         """Stop notifying a reader; return whether it was the last one."""
         self._readers = [each for each in self._readers if each != reader]
         if not self._readers and self._subscription is not None:
             self._subscription.close()
-            self._subscription, self._begun = None, frozenset()
-            self._vouch(is_watched=False)
+            self._subscription, self._confirmed = None, frozenset()
+            self._set_watched(is_watched=False)
         return not self._readers
 
-    async def changed(self) -> None:
+    async def invalidate(self) -> None:
         """Invalidate the library and notify the readers of our own change."""
-        self.library.touched()
+        self.library.mark_changed()
         for reader in tuple(self._readers):
             await reader()
 
-    def is_concerned(self, path: Path) -> bool:
+    def is_relevant(self, path: Path) -> bool:
         """Return whether a changed path may belong to skills. Called in a thread."""
-        if path.parent in self._tree and _RECORD not in path.name:
+        if path.parent in self._tree and _USAGE_FILE not in path.name:
             return True
         return path in self._expected
 
-    async def look(self, paths: frozenset[Path]) -> None:
+    async def check_changes(self, paths: frozenset[Path]) -> None:
         """Invalidate the library after a file event; unchanged files cost one system call each."""
-        self.library.touched()
+        self.library.mark_changed()
         if self._subscription is not None:
-            await self._follow(self._subscription, paths)
+            await self._watch_directories(self._subscription, paths)
         for reader in tuple(self._readers):
             await reader()
 
-    def hear(self, problem: str) -> bool:
+    def report_problem(self, problem: str) -> bool:
         """Handle a watch failure: read the disk each time from now on.
 
         The failure is reported to the user elsewhere.
         """
         del problem
-        self._vouch(is_watched=False)
+        self._set_watched(is_watched=False)
         return False
 
-    async def _follow(
+    async def _watch_directories(
         self, subscription: Subscription, told: frozenset[Path] = frozenset()
     ) -> None:
         """Watch the current directories; once all are watched, the library need not poll."""
-        tree, present, expected = await to_thread.run_sync(self._places)
+        tree, present, expected = await to_thread.run_sync(self._find_directories)
         self._tree, self._expected = tree, expected
         subscription.watch(tree.union(path.parent for path in expected))
         # Watching starts asynchronously: until it is confirmed, changes may be missed.
-        self._begun = (self._begun | told) & tree
-        self._vouch(is_watched=present <= self._begun)
+        self._confirmed = (self._confirmed | told) & tree
+        self._set_watched(is_watched=present <= self._confirmed)
 
-    def _vouch(self, *, is_watched: bool) -> None:
-        if is_watched != self._is_vouched_for:
-            self._is_vouched_for = is_watched
-            self.library.watched(is_watched=is_watched)
+    def _set_watched(self, *, is_watched: bool) -> None:
+        if is_watched != self._is_watched:
+            self._is_watched = is_watched
+            self.library.set_watched(is_watched=is_watched)
 
-    def _places(self) -> tuple[frozenset[Path], frozenset[Path], frozenset[Path]]:
+    def _find_directories(self) -> tuple[frozenset[Path], frozenset[Path], frozenset[Path]]:
         """Return the skill directories, those that exist, and the missing root paths."""
-        tree = frozenset((*self.library.folders(), self._plugins))
+        tree = frozenset((*self.library.watch_directories(), self._plugins))
         present = frozenset(path for path in tree if path.is_dir())
         roots = (*(root.path for root in self._roots()), self._plugins)
         return tree, present, frozenset(path for root in roots for path in _missing(root))

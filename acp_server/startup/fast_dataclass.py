@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _Fields = Sequence[Field[object]]
-_Values = Callable[[object], object]
+_ValuesGetter = Callable[[object], object]
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-def frozen(cls: type[T]) -> type[T]:
+def frozen_dataclass(cls: type[T]) -> type[T]:
     """Turn a class into a frozen, slotted dataclass."""
     cls.__doc__ = cls.__doc__ or cls.__name__  # else dataclass() builds one with inspect: slow
     made = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
     own = _fields(made)
-    values = _values([each.name for each in own if each.compare])
+    values = _values_getter([each.name for each in own if each.compare])
     methods: dict[str, Callable[..., object]] = {
-        "__init__": _late_initializer(made, own),
-        "__repr__": _described,
-        "__eq__": _comparison(values),
-        "__hash__": _hashing(values),
-        "__setattr__": _refuse,
-        "__delattr__": _refuse,
-        "__getstate__": _state,
-        "__setstate__": _restore,
+        "__init__": _lazy_init(made, own),
+        "__repr__": _repr,
+        "__eq__": _make_eq(values),
+        "__hash__": _make_hash(values),
+        "__setattr__": _raise_frozen,
+        "__delattr__": _raise_frozen,
+        "__getstate__": _getstate,
+        "__setstate__": _setstate,
     }
     for name, method in methods.items():
         if name not in cls.__dict__:
@@ -46,18 +46,18 @@ def _fields(made: object) -> _Fields:
     return fields(cast("DataclassInstance", made))
 
 
-def _late_initializer(made: type, own: _Fields) -> Callable[..., None]:
+def _lazy_init(made: type, own: _Fields) -> Callable[..., None]:
     """Return an `__init__` that replaces itself by a compiled one on the first call."""
 
     def initialize(self: object, *values: object, **named: object) -> None:
-        compiled = _initializer(made, own)
+        compiled = _compile_init(made, own)
         type.__setattr__(made, "__init__", compiled)
         compiled(self, *values, **named)
 
     return initialize
 
 
-def _initializer(made: type, own: _Fields) -> Callable[..., None]:
+def _compile_init(made: type, own: _Fields) -> Callable[..., None]:
     """Compile an `__init__` that sets the fields through their slot descriptors."""
     known: dict[str, object] = {"_MISSING": MISSING}
     parameters, lines = ["self"], list[str]()
@@ -81,11 +81,11 @@ def _initializer(made: type, own: _Fields) -> Callable[..., None]:
     return cast("Callable[..., None]", known["__init__"])
 
 
-def _values(names: Sequence[str]) -> _Values:
+def _values_getter(names: Sequence[str]) -> _ValuesGetter:
     return attrgetter(*names) if names else lambda _: ()
 
 
-def _comparison(values: _Values) -> Callable[[object, object], bool]:
+def _make_eq(values: _ValuesGetter) -> Callable[[object, object], bool]:
     def equal(self: object, other: object) -> bool:
         if other.__class__ is not self.__class__:
             return NotImplemented
@@ -94,26 +94,26 @@ def _comparison(values: _Values) -> Callable[[object, object], bool]:
     return equal
 
 
-def _hashing(values: _Values) -> Callable[[object], int]:
+def _make_hash(values: _ValuesGetter) -> Callable[[object], int]:
     def hashed(self: object) -> int:
         return hash(values(self))
 
     return hashed
 
 
-def _described(self: object) -> str:
+def _repr(self: object) -> str:
     shown = (f"{each.name}={getattr(self, each.name)!r}" for each in _fields(self) if each.repr)
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
-def _refuse(self: object, name: str, *_: object) -> NoReturn:
+def _raise_frozen(self: object, name: str, *_: object) -> NoReturn:
     raise FrozenInstanceError(f"{type(self).__qualname__}.{name} cannot be changed")
 
 
-def _state(self: object) -> list[object]:
+def _getstate(self: object) -> list[object]:
     return [getattr(self, each.name) for each in _fields(self)]
 
 
-def _restore(self: object, state: Sequence[object]) -> None:
+def _setstate(self: object, state: Sequence[object]) -> None:
     for each, value in zip(_fields(self), state, strict=True):
         object.__setattr__(self, each.name, value)

@@ -10,15 +10,15 @@ from functools import wraps
 from threading import Lock
 from typing import ParamSpec, TypeVar
 
-Given = ParamSpec("Given")
-Made = TypeVar("Made")
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
 
 _lock = Lock()
-_under_way = [0]
+_active_imports = [0]
 """Number of imports in progress that need the collector disabled (a cell, guarded by `_lock`)."""
 
 
-def uncollected(work: Callable[Given, Made]) -> Callable[Given, Made]:
+def pause_gc_on_first_call(function: Callable[Params, Result]) -> Callable[Params, Result]:
     """Decorate a function that imports: its first call runs with the collector disabled.
 
     Afterwards all objects are frozen: the collector never scans them again. That includes any
@@ -26,22 +26,22 @@ def uncollected(work: Callable[Given, Made]) -> Callable[Given, Made]:
     """
     has_imported = False
 
-    @wraps(work)
-    def rested(*arguments: Given.args, **options: Given.kwargs) -> Made:
+    @wraps(function)
+    def rested(*arguments: Params.args, **options: Params.kwargs) -> Result:
         nonlocal has_imported
         if has_imported:
-            return work(*arguments, **options)
+            return function(*arguments, **options)
         with _lock:
-            _under_way[0] += 1
+            _active_imports[0] += 1
             gc.disable()
         try:
-            made = work(*arguments, **options)
+            made = function(*arguments, **options)
             has_imported = True
             return made
         finally:
             with _lock:
-                _under_way[0] -= 1
-                if not _under_way[0]:
+                _active_imports[0] -= 1
+                if not _active_imports[0]:
                     gc.freeze()
                     gc.enable()
 

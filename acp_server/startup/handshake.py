@@ -26,12 +26,12 @@ PROTOCOL_VERSION = 1
 PROTOCOL_VERSIONS = range(2**16)
 STDERR = 2
 READ_BYTES = 64 * 1024
-LONGEST_GREETING_BYTES = 1024 * 1024
+MAX_INITIALIZE_BYTES = 1024 * 1024
 INT64 = range(-(2**63), 2**63)
-SIGNALS = tuple(
+EXIT_SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)
 )
-INTERRUPTED = 130
+INTERRUPTED_EXIT_CODE = 130
 
 AGENT_INFO: JsonValue = {
     "name": "hermes-acp-server",
@@ -59,7 +59,7 @@ UNSTABLE_SESSION_CAPABILITIES: dict[str, JsonValue] = {"fork": {}}
 """Session capabilities advertised only with `--unstable`: drafts, not in the protocol yet."""
 
 
-class Wire:
+class ClaimedStdio:
     """The descriptors claimed for ACP. No stray `print` or child process can use them."""
 
     def __init__(self, read: int, write: int, *, is_unstable: bool = False) -> None:
@@ -71,7 +71,7 @@ class Wire:
         """Bytes read but not answered; the peer processes them first."""
         self.initialize_params: dict[str, JsonValue] | None = None
         """The params of `initialize`, once it was answered here; else None."""
-        self.is_over = False
+        self.has_client_left = False
         """Whether the client disconnected right after `initialize`."""
 
 
@@ -105,12 +105,12 @@ def _auth_methods(params: JsonValue) -> JsonValue:
         "name": "API key",
         "description": "Uses ANTHROPIC_API_KEY, or the key that `acp-server setup` has stored",
     }
-    if _look_up(params, "clientCapabilities", "_meta", "terminal-auth") is True:
+    if _get_nested(params, "clientCapabilities", "_meta", "terminal-auth") is True:
         # The client runs this command in the workspace, whose files must not be imported.
         program, *arguments = isolated_server("setup")
         command: JsonValue = {"label": "acp-server setup", "command": program, "args": [*arguments]}
         stored["_meta"] = {"terminal-auth": command}
-    if _look_up(params, "clientCapabilities", "auth", "terminal") is not True:
+    if _get_nested(params, "clientCapabilities", "auth", "terminal") is not True:
         return [stored]
     setup: JsonValue = {
         "id": AUTH_METHOD_IDS[1],
@@ -122,7 +122,7 @@ def _auth_methods(params: JsonValue) -> JsonValue:
     return [stored, setup]
 
 
-def _look_up(value: JsonValue, *path: str) -> JsonValue:
+def _get_nested(value: JsonValue, *path: str) -> JsonValue:
     for name in path:
         if not isinstance(value, dict):
             return None
@@ -130,7 +130,7 @@ def _look_up(value: JsonValue, *path: str) -> JsonValue:
     return value
 
 
-def claim_wire(*, is_unstable: bool = False) -> Wire:
+def claim_stdio(*, is_unstable: bool = False) -> ClaimedStdio:
     """Claim stdin and stdout for the protocol.
 
     Descriptor 1 is redirected to stderr, so that a stray print shows in the editor's log instead
@@ -143,7 +143,7 @@ def claim_wire(*, is_unstable: bool = False) -> Wire:
     for descriptor in (0, 1):
         os.fstat(descriptor)
     nothing = os.open(os.devnull, os.O_RDWR)  # gets number 2 if stderr is closed
-    wire = Wire(os.dup(0), os.dup(1), is_unstable=is_unstable)
+    wire = ClaimedStdio(os.dup(0), os.dup(1), is_unstable=is_unstable)
     os.dup2(nothing, 0)
     os.dup2(STDERR, 1)
     if nothing == STDERR:
@@ -154,44 +154,44 @@ def claim_wire(*, is_unstable: bool = False) -> Wire:
     return wire
 
 
-def greet(wire: Wire) -> None:
+def answer_initialize(wire: ClaimedStdio) -> None:
     """Answer a plain `initialize`, then wait for the next byte before loading the server.
 
     So a client that only sends `initialize` (a registry's probe, an editor's list of agents) never
     waits for slow imports. Nothing can be lost before the peer takes over, so until then a signal
     ends the process immediately.
     """
-    leave_at_once_on_signals()
+    exit_immediately_on_signals()
     try:
         _read_line(wire)
         line, newline, rest = wire.unread.partition(b"\n")
-        answer = _answer(line, wire) if newline else None
+        answer = _response_line(line, wire) if newline else None
         if answer is None:
             return
         wire.unread = rest
-        _write(wire.write, answer)
+        _write_all(wire.write, answer)
         if not rest:
             # Blocks while the client is idle: the imports start with its next message.
             wire.unread = os.read(wire.read, READ_BYTES)
-            wire.is_over = not wire.unread
+            wire.has_client_left = not wire.unread
     except BlockingIOError:  # a non-blocking descriptor: the peer can wait for it, we cannot
         return
     except OSError:
-        wire.is_over = True
+        wire.has_client_left = True
 
 
-def leave_at_once_on_signals() -> None:
+def exit_immediately_on_signals() -> None:
     """Make signals end the process immediately: before the peer runs, and after it."""
-    for number in SIGNALS:
-        signal.signal(number, _leave)
+    for number in EXIT_SIGNALS:
+        signal.signal(number, _exit_on_signal)
 
 
-def exit_code_of(number: int) -> int:
+def exit_code_for_signal(number: int) -> int:
     """Return the exit code of a server that was ended by this signal."""
-    return INTERRUPTED if number == signal.SIGINT else 0
+    return INTERRUPTED_EXIT_CODE if number == signal.SIGINT else 0
 
 
-def leave(exit_code: int) -> NoReturn:
+def exit_process(exit_code: int) -> NoReturn:
     """End the process immediately, without interpreter finalization.
 
     Call it only when all output is written. Finalization takes time, and a signal during it would
@@ -205,20 +205,20 @@ def leave(exit_code: int) -> NoReturn:
     os._exit(exit_code)
 
 
-def _leave(number: int, frame: object) -> None:
+def _exit_on_signal(number: int, frame: object) -> None:
     del frame
-    os._exit(exit_code_of(number))
+    os._exit(exit_code_for_signal(number))
 
 
-def _read_line(wire: Wire) -> None:
-    while b"\n" not in wire.unread and len(wire.unread) < LONGEST_GREETING_BYTES:
+def _read_line(wire: ClaimedStdio) -> None:
+    while b"\n" not in wire.unread and len(wire.unread) < MAX_INITIALIZE_BYTES:
         chunk = os.read(wire.read, READ_BYTES)
         if not chunk:
             return
         wire.unread += chunk
 
 
-def _answer(line: bytes, wire: Wire) -> bytes | None:
+def _response_line(line: bytes, wire: ClaimedStdio) -> bytes | None:
     """Return the response line to a plain `initialize`; None for any other message.
 
     Plain means that it can be encoded again as UTF-8 JSON: no NaN, no lone surrogates.
@@ -231,9 +231,9 @@ def _answer(line: bytes, wire: Wire) -> bytes | None:
     if not isinstance(message, dict) or message.get("method") != "initialize":
         return None
     identifier, params = message.get("id"), message.get("params")
-    if not _is_plain_id(identifier) or message.get("jsonrpc") != "2.0":
+    if not _is_valid_id(identifier) or message.get("jsonrpc") != "2.0":
         return None
-    if not isinstance(params, dict) or not _is_version(params.get("protocolVersion")):
+    if not isinstance(params, dict) or not _is_valid_version(params.get("protocolVersion")):
         return None
     result = initialize_result(params, is_unstable=wire.is_unstable)
     answer: JsonValue = {"jsonrpc": "2.0", "id": identifier, "result": result}
@@ -246,14 +246,14 @@ def _encode(value: JsonValue) -> bytes:
     return text.encode("utf-8")
 
 
-def _is_plain_id(value: JsonValue) -> bool:
+def _is_valid_id(value: JsonValue) -> bool:
     return type(value) is str or (type(value) is int and value in INT64)
 
 
-def _is_version(value: JsonValue) -> bool:
+def _is_valid_version(value: JsonValue) -> bool:
     return type(value) is int and value in PROTOCOL_VERSIONS
 
 
-def _write(descriptor: int, data: bytes) -> None:
+def _write_all(descriptor: int, data: bytes) -> None:
     while data:
         data = data[os.write(descriptor, data) :]

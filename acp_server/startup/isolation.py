@@ -38,8 +38,8 @@ def drop_workspace_entries(path: list[str]) -> None:
     except OSError:  # the working directory was deleted: nothing can be imported from it
         return
     suspects = {workspace}
-    for entry, resolved in _python_path().items():
-        if not os.path.isabs(entry) or _PACKAGE_ROOT not in _python_path().values():
+    for entry, resolved in _pythonpath_entries().items():
+        if not os.path.isabs(entry) or _PACKAGE_ROOT not in _pythonpath_entries().values():
             suspects.add(resolved)
     path[:] = [
         entry
@@ -57,14 +57,14 @@ def _isolation_flags() -> Sequence[str]:
     there, or that only PYTHONPATH leads to, would not be found; `-P` alone keeps the working
     directory out.
     """
-    if _PACKAGE_ROOT in _python_path().values():
+    if _PACKAGE_ROOT in _pythonpath_entries().values():
         return ("-P",)
     if site.ENABLE_USER_SITE and os.path.realpath(site.getusersitepackages()) == _PACKAGE_ROOT:
         return ("-P", "-E")
     return ("-I",)
 
 
-def _python_path() -> dict[str, str]:
+def _pythonpath_entries() -> dict[str, str]:
     """Return the entries of PYTHONPATH as they are written, each with its resolved path."""
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return {entry: os.path.realpath(entry) for entry in entries if entry}

@@ -14,22 +14,22 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, module_from_spec, resolve_name
 from types import ModuleType
 
-Offers = Mapping[str, tuple[str, str]]
+PackageExports = Mapping[str, tuple[str, str]]
 """Maps each exported name to the module that defines it and its name there."""
 
 
-def enter(names: Iterable[str]) -> None:
+def make_lazy(names: Iterable[str]) -> None:
     """Make packages lazy; list parents first. Packages already imported are not changed."""
     for name in names:
-        spec = None if name in sys.modules else _spec(name)
+        spec = None if name in sys.modules else _find_spec_or_none(name)
         if spec is not None and isinstance(spec.loader, InspectLoader):
-            sys.modules[name] = package = _unopened(spec, spec.loader)
+            sys.modules[name] = package = _make_lazy_package(spec, spec.loader)
             parent, _, last = name.rpartition(".")
             if parent:
                 setattr(sys.modules[parent], last, package)
 
 
-def _spec(name: str) -> ModuleSpec | None:
+def _find_spec_or_none(name: str) -> ModuleSpec | None:
     """Return the spec of a package; None if it or its parent does not exist."""
     try:
         return find_spec(name)
@@ -37,13 +37,13 @@ def _spec(name: str) -> ModuleSpec | None:
         return None
 
 
-def _unopened(spec: ModuleSpec, loader: InspectLoader) -> ModuleType:
+def _make_lazy_package(spec: ModuleSpec, loader: InspectLoader) -> ModuleType:
     package = module_from_spec(spec)
-    offers: Offers | None = None
+    offers: PackageExports | None = None
 
     def look_up(name: str) -> object:
         nonlocal offers
-        offers = _offers(spec, loader) if offers is None else offers
+        offers = _parse_exports(spec, loader) if offers is None else offers
         if name in offers:
             module, there = offers[name]
             value: object = getattr(import_module(module), there)
@@ -63,7 +63,7 @@ def _unopened(spec: ModuleSpec, loader: InspectLoader) -> ModuleType:
     return package
 
 
-def _offers(spec: ModuleSpec, loader: InspectLoader) -> Offers:
+def _parse_exports(spec: ModuleSpec, loader: InspectLoader) -> PackageExports:
     """Return the names that an `__init__` imports with `from .module import ...`."""
     found: dict[str, tuple[str, str]] = {}
     for statement in ast.parse(loader.get_source(spec.name) or "").body:

@@ -9,15 +9,15 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-LOADER = "pydantic.plugin._loader"
+PLUGIN_LOADER_MODULE = "pydantic.plugin._loader"
 """The module that pydantic imports to find plug-ins when it builds a model."""
 
 
-def leave_plugins_out() -> None:
+def disable_plugins() -> None:
     """Replace pydantic's plug-in loader; has no effect after the first model was built."""
-    loader = ModuleType(LOADER)
+    loader = ModuleType(PLUGIN_LOADER_MODULE)
     loader.__dict__["get_plugins"] = _no_plugins
-    sys.modules.setdefault(LOADER, loader)
+    sys.modules.setdefault(PLUGIN_LOADER_MODULE, loader)
 
 
 def _no_plugins() -> Sequence[object]:

@@ -16,31 +16,33 @@ from types import ModuleType
 from typing import Union, cast
 
 
-class StandIn:
+class LazyPlaceholder:
     """Lazy placeholder for a name of a module that was not imported."""
 
     def __init__(self, module: str, name: str) -> None:
         self._module = module
         self._name = name
 
-    def _real(self) -> object:
+    def _resolve(self) -> object:
         real: object = getattr(import_module(self._module), self._name)
-        if isinstance(real, StandIn):  # still within `placeholder_imports`: the module is hidden
+        if isinstance(
+            real, LazyPlaceholder
+        ):  # still within `placeholder_imports`: the module is hidden
             reason = f"{self._module}.{self._name} is used at import time, not only in annotations"
             raise ImportError(reason)
         return real
 
     def __call__(self, *arguments: object, **options: object) -> object:
         """Call the real object."""
-        return cast("Callable[..., object]", self._real())(*arguments, **options)
+        return cast("Callable[..., object]", self._resolve())(*arguments, **options)
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):  # `typing` probes these; resolving would import the module
             raise AttributeError(name)
-        return getattr(self._real(), name)
+        return getattr(self._resolve(), name)
 
     def __getitem__(self, item: object) -> object:
-        return cast("dict[object, object]", self._real())[item]
+        return cast("dict[object, object]", self._resolve())[item]
 
     def __or__(self, other: object) -> object:
         return Union[self, other]  # noqa: UP007  `|` is what is being made here
@@ -50,16 +52,16 @@ class StandIn:
 
     def __mro_entries__(self, bases: object) -> tuple[object, ...]:
         del bases
-        return (self._real(),)
+        return (self._resolve(),)
 
     def __instancecheck__(self, instance: object) -> bool:
-        return isinstance(instance, cast("type", self._real()))
+        return isinstance(instance, cast("type", self._resolve()))
 
     def __subclasscheck__(self, subclass: type) -> bool:
-        return issubclass(subclass, cast("type", self._real()))
+        return issubclass(subclass, cast("type", self._resolve()))
 
 
-class _StandIns(MetaPathFinder, Loader):
+class _PlaceholderFinder(MetaPathFinder, Loader):
     """Import hook that provides the modules of one package, filled with placeholders."""
 
     def __init__(self, package: str) -> None:
@@ -80,37 +82,37 @@ class _StandIns(MetaPathFinder, Loader):
         """Make the module return a placeholder for every name."""
         own = module.__name__
 
-        def stand_in(name: str) -> StandIn:
+        def stand_in(name: str) -> LazyPlaceholder:
             if name.startswith("__"):
                 raise AttributeError(name)
-            return StandIn(own, name)
+            return LazyPlaceholder(own, name)
 
         module.__dict__["__getattr__"] = stand_in
 
 
 @contextmanager
-def stood_in(package: str) -> Generator[None]:
+def placeholder_imports(package: str) -> Generator[None]:
     """Replace all names of a package by placeholders for imports within this context.
 
     On exit the package is restored: later imports get the real names. Not thread-safe.
     """
-    finder = _StandIns(package)
-    before = _take_out(finder.covers)
+    finder = _PlaceholderFinder(package)
+    before = _pop_modules(finder.covers)
     sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
         sys.meta_path.remove(finder)
-        _take_out(finder.covers)
+        _pop_modules(finder.covers)
         sys.modules.update(before)
-        _tell_parent(package)
+        _restore_parent_attribute(package)
 
 
-def _take_out(covers: Callable[[str], bool]) -> dict[str, ModuleType]:
+def _pop_modules(covers: Callable[[str], bool]) -> dict[str, ModuleType]:
     return {name: sys.modules.pop(name) for name in [*sys.modules] if covers(name)}
 
 
-def _tell_parent(package: str) -> None:
+def _restore_parent_attribute(package: str) -> None:
     """Make the parent package's attribute match `sys.modules` again."""
     parent, _, last = package.rpartition(".")
     if parent in sys.modules:

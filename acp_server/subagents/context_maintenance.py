@@ -2,33 +2,35 @@
 
 from collections.abc import Mapping, Sequence
 
-from acp_server.session.prompting.context_maintenance import SessionUpkeep
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.subagents.task import Budget, TaskSpent
+from acp_server.session.prompting.context_maintenance import SessionContextMaintenance
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.subagents.task import TaskBudget, TaskUsageTotals
 from acp_server.turn.conversation import Conversation
-from acp_server.turn.loop import Instructions, Kit
-from acp_server.turn.ports import Sink
+from acp_server.turn.loop import Instructions, TurnContext
+from acp_server.turn.ports import TurnSink
 
 
-@frozen
-class TaskUpkeep:
+@frozen_dataclass
+class TaskContextMaintenance:
     """Context maintenance of one task's conversation."""
 
-    upkeep: SessionUpkeep
-    budget: Budget
-    spent: TaskSpent
+    maintenance: SessionContextMaintenance
+    budget: TaskBudget
+    spent: TaskUsageTotals
 
-    async def prepared(self, conversation: Conversation, kit: Kit, sink: Sink) -> Kit:
+    async def prepare_request(
+        self, conversation: Conversation, context: TurnContext, sink: TurnSink
+    ) -> TurnContext:
         """Return the context for the next model request.
 
         Raises:
             BudgetSpentError: the budget is used up.
         """
         self.budget.check(self.spent)
-        return await self.upkeep.prepared(conversation, kit, sink)
+        return await self.maintenance.prepare_request(conversation, context, sink)
 
-    async def instruct(
-        self, conversation: Conversation, touched: Mapping[str, Sequence[str]], sink: Sink
+    async def find_instructions(
+        self, conversation: Conversation, touched: Mapping[str, Sequence[str]], sink: TurnSink
     ) -> Mapping[str, Instructions]:
         """Return instructions to add to the results of calls, as for the session's own."""
-        return await self.upkeep.instruct(conversation, touched, sink)
+        return await self.maintenance.find_instructions(conversation, touched, sink)

@@ -7,7 +7,7 @@ its context usage would be mistaken for the session's.
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from acp_server.subagents.task import Progress
+from acp_server.subagents.task import TaskProgress
 from acp_server.turn.events import (
     CallAppeared,
     CallChanged,
@@ -25,7 +25,7 @@ from acp_server.turn.events import (
     TerminalPrinted,
     ThoughtChunk,
 )
-from acp_server.turn.ports import Sink
+from acp_server.turn.ports import TurnSink
 
 MOST_SAID_CHARACTERS = 2_000
 """How much of a message is kept to find its last line."""
@@ -34,27 +34,27 @@ _EDITS: frozenset[CallKind] = frozenset({"edit", "delete", "move"})
 
 
 @dataclass(slots=True)
-class CallScreen:
+class TaskCallSink:
     """Event sink for the tools of a task, whose calls have session ids already."""
 
-    sink: Sink
+    sink: TurnSink
     parent_id: str
-    progress: Progress
+    progress: TaskProgress
     _opened: dict[str, CallAppeared] = field(default_factory=dict[str, CallAppeared], init=False)
 
     async def emit(self, event: Event) -> None:
         """Show an event that belongs to a call."""
-        shown = self._shown(event)
+        shown = self._translate(event)
         if shown is not None:
             await self.sink.emit(shown)
 
     def emit_now(self, event: Event) -> None:
         """Show an event that belongs to a call, even while the turn is being cancelled."""
-        shown = self._shown(event)
+        shown = self._translate(event)
         if shown is not None:
             self.sink.emit_now(shown)
 
-    def _shown(self, event: Event) -> Event | None:
+    def _translate(self, event: Event) -> Event | None:
         match event:
             case CallAppeared():
                 self._opened[event.call_id] = event
@@ -82,19 +82,19 @@ class CallScreen:
                     self.progress.changed[part.path] = None
 
 
-class TaskScreen:
+class TaskEventSink:
     """Event sink for the turn of a task, whose calls have the model's ids."""
 
-    def __init__(self, calls: CallScreen, prefix: str) -> None:
+    def __init__(self, calls: TaskCallSink, prefix: str) -> None:
         """Take the prefix that makes a model's call id unique in the session."""
         self._calls = calls
         self._prefix = prefix
         self._message_id = ""
-        self._said = ""
+        self._message_text = ""
 
     async def emit(self, event: Event) -> None:
         """Show or note one event."""
-        shown = self._shown(event)
+        shown = self._translate(event)
         if isinstance(shown, NoticeRaised):
             await self._calls.sink.emit(shown)
         elif shown is not None:
@@ -102,20 +102,20 @@ class TaskScreen:
 
     def emit_now(self, event: Event) -> None:
         """Show or note one event, even while the turn is being cancelled."""
-        shown = self._shown(event)
+        shown = self._translate(event)
         if isinstance(shown, NoticeRaised):
             self._calls.sink.emit_now(shown)
         elif shown is not None:
             self._calls.emit_now(shown)
 
-    def _shown(self, event: Event) -> Event | None:
+    def _translate(self, event: Event) -> Event | None:
         match event:
             case CallChanged():
                 return replace(event, call_id=f"{self._prefix}{event.call_id}")
             case NoticeRaised():
                 return self._notice(event)
             case MessageChunk():
-                self._hear(event)
+                self._note_message(event)
             case CompactionChanged():
                 self._calls.progress.note("summarizing its conversation")
             case (
@@ -138,8 +138,8 @@ class TaskScreen:
         self._calls.progress.note(notice.title)
         return notice if notice.is_said else None
 
-    def _hear(self, chunk: MessageChunk) -> None:
+    def _note_message(self, chunk: MessageChunk) -> None:
         if chunk.message_id != self._message_id:
-            self._message_id, self._said = chunk.message_id, ""
-        self._said = f"{self._said}{chunk.text}"[-MOST_SAID_CHARACTERS:]
-        self._calls.progress.note(self._said)
+            self._message_id, self._message_text = chunk.message_id, ""
+        self._message_text = f"{self._message_text}{chunk.text}"[-MOST_SAID_CHARACTERS:]
+        self._calls.progress.note(self._message_text)

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from acp_server.permissions.gate import Gate, Refusal
-from acp_server.permissions.questions import Question
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.permissions.questions import PermissionQuestion
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 MOST_GOAL_CHARACTERS = 60
 
 
-@frozen
+@frozen_dataclass
 class TaskGate:
     """Permission gate of one task."""
 
@@ -25,38 +25,36 @@ class TaskGate:
     name: str
     """Name of the task for the user."""
 
-    def join(self, call_id: str, tool: str = "") -> None:
+    def enter_queue(self, call_id: str, tool: str = "") -> None:
         """Enter the session's question queue."""
-        self.gate.join(call_id, tool)
+        self.gate.enter_queue(call_id, tool)
 
-    def step_aside(self, call_id: str) -> None:
+    def yield_queue(self, call_id: str) -> None:
         """Leave the queue while the call goes on."""
-        self.gate.step_aside(call_id)
+        self.gate.yield_queue(call_id)
 
-    def leave(self, call_id: str) -> None:
+    def leave_queue(self, call_id: str) -> None:
         """Unregister a call that has ended."""
-        self.gate.leave(call_id)
+        self.gate.leave_queue(call_id)
 
-    async def pass_through(self, question: Question) -> Refusal | None:
+    async def authorize(self, question: PermissionQuestion) -> Refusal | None:
         """Authorize an effect at the session's gate; the question names the task."""
         title = f"{question.title} ({self.name})"
-        return await self.gate.pass_through(
-            replace(question, title=title, parent_id=self.parent_id)
-        )
+        return await self.gate.authorize(replace(question, title=title, parent_id=self.parent_id))
 
-    def left_out_of_searches(self) -> Sequence[str]:
+    def search_excludes(self) -> Sequence[str]:
         """Return the globs of the session's gate."""
-        return self.gate.left_out_of_searches()
+        return self.gate.search_excludes()
 
-    async def may_preview(self, path: Path) -> bool:
+    async def can_preview(self, path: Path) -> bool:
         """Return the decision of the session's gate."""
-        return await self.gate.may_preview(path)
+        return await self.gate.can_preview(path)
 
 
-def name_of(number: int, goal: str) -> str:
+def task_name(number: int, goal: str) -> str:
     """Return the one-line name of a task for the user.
 
-    >>> name_of(2, "Find the bug.")
+    >>> task_name(2, "Find the bug.")
     'task 2: Find the bug.'
     """
     line = " ".join(goal.split())

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from acp_server.subagents.gate import name_of
-from acp_server.subagents.task import Progress, tokens_of
+from acp_server.subagents.gate import task_name
+from acp_server.subagents.task import TaskProgress, billable_tokens
 
-MOST_CHARACTERS = 24_000
+MAX_CHARACTERS = 24_000
 """Length limit of all summaries of a call together."""
-LEAST_CHARACTERS = 2_000
+MIN_CHARACTERS = 2_000
 """Length that each summary may have, however many there are."""
 CUT = "[… {left:,} characters are left out …]"
 MOST_FILES = 20
@@ -21,25 +21,25 @@ ShowPath = Callable[[Path], str]
 """Returns a path as shown to the model and the user."""
 
 
-def report(tasks: Sequence[Progress], show_path: ShowPath) -> str:
+def render_report(tasks: Sequence[TaskProgress], show_path: ShowPath) -> str:
     """Return the results of tasks, in their order."""
-    most = max(MOST_CHARACTERS // len(tasks), LEAST_CHARACTERS)
-    return "\n\n".join(_told(each, show_path, most) for each in tasks)
+    most = max(MAX_CHARACTERS // len(tasks), MIN_CHARACTERS)
+    return "\n\n".join(_render_task(each, show_path, most) for each in tasks)
 
 
-def overview(tasks: Sequence[Progress]) -> str:
+def render_overview_lines(tasks: Sequence[TaskProgress]) -> str:
     """Return a line with the current state of each task."""
     return "\n".join(f"- {_line(each)}" for each in tasks)
 
 
-def facts(tasks: Sequence[Progress]) -> list[JsonValue]:
+def results_as_json(tasks: Sequence[TaskProgress]) -> list[JsonValue]:
     """Return the results of tasks as JSON."""
     return [
         {
             "task": each.task.number,
             "state": each.state,
             "model_calls": each.spent.requests,
-            "tokens": tokens_of(each.spent.usage),
+            "tokens": billable_tokens(each.spent.usage),
             "cost_usd": each.spent.cost_usd,
             "changed": [*each.changed],
         }
@@ -47,28 +47,28 @@ def facts(tasks: Sequence[Progress]) -> list[JsonValue]:
     ]
 
 
-def _told(progress: Progress, show_path: ShowPath, most: int) -> str:
+def _render_task(progress: TaskProgress, show_path: ShowPath, most: int) -> str:
     task = progress.task
     state = UNFINISHED.get(progress.state, progress.state)
     why = f" ({progress.reason})" if progress.reason else ""
     said = NOTHING if progress.state == "done" and not progress.summary else progress.summary
     parts = (
-        f"## {_capital(name_of(task.number, task.goal))}",
-        f"{_capital(state)}{why}; {_cost(progress)}.",
-        _deeds(progress, show_path),
-        _cut(said, most),
+        f"## {_capitalize(task_name(task.number, task.goal))}",
+        f"{_capitalize(state)}{why}; {_cost(progress)}.",
+        _render_changes(progress, show_path),
+        _truncate_middle(said, most),
     )
     return "\n\n".join(part for part in parts if part)
 
 
-def _cost(progress: Progress) -> str:
+def _cost(progress: TaskProgress) -> str:
     spent = progress.spent
     cost = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
     calls = "1 model call" if spent.requests == 1 else f"{spent.requests} model calls"
-    return f"{calls}, {tokens_of(spent.usage):,} tokens{cost}"
+    return f"{calls}, {billable_tokens(spent.usage):,} tokens{cost}"
 
 
-def _deeds(progress: Progress, show_path: ShowPath) -> str:
+def _render_changes(progress: TaskProgress, show_path: ShowPath) -> str:
     """Return the known changes of a task."""
     names = [show_path(Path(path)) for path in progress.changed]
     more = len(names) - MOST_FILES
@@ -77,7 +77,7 @@ def _deeds(progress: Progress, show_path: ShowPath) -> str:
     return " ".join(part for part in (f"Changed: {files}." if names else "", commands) if part)
 
 
-def _cut(text: str, most: int) -> str:
+def _truncate_middle(text: str, most: int) -> str:
     """Return a text, with its middle cut out if it is too long."""
     if len(text) <= most:
         return text
@@ -86,11 +86,11 @@ def _cut(text: str, most: int) -> str:
     return f"{head}\n{CUT.format(left=left)}\n{tail}"
 
 
-def _line(progress: Progress) -> str:
-    name = _capital(name_of(progress.task.number, progress.task.goal))
+def _line(progress: TaskProgress) -> str:
+    name = _capitalize(task_name(progress.task.number, progress.task.goal))
     latest = f"; {progress.latest}" if progress.state == "working" and progress.latest else ""
     return f"{name}: {progress.state}{latest}"
 
 
-def _capital(text: str) -> str:
+def _capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]

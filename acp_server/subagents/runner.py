@@ -13,121 +13,125 @@ from anyio.abc import TaskGroup
 
 from acp_server.permissions.gate import Gate
 from acp_server.session.ids import new_id
-from acp_server.session.pending_notices import Source
+from acp_server.session.pending_notices import NoticeSource
 from acp_server.session.prompting.compaction import Compactor
-from acp_server.session.prompting.context_maintenance import SessionUpkeep
-from acp_server.session.prompting.provider import Briefing, Subject
+from acp_server.session.prompting.context_maintenance import SessionContextMaintenance
+from acp_server.session.prompting.provider import PromptProvider, SystemPromptRequest
 from acp_server.session.session import Session
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.subagents.context_maintenance import TaskUpkeep
-from acp_server.subagents.event_sinks import CallScreen, TaskScreen
-from acp_server.subagents.gate import TaskGate, name_of
-from acp_server.subagents.subagent import Worker
-from acp_server.subagents.task import Progress, Rules, Task, TaskSpent
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.subagents.context_maintenance import TaskContextMaintenance
+from acp_server.subagents.event_sinks import TaskCallSink, TaskEventSink
+from acp_server.subagents.gate import TaskGate, task_name
+from acp_server.subagents.subagent import SubAgent
+from acp_server.subagents.task import SubAgentLimits, SubAgentTask, TaskProgress, TaskUsageTotals
 from acp_server.subagents.toolbox import TaskToolbox
-from acp_server.subagents.transcript import Transcript
+from acp_server.subagents.transcript import TaskTranscript
 from acp_server.turn.conversation import Conversation
-from acp_server.turn.loop import Kit
-from acp_server.turn.ports import Sink, Toolbox
+from acp_server.turn.loop import TurnContext
+from acp_server.turn.ports import Toolbox, TurnSink
 
 
-@frozen
-class Tools:
+@frozen_dataclass
+class TaskTools:
     """Tools of one task, and the source of their pending notices."""
 
     toolbox: Toolbox
-    tidings: Source
+    notices: NoticeSource
 
 
-MakeTools = Callable[[Gate, frozenset[str]], Tools]
+MakeTools = Callable[[Gate, frozenset[str]], TaskTools]
 """Builds some of the session's tools again, behind a gate, with their own shell."""
 
 
-@frozen
-class Premises:
+@frozen_dataclass
+class SubAgentConfig:
     """Dependencies of the sub-agents of a session."""
 
     session: Session
     gate: Gate
-    briefing: Briefing
+    prompts: PromptProvider
     """Provides the system prompt of sub-agents, which differs from the session's."""
     make_tools: MakeTools
     tasks: TaskGroup
     """Task group in which the clean-up of cancelled tasks runs."""
 
 
-class Office:
+class SubAgentRunner:
     """Runs the sub-agents of one session."""
 
-    def __init__(self, premises: Premises, rules: Rules) -> None:
-        self._premises = premises
+    def __init__(self, config: SubAgentConfig, rules: SubAgentLimits) -> None:
+        self._config = config
         self._rules = rules
-        self._desks = anyio.Semaphore(rules.max_parallel)
+        self._slots = anyio.Semaphore(rules.max_parallel)
         self._prompts: dict[tuple[str, frozenset[str]], str] = {}
-        self._writing = anyio.Lock()
+        self._prompt_lock = anyio.Lock()
 
-    def begin(self, tasks: Sequence[Task]) -> Sequence[Progress]:
+    def new_progress(self, tasks: Sequence[SubAgentTask]) -> Sequence[TaskProgress]:
         """Return the progress of tasks that have not started yet."""
-        spent = self._premises.session.spent
-        return [Progress(task, TaskSpent(session=spent)) for task in tasks]
+        spent = self._config.session.totals
+        return [TaskProgress(task, TaskUsageTotals(session=spent)) for task in tasks]
 
-    async def do(self, call_id: str, tasks: Sequence[Progress], sink: Sink) -> None:
+    async def run(self, call_id: str, tasks: Sequence[TaskProgress], sink: TurnSink) -> None:
         """Run tasks concurrently; the result of each is in its progress.
 
         A model error or a task that is cancelled on its own does not affect the others.
         """
         async with anyio.create_task_group() as group:
             for progress in tasks:
-                group.start_soon(self._do_one, call_id, progress, sink)
+                group.start_soon(self._run_task, call_id, progress, sink)
 
-    async def _do_one(self, call_id: str, progress: Progress, sink: Sink) -> None:
+    async def _run_task(self, call_id: str, progress: TaskProgress, sink: TurnSink) -> None:
         # Entered before the semaphore, so that a waiting task can be cancelled, too.
-        running = self._premises.session.tasks.running(call_id, progress.task.number)
+        running = self._config.session.tasks.register(call_id, progress.task.number)
         with running as scope:
             # Limits concurrent sub-agents of the session; the others wait here.
-            async with self._desks:
-                await self._work(call_id, progress, sink)
+            async with self._slots:
+                await self._run_sub_agent(call_id, progress, sink)
         if scope.cancelled_caught:
             progress.state = "cancelled"
 
-    async def _work(self, call_id: str, progress: Progress, sink: Sink) -> None:
-        task, session = progress.task, self._premises.session
+    async def _run_sub_agent(self, call_id: str, progress: TaskProgress, sink: TurnSink) -> None:
+        task, session = progress.task, self._config.session
         prefix = f"{call_id}.{task.number}."
-        calls = CallScreen(sink, call_id, progress)
-        gate = TaskGate(self._premises.gate, call_id, name_of(task.number, task.goal))
-        tools = self._premises.make_tools(gate, task.tools)
+        calls = TaskCallSink(sink, call_id, progress)
+        gate = TaskGate(self._config.gate, call_id, task_name(task.number, task.goal))
+        tools = self._config.make_tools(gate, task.tools)
         toolbox = TaskToolbox(tools.toolbox, calls, prefix)
-        transcript = Transcript(session.chronicle.journal, call_id, task.number)
+        transcript = TaskTranscript(session.recorder.journal, call_id, task.number)
         try:
-            kit = replace(await self._kit(progress, toolbox), tidings=tools.tidings)
-            worker = Worker(progress, Conversation((), transcript), kit, TaskScreen(calls, prefix))
-            await worker.run(session.mode)
+            turn_context = replace(
+                await self._turn_context(progress, toolbox), take_notices=tools.notices
+            )
+            subagent = SubAgent(
+                progress, Conversation((), transcript), turn_context, TaskEventSink(calls, prefix)
+            )
+            await subagent.run(session.mode)
         except anyio.get_cancelled_exc_class():
-            self._premises.tasks.start_soon(toolbox.close)  # closing takes too long to wait
+            self._config.tasks.start_soon(toolbox.close)  # closing takes too long to wait
             raise
         await toolbox.close()
 
-    async def _kit(self, progress: Progress, toolbox: Toolbox) -> Kit:
+    async def _turn_context(self, progress: TaskProgress, toolbox: Toolbox) -> TurnContext:
         """Return the turn context of a sub-agent."""
-        session, budget = self._premises.session, self._rules.budget
+        session, budget = self._config.session, self._rules.budget
         model_id, tools = session.model_id, frozenset(spec.name for spec in toolbox.specs)
         write = partial(self._prompt, model_id, tools)
         system = await write()
         compactor = Compactor(progress.spent, write, self._rules.compaction_threshold)
-        upkeep = SessionUpkeep(compactor, self._premises.briefing, new_id)
-        kit = session.kit_for(model_id, toolbox, system)
+        maintenance = SessionContextMaintenance(compactor, self._config.prompts, new_id)
+        turn_context = session.context_for(model_id, toolbox, system)
         return replace(
-            kit,
+            turn_context,
             max_requests=budget.max_requests,
-            upkeep=TaskUpkeep(upkeep, budget, progress.spent),
+            maintenance=TaskContextMaintenance(maintenance, budget, progress.spent),
         )
 
     async def _prompt(self, model_id: str, tools: frozenset[str]) -> str:
         """Return the system prompt of sub-agents, cached per model and tools."""
         # Concurrent tasks with the same tools build the prompt once.
-        async with self._writing:
+        async with self._prompt_lock:
             if (model_id, tools) not in self._prompts:
-                subject = Subject(model_id, None, tools)
-                text = await self._premises.briefing.write(subject)
+                subject = SystemPromptRequest(model_id, None, tools)
+                text = await self._config.prompts.write_prompt(subject)
                 self._prompts[model_id, tools] = text
             return self._prompts[model_id, tools]

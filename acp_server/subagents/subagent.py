@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from acp_server.permissions.modes import Mode
-from acp_server.session.side_requests import answer_to
-from acp_server.subagents.task import BudgetSpentError, Progress, State
+from acp_server.session.side_requests import ask_model
+from acp_server.subagents.task import TaskBudgetError, TaskProgress, TaskState
 from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,
@@ -13,27 +13,31 @@ from acp_server.turn.conversation import (
     UserMessage,
 )
 from acp_server.turn.errors import TurnError
-from acp_server.turn.loop import NO_ANSWER, Kit, Turn
-from acp_server.turn.ports import ModelRequest, Sink, StopReason
+from acp_server.turn.loop import NO_ANSWER, Turn, TurnContext
+from acp_server.turn.ports import ModelRequest, StopReason, TurnSink
 
 WRAP_UP = (
     "[Your budget for this task is used up; no tool can be called any more. Say in your last "
     "answer what you have found and done, and what is left to do.]"
 )
 PLANNING = "[Plan mode is on: read and search only; writing and running are refused.]"
-REQUESTS_SPENT = "its {most} calls of the model are used up"
+REQUESTS_USED_UP = "its {most} calls of the model are used up"
 REFUSED = "the model refused to do this"
 
 
-class Worker:
+class SubAgent:
     """Sub-agent for one task."""
 
     def __init__(
-        self, progress: Progress, conversation: Conversation, kit: Kit, sink: Sink
+        self,
+        progress: TaskProgress,
+        conversation: Conversation,
+        turn_context: TurnContext,
+        sink: TurnSink,
     ) -> None:
         self._progress = progress
         self._conversation = conversation
-        self._kit = kit
+        self._context = turn_context
         self._sink = sink
 
     async def run(self, mode: Mode) -> None:
@@ -41,9 +45,9 @@ class Worker:
         progress = self._progress
         progress.state = "working"
         try:
-            turn = Turn(self._conversation, self._kit, self._sink, progress.spent)
+            turn = Turn(self._conversation, self._context, self._sink, progress.spent)
             await self._end(await turn.run(self._prompt(mode)))
-        except BudgetSpentError as error:
+        except TaskBudgetError as error:
             await self._wrap_up(error.reason)
         except TurnError as error:
             self._stop("failed", error.reason)
@@ -59,34 +63,39 @@ class Worker:
 
     async def _end(self, reason: StopReason) -> None:
         if reason == "max_turn_requests":
-            await self._wrap_up(REQUESTS_SPENT.format(most=self._kit.max_requests))
+            await self._wrap_up(REQUESTS_USED_UP.format(most=self._context.max_requests))
         elif reason == "refusal":
             self._stop("failed", REFUSED)
         else:
             self._progress.state = "done"
-            self._progress.summary = last_words(tuple(self._conversation))
+            self._progress.summary = last_text(tuple(self._conversation))
 
     async def _wrap_up(self, reason: str) -> None:
         """Ask a stopped task for a summary: one more request, without tool calls."""
         self._stop("stopped", reason)
-        messages = _asked(tuple(self._conversation))
-        kit = self._kit
-        request = ModelRequest(messages, kit.system, tuple(kit.toolbox.specs), kit.thought_level)
+        messages = _with_wrap_up(tuple(self._conversation))
+        turn_context = self._context
+        request = ModelRequest(
+            messages,
+            turn_context.system,
+            tuple(turn_context.toolbox.specs),
+            turn_context.thought_level,
+        )
         try:
-            answer = await answer_to(request, kit, self._progress.spent, self._sink)
+            answer = await ask_model(request, turn_context, self._progress.spent, self._sink)
         except TurnError:
             return
         self._conversation.append(AssistantMessage((Text(answer),)))
         self._progress.summary = answer
 
-    def _stop(self, state: State, reason: str) -> None:
+    def _stop(self, state: TaskState, reason: str) -> None:
         self._progress.state = state
         self._progress.reason = reason
-        said = last_words(tuple(self._conversation))
+        said = last_text(tuple(self._conversation))
         self._progress.summary = "" if said == NO_ANSWER.format(reason=reason) else said
 
 
-def last_words(messages: Sequence[Message]) -> str:
+def last_text(messages: Sequence[Message]) -> str:
     """Return the last text that an agent wrote."""
     for message in reversed(messages):
         if isinstance(message, AssistantMessage):
@@ -96,7 +105,7 @@ def last_words(messages: Sequence[Message]) -> str:
     return ""
 
 
-def _asked(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+def _with_wrap_up(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """Return a conversation with the request to summarize at the end."""
     last = messages[-1] if messages else None
     if isinstance(last, UserMessage):  # providers reject two user messages in a row

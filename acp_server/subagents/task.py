@@ -6,19 +6,19 @@ Knows neither models nor tools.
 from dataclasses import dataclass, field
 from typing import Literal
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import Spent
+from acp_server.turn.loop import UsageTotals
 
-State = Literal["waiting", "working", "done", "stopped", "failed", "cancelled"]
+TaskState = Literal["waiting", "working", "done", "stopped", "failed", "cancelled"]
 """State of a task; `stopped` means that its budget was used up."""
 
-MOST_LATEST_CHARACTERS = 120
+MAX_LATEST_CHARACTERS = 120
 
 
-@frozen
-class Task:
+@frozen_dataclass
+class SubAgentTask:
     """A delegated task, with everything that the sub-agent knows of it."""
 
     number: int
@@ -29,12 +29,12 @@ class Task:
     """Names of the tools that it may use."""
 
 
-class BudgetSpentError(TurnError):
+class TaskBudgetError(TurnError):
     """A task has used up its tokens."""
 
 
-@frozen
-class Budget:
+@frozen_dataclass
+class TaskBudget:
     """Limits of one task."""
 
     max_requests: int = 50
@@ -42,51 +42,51 @@ class Budget:
     max_tokens: int = 1_000_000
     """The most tokens: output plus uncached input."""
 
-    def check(self, spent: Spent) -> None:
+    def check(self, spent: UsageTotals) -> None:
         """Return if there are tokens left.
 
         Raises:
-            BudgetSpentError: all tokens are used up.
+            TaskBudgetError: all tokens are used up.
         """
-        used = tokens_of(spent.usage)
+        used = billable_tokens(spent.usage)
         if used >= self.max_tokens:
-            raise BudgetSpentError(f"its {self.max_tokens:,} tokens are used up ({used:,})")
+            raise TaskBudgetError(f"its {self.max_tokens:,} tokens are used up ({used:,})")
 
 
-@frozen
-class Rules:
+@frozen_dataclass
+class SubAgentLimits:
     """Settings of sub-agents."""
 
     max_parallel: int = 5
     """How many tasks of a session run at once; others wait."""
-    budget: Budget = field(default_factory=Budget)
+    budget: TaskBudget = field(default_factory=TaskBudget)
     compaction_threshold: float = 0.75
 
 
-def tokens_of(usage: Usage) -> int:
+def billable_tokens(usage: Usage) -> int:
     """Return the number of tokens that count against a budget."""
     return usage.prompt_tokens - usage.cache_read_tokens + usage.output_tokens
 
 
 @dataclass(slots=True)
-class TaskSpent(Spent):
+class TaskUsageTotals(UsageTotals):
     """Usage of a task, which is added to its session's usage at once."""
 
-    session: Spent = field(default_factory=Spent)
+    session: UsageTotals = field(default_factory=UsageTotals)
 
     def add(self, usage: Usage, cost_usd: float | None) -> None:
         """Count one more model request, for both."""
-        Spent.add(self, usage, cost_usd)
+        UsageTotals.add(self, usage, cost_usd)
         self.session.add(usage, cost_usd)
 
 
 @dataclass(slots=True)
-class Progress:
+class TaskProgress:
     """Current state of a task."""
 
-    task: Task
-    spent: TaskSpent
-    state: State = "waiting"
+    task: SubAgentTask
+    spent: TaskUsageTotals
+    state: TaskState = "waiting"
     reason: str = ""
     """Why it did not succeed."""
     summary: str = ""
@@ -101,4 +101,4 @@ class Progress:
         """Note the current activity: the last line of a text."""
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if lines:
-            self.latest = lines[-1][:MOST_LATEST_CHARACTERS]
+            self.latest = lines[-1][:MAX_LATEST_CHARACTERS]

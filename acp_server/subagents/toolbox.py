@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Link, PromptPart, ToolCall
-from acp_server.turn.ports import LiveCall, Outcome, Sink, Toolbox, ToolSpec
+from acp_server.turn.ports import LiveCall, Toolbox, ToolOutcome, ToolSpec, TurnSink
 
 
-@frozen
+@frozen_dataclass
 class TaskToolbox:
     """Tools of one task."""
 
     tools: Toolbox
-    calls: Sink
+    calls: TurnSink
     """Event sink of the tools."""
     prefix: str
     """Prepended to the model's call ids, which are unique only within the task."""
@@ -23,7 +23,7 @@ class TaskToolbox:
         """Tool specs for the sub-agent."""
         return self.tools.specs
 
-    async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
+    async def open(self, call_id: str, name: str, sink: TurnSink) -> LiveCall:
         """Open a call under its session id."""
         del sink  # it expects the model's ids
         # Two sub-agents may use the same call id; unprefixed, their permission questions would mix.
@@ -31,7 +31,7 @@ class TaskToolbox:
             await self.tools.open(f"{self.prefix}{call_id}", name, self.calls), self.prefix
         )
 
-    async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
+    async def attach(self, link: Link, sink: TurnSink) -> Sequence[PromptPart]:
         """Return a resource link unchanged: the prompt of a task has none."""
         del sink
         return (link,)
@@ -41,7 +41,7 @@ class TaskToolbox:
         await self.tools.close()
 
 
-@frozen
+@frozen_dataclass
 class _TaskCall:
     """A call under its session id."""
 
@@ -52,10 +52,10 @@ class _TaskCall:
         """Pass on a fragment of the arguments."""
         await self.live.write(fragment)
 
-    async def run(self, call: ToolCall) -> Outcome:
+    async def run(self, call: ToolCall) -> ToolOutcome:
         """Run the call."""
         return await self.live.run(replace(call, id=f"{self.prefix}{call.id}"))
 
-    def cut_short(self, reason: str) -> Outcome:
+    def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the outcome so far."""
-        return self.live.cut_short(reason)
+        return self.live.interrupted_outcome(reason)

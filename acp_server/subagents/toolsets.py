@@ -4,12 +4,12 @@ from collections.abc import Collection, Sequence
 
 from skills_store.visibility import TOOLSETS
 
-OPEN_SETS = ("file", "terminal", "web", "skills", "session_search", "todo")
+ALLOWED_SETS = ("file", "terminal", "web", "skills", "session_search", "todo")
 """The toolsets that a task may have."""
 WITHHELD = frozenset({"clarify", "exit_plan", "memory", "skill_manage", "delegate_task"})
 """Tools that no task has: questions to the user, lasting changes, further delegation."""
 SERVER_SET = "mcp-"
-SERVER_TOOL = "__"
+MCP_SEPARATOR = "__"
 """Separates server and tool in the name of an MCP tool."""
 UNKNOWN = "there is no toolset {name!r} for a task; there are {known}"
 
@@ -35,7 +35,7 @@ def tools_for(wanted: Sequence[str], present: Sequence[str]) -> frozenset[str]:
 def _sets(present: Sequence[str]) -> dict[str, Collection[str]]:
     """Return the toolsets that have an available tool, by name."""
     sets: dict[str, Collection[str]] = {}
-    for name in OPEN_SETS:
+    for name in ALLOWED_SETS:
         found = TOOLSETS[name] & frozenset(present)
         if found:
             sets[name] = found
@@ -47,5 +47,5 @@ def _sets(present: Sequence[str]) -> dict[str, Collection[str]]:
 
 def _server_of(tool: str) -> str:
     """Return the MCP server of a tool; empty for a built-in one."""
-    server, separator, _ = tool.partition(SERVER_TOOL)
+    server, separator, _ = tool.partition(MCP_SEPARATOR)
     return server if separator else ""

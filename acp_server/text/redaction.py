@@ -8,15 +8,15 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-HIDDEN = "(hidden)"
-SHORTEST_KNOWN = 6
+REDACTED = "(hidden)"
+MIN_SECRET_CHARACTERS = 6
 """Minimum length of a known secret to search for; shorter ones match by chance."""
 
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:[^-]|-(?!----END ))*(?:-----END [A-Z0-9 ]{0,60}-----)?"
 )
-_SHAPES = (
+_TOKEN_PATTERNS = (
     r"sk-[\w-]{8,}",  # Anthropic, OpenAI and many like them
     r"(?:sk|pk|rk|whsec)_(?:live_|test_)?[A-Za-z0-9]{10,}",  # Stripe
     r"gh[pousr]_\w{16,}|github_pat_\w{16,}",
@@ -31,13 +31,13 @@ _SHAPES = (
     r"AGE-SECRET-KEY-1[A-Z0-9]{20,}",
     r"eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*){0,3}",  # JSON web tokens
 )
-_SHAPE = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_SHAPES)})")
-_HOOK = re.compile(
+_TOKEN = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_TOKEN_PATTERNS)})")
+_WEBHOOK_URL = re.compile(
     r"(?P<kept>https://(?:hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks"
     r"|api\.telegram\.org/bot)/?)[^\s\"'<>]+"
 )
-_ADDRESS_USER = re.compile(r"(?P<kept>\b[A-Za-z][A-Za-z0-9+.-]{0,30}://)[^\s/@\"'<>]{1,300}@")
-_SCHEME = re.compile(
+_URL_USERINFO = re.compile(r"(?P<kept>\b[A-Za-z][A-Za-z0-9+.-]{0,30}://)[^\s/@\"'<>]{1,300}@")
+_AUTH_SCHEME = re.compile(
     r"(?P<kept>\b(?:Bearer|Basic|Digest|Negotiate)\s+)(?=[^\s\"']*[\d=+/._-]|[^\s\"']{20})"
     r"[^\s\"',;]{6,}",
     re.IGNORECASE,
@@ -47,7 +47,7 @@ _HEADER = re.compile(
     r"[^\r\n\"'\\]+",
     re.IGNORECASE,
 )
-_QUERY = re.compile(
+_QUERY_PARAMETER = re.compile(
     r"(?P<kept>[?&#](?:[\w.-]{0,40}[_.-])?"
     r"(?:key|api_?key|apikey|token|secret|sig|signature|password|pwd|auth|code|credential)=)"
     r"[^\s&#\"'<>]+",
@@ -62,17 +62,17 @@ _VALUE = (
     r"(?:\\+[\"'][^\"'\r\n]*[\"']?"  # quoted within a quoted text
     r"|\"(?:[^\"\\\r\n]|\\.)*\"?|'(?:[^'\\\r\n]|\\.)*'?|[^\s\"',;&}\]]+)"
 )
-_NOTHING = r"(?!\(hidden\)|(?:None|null|true|false|unset)\b|\"\"|'')"
+_NOT_EMPTY = r"(?!\(hidden\)|(?:None|null|true|false|unset)\b|\"\"|'')"
 _ASSIGNMENT = re.compile(
     rf"(?P<kept>(?<![A-Za-z0-9])(?:(?i:{_NAME})|{_CAMEL})\\*[\"']?\s{{0,8}}(?::=|=>|[:=])\s{{0,8}})"
-    rf"{_NOTHING}{_VALUE}"
+    rf"{_NOT_EMPTY}{_VALUE}"
 )
-_FLAG = re.compile(rf"(?P<kept>(?<!\S)--?{_NAME}\s{{1,8}})(?!-){_NOTHING}{_VALUE}", re.IGNORECASE)
+_FLAG = re.compile(rf"(?P<kept>(?<!\S)--?{_NAME}\s{{1,8}})(?!-){_NOT_EMPTY}{_VALUE}", re.IGNORECASE)
 _OTHER_HOMES = re.compile(
     r"(?P<kept>(?:/home/|/Users/|[A-Za-z]:\\{1,4}Users\\{1,4}))[^/\\\s\"':;,]+"
 )
-_BEHIND_NAMES = (_HEADER, _SCHEME, _HOOK, _QUERY)
-_BEHIND_WORDS = (_FLAG, _ASSIGNMENT)
+_NAMED_PATTERNS = (_HEADER, _AUTH_SCHEME, _WEBHOOK_URL, _QUERY_PARAMETER)
+_ASSIGNMENT_PATTERNS = (_FLAG, _ASSIGNMENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,34 +81,34 @@ class Redactor:
 
     secrets: tuple[str, ...] = ()
     """Known secret values, removed wherever they occur."""
-    homes: tuple[Path, ...] = ()
+    home_directories: tuple[Path, ...] = ()
     """Directories that are replaced by `~`."""
 
-    def redacted(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Return a text without known secrets, secret-looking values and home directories."""
         # Longest first: a secret may contain another one.
         for secret in sorted(self.secrets, key=len, reverse=True):
-            if len(secret) >= SHORTEST_KNOWN:
-                text = text.replace(secret, HIDDEN)
-        text = without_secrets(text)
-        for home in self.homes:
-            text = _without_home(text, home)
+            if len(secret) >= MIN_SECRET_CHARACTERS:
+                text = text.replace(secret, REDACTED)
+        text = redact_secrets(text)
+        for home in self.home_directories:
+            text = _redact_home(text, home)
         return _OTHER_HOMES.sub(r"\g<kept>(user)", text)
 
 
-def without_secrets(text: str) -> str:
+def redact_secrets(text: str) -> str:
     """Return a text without values that look like secrets."""
-    text = _PRIVATE_KEY.sub(HIDDEN, text)
-    for pattern in _BEHIND_NAMES:
-        text = pattern.sub(rf"\g<kept>{HIDDEN}", text)
-    text = _ADDRESS_USER.sub(rf"\g<kept>{HIDDEN}@", text)
-    text = _SHAPE.sub(HIDDEN, text)
-    for pattern in _BEHIND_WORDS:
-        text = pattern.sub(rf"\g<kept>{HIDDEN}", text)
+    text = _PRIVATE_KEY.sub(REDACTED, text)
+    for pattern in _NAMED_PATTERNS:
+        text = pattern.sub(rf"\g<kept>{REDACTED}", text)
+    text = _URL_USERINFO.sub(rf"\g<kept>{REDACTED}@", text)
+    text = _TOKEN.sub(REDACTED, text)
+    for pattern in _ASSIGNMENT_PATTERNS:
+        text = pattern.sub(rf"\g<kept>{REDACTED}", text)
     return text
 
 
-def _without_home(text: str, home: Path) -> str:
+def _redact_home(text: str, home: Path) -> str:
     path = str(home)
     if home == Path(home.anchor):  # a service account's home may be `/`, which is in every path
         return text

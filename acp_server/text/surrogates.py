@@ -4,7 +4,7 @@ One rule for the wire, the protocol models and the history. Imports nothing.
 """
 
 
-def mended(text: str) -> str:
+def repair_surrogates(text: str) -> str:
     """Return a text that UTF-8 can encode: surrogate pairs joined, lone ones as U+FFFD.
 
     A model's stream may split a character, and a file name may hold any bytes. Neither could be

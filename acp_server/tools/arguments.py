@@ -12,19 +12,19 @@ from typing import TypeVar, cast
 import jiter
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-A = TypeVar("A", bound="Arguments")
+ArgumentsT = TypeVar("ArgumentsT", bound="Arguments")
 
-SMALL_CHARACTERS = 2_048
-READ_SECONDS = 0.05
+CHEAP_PARSE_CHARACTERS = 2_048
+PARSE_INTERVAL_SECONDS = 0.05
 """Minimum seconds between two parses of long arguments.
 
 Half of the shortest interval between two shown states (0.1 s), so that a parse that came slightly
 too early does not delay the next visible state.
 """
-NOISE = ("title", "additionalProperties")
-MOST_PROBLEMS = 5
+OMITTED_SCHEMA_KEYS = ("title", "additionalProperties")
+MAX_PROBLEMS = 5
 
 
 class Arguments(BaseModel):
@@ -38,19 +38,19 @@ class ArgumentError(ValueError):
 
 
 @cache
-def schema_of(arguments: type[Arguments]) -> Mapping[str, JsonValue]:
+def json_schema_of(arguments: type[Arguments]) -> Mapping[str, JsonValue]:
     """Return the JSON schema of an arguments class, without the noise that no model needs.
 
     The result is cached and shared by all sessions: building the schemas of all tools takes longer
     than a turn.
     """
     schema: JsonValue = arguments.model_json_schema()
-    return cast("Mapping[str, JsonValue]", _lean(schema))
+    return cast("Mapping[str, JsonValue]", _strip_noise(schema))
 
 
-def _lean(value: JsonValue) -> JsonValue:
+def _strip_noise(value: JsonValue) -> JsonValue:
     if isinstance(value, list):
-        return [_lean(item) for item in value]
+        return [_strip_noise(item) for item in value]
     if not isinstance(value, dict):
         return value
     kept = {name: each for name, each in value.items() if not _is_noise(name, each)}
@@ -60,14 +60,16 @@ def _lean(value: JsonValue) -> JsonValue:
     if isinstance(options, list) and {"type": "null"} in options:  # leaving it out means the same
         kept = {name: each for name, each in kept.items() if name not in {"anyOf", "default"}}
         kept |= cast("dict[str, JsonValue]", options[0])
-    return {name: _lean(each) for name, each in kept.items()}
+    return {name: _strip_noise(each) for name, each in kept.items()}
 
 
 def _is_noise(name: str, value: JsonValue) -> bool:
-    return name in NOISE and not isinstance(value, dict)  # a property may have such a name
+    return name in OMITTED_SCHEMA_KEYS and not isinstance(
+        value, dict
+    )  # a property may have such a name
 
 
-def read_arguments(arguments: type[A], values: Mapping[str, JsonValue]) -> A:
+def validate_arguments(arguments: type[ArgumentsT], values: Mapping[str, JsonValue]) -> ArgumentsT:
     """Validate the arguments of a call. A null counts as an absent argument.
 
     Raises:
@@ -77,12 +79,12 @@ def read_arguments(arguments: type[A], values: Mapping[str, JsonValue]) -> A:
     try:
         return arguments.model_validate(given)
     except ValidationError as error:
-        raise ArgumentError(_explained(error)) from None
+        raise ArgumentError(_describe_errors(error)) from None
 
 
-def _explained(error: ValidationError) -> str:
+def _describe_errors(error: ValidationError) -> str:
     problems: list[str] = []
-    for each in error.errors(include_url=False, include_input=False)[:MOST_PROBLEMS]:
+    for each in error.errors(include_url=False, include_input=False)[:MAX_PROBLEMS]:
         place = ".".join(str(part) for part in each["loc"])
         problems.append(f"{place}: {each['msg']}" if place else each["msg"])
     more = error.error_count() - len(problems)
@@ -90,67 +92,70 @@ def _explained(error: ValidationError) -> str:
     return f"the arguments do not fit ({'; '.join(problems)}); make the call again"
 
 
-@frozen
-class SoFar:
+@frozen_dataclass
+class PartialArguments:
     """Arguments parsed from incomplete JSON: complete values, and texts that are still growing.
 
     A list or an object counts as complete from its first character, with the items read so far.
     """
 
     complete: Mapping[str, JsonValue]
-    growing: Mapping[str, str]
+    incomplete: Mapping[str, str]
 
     def text(self, name: str) -> str:
         """Return a text argument as far as it was received; empty if there is none."""
-        value = self.complete.get(name, self.growing.get(name, ""))
+        value = self.complete.get(name, self.incomplete.get(name, ""))
         return value if isinstance(value, str) else ""
 
-    def whole(self, name: str) -> str | None:
+    def complete_text(self, name: str) -> str | None:
         """Return a text argument if it is complete and not empty, else None."""
         value = self.complete.get(name)
         return value if isinstance(value, str) and value else None
 
 
-class ArgumentStream:
+class ArgumentBuffer:
     """Buffer for streamed arguments, which arrive as fragments of JSON text."""
 
     def __init__(self) -> None:
-        self._pieces: list[str] = []
+        self._fragments: list[str] = []
         self._characters = 0
-        self._read_at = float("-inf")
+        self._parsed_at = float("-inf")
 
     def write(self, fragment: str) -> None:
         """Append a fragment of JSON text."""
-        self._pieces.append(fragment)
+        self._fragments.append(fragment)
         self._characters += len(fragment)
 
     def is_due(self, now_seconds: float) -> bool:
-        """Whether to parse now: always while the text is short, then every `READ_SECONDS`.
+        """Whether to parse now: always for short text, then every `PARSE_INTERVAL_SECONDS`.
 
         Each parse starts from the beginning, so parsing after every fragment would be quadratic.
         """
-        if self._characters > SMALL_CHARACTERS and now_seconds - self._read_at < READ_SECONDS:
+        if (
+            self._characters > CHEAP_PARSE_CHARACTERS
+            and now_seconds - self._parsed_at < PARSE_INTERVAL_SECONDS
+        ):
             return False
-        self._read_at = now_seconds
+        self._parsed_at = now_seconds
         return True
 
-    def read(self) -> SoFar:
+    def parse(self) -> PartialArguments:
         """Parse the text received so far; return empty arguments if it cannot be parsed."""
-        data = "".join(self._pieces).encode(errors="surrogatepass")
-        self._pieces = [data.decode(errors="surrogatepass")]
+        data = "".join(self._fragments).encode(errors="surrogatepass")
+        self._fragments = [data.decode(errors="surrogatepass")]
         try:
             complete = cast("object", jiter.from_json(data, partial_mode=True))
             seen = cast("object", jiter.from_json(data, partial_mode="trailing-strings"))
         except ValueError:
-            return SoFar({}, {})
+            return PartialArguments({}, {})
         if not isinstance(complete, dict) or not isinstance(seen, dict):
-            return SoFar({}, {})
+            return PartialArguments({}, {})
         whole = cast("dict[str, JsonValue]", complete)
         texts = cast("dict[str, JsonValue]", seen).items()
         growing = {k: v for k, v in texts if k not in whole and isinstance(v, str)}
         if data[-1:].isdigit() and whole and _is_number(next(reversed(whole.values()))):
             whole.popitem()  # `12` may be the start of `123`: more digits may follow
-        return SoFar(whole, growing)
+        return PartialArguments(whole, growing)
 
 
 def _is_number(value: JsonValue) -> bool:

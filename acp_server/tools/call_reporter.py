@@ -6,25 +6,25 @@ from itertools import islice
 from pydantic import JsonValue
 
 from acp_server.turn.events import CallChanged, CallContent, CallStatus, Event, Location
-from acp_server.turn.ports import Sink
+from acp_server.turn.ports import TurnSink
 
-MOST_RAW_CHARACTERS = 1_000
+MAX_RAW_CHARACTERS = 1_000
 """Limit of one string in `rawInput` or `rawOutput`; the tool call's content has the full text."""
-MOST_RAW_ITEMS = 50
+MAX_RAW_ITEMS = 50
 """Limit of the items of one list or object."""
-MOST_RAW_TOTAL_CHARACTERS = 10_000
+MAX_RAW_TOTAL_CHARACTERS = 10_000
 """Limit of all strings together; everything beyond it is left out."""
-MOST_TITLE_CHARACTERS = 300
+MAX_TITLE_CHARACTERS = 300
 
 
-class Report:
+class CallReporter:
     """Sends the updates of one tool call to the event sink.
 
     Methods that await apply the sink's back-pressure; those that do not may also be called while
     the turn is being cancelled.
     """
 
-    def __init__(self, call_id: str, sink: Sink) -> None:
+    def __init__(self, call_id: str, sink: TurnSink) -> None:
         self.call_id = call_id
         self._sink = sink
         self._title: str | None = None
@@ -46,44 +46,44 @@ class Report:
         """Replace the content of the tool call."""
         await self._sink.emit(CallChanged(self.call_id, content=content))
 
-    def show_passing(self, content: tuple[CallContent, ...]) -> None:
+    def show_transient(self, content: tuple[CallContent, ...]) -> None:
         """Replace the content by an intermediate state; may be dropped if the client is slow."""
         self._sink.emit_now(CallChanged(self.call_id, content=content, is_passing=True))
 
-    async def accept(self, arguments: Mapping[str, JsonValue]) -> None:
+    async def show_arguments(self, arguments: Mapping[str, JsonValue]) -> None:
         """Send the complete arguments as the raw input, truncated."""
-        await self._sink.emit(CallChanged(self.call_id, raw_input=bounded(arguments)))
+        await self._sink.emit(CallChanged(self.call_id, raw_input=truncate_raw(arguments)))
 
-    async def begin(self) -> None:
+    async def mark_in_progress(self) -> None:
         """Set the status to `in_progress`: from here on the call may take effect."""
-        await self._change("in_progress")
+        await self._set_status("in_progress")
 
-    async def tell(self, event: Event) -> None:
+    async def emit(self, event: Event) -> None:
         """Send an event that is not about the tool call's own fields."""
         await self._sink.emit(event)
 
-    def tell_now(self, event: Event) -> None:
+    def emit_now(self, event: Event) -> None:
         """Send an event without awaiting, so also while the turn is being cancelled."""
         self._sink.emit_now(event)
 
-    async def _change(self, status: CallStatus) -> None:
+    async def _set_status(self, status: CallStatus) -> None:
         await self._sink.emit(CallChanged(self.call_id, status))
 
 
-def bounded(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+def truncate_raw(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Return raw values with long texts and lists cut, and a limit on the total size."""
-    return _Bounds().object(values)
+    return _Truncator().object(values)
 
 
-class _Bounds:
+class _Truncator:
     """Truncates values until the total limit is used up."""
 
     def __init__(self) -> None:
-        self._characters_left = MOST_RAW_TOTAL_CHARACTERS
+        self._characters_left = MAX_RAW_TOTAL_CHARACTERS
 
     def object(self, values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         kept: dict[str, JsonValue] = {}
-        for name, value in islice(values.items(), MOST_RAW_ITEMS):
+        for name, value in islice(values.items(), MAX_RAW_ITEMS):
             if self._characters_left <= 0:
                 break
             kept[self._text(name)] = self._value(value)
@@ -103,7 +103,7 @@ class _Bounds:
 
     def _list(self, values: Sequence[JsonValue]) -> list[JsonValue]:
         kept: list[JsonValue] = []
-        for value in values[:MOST_RAW_ITEMS]:
+        for value in values[:MAX_RAW_ITEMS]:
             if self._characters_left <= 0:
                 break
             self._characters_left -= 1  # so that nested empty lists use up the limit too
@@ -111,11 +111,11 @@ class _Bounds:
         return kept
 
     def _text(self, text: str) -> str:
-        most = min(MOST_RAW_CHARACTERS, max(0, self._characters_left))
+        most = min(MAX_RAW_CHARACTERS, max(0, self._characters_left))
         self._characters_left -= min(len(text), most)
         return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
 def _one_line(text: str) -> str:
     line = " ".join(text.splitlines())
-    return line if len(line) <= MOST_TITLE_CHARACTERS else f"{line[:MOST_TITLE_CHARACTERS]}…"
+    return line if len(line) <= MAX_TITLE_CHARACTERS else f"{line[:MAX_TITLE_CHARACTERS]}…"

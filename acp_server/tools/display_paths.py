@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-from acp_server.permissions.effects import Target
-from acp_server.tools.files.paths import Place
+from acp_server.permissions.effects import FileTarget
+from acp_server.tools.files.paths import ResolvedPath
 
 
-def shown(path: Path, root: Path) -> str:
+def display_path(path: Path, root: Path) -> str:
     """Return a path for display: relative to `root` if it is inside, else absolute."""
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
-    return printable(name)
+    return escape_unprintable(name)
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """Return a text on one line, with every unprintable character escaped.
 
     Security: newlines and bidirectional control characters in a file name could make a permission
@@ -21,6 +21,6 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
-def target_of(place: Place) -> Target:
+def target_for(place: ResolvedPath) -> FileTarget:
     """Return a path in the form that the permission gate judges."""
-    return Target(place.path, place.real, place.is_inside, place.stands)
+    return FileTarget(place.path, place.real, place.is_in_workspace, place.link_path)

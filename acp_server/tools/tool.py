@@ -8,86 +8,86 @@ from typing import Generic
 import anyio
 from pydantic import JsonValue
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.arguments import (
-    A,
     ArgumentError,
     Arguments,
-    SoFar,
-    read_arguments,
-    schema_of,
+    ArgumentsT,
+    PartialArguments,
+    json_schema_of,
+    validate_arguments,
 )
-from acp_server.tools.call_reporter import Report
+from acp_server.tools.call_reporter import CallReporter
 from acp_server.turn.events import CallKind, Location
-from acp_server.turn.ports import Outcome, ToolSpec
+from acp_server.turn.ports import ToolOutcome, ToolSpec
 
-LEAST_SECONDS = 0.1
+MIN_TITLE_SECONDS = 0.1
 """Minimum time between two titles while the arguments are streamed."""
 
 
-@frozen
-class Description:
+@frozen_dataclass
+class CallDescription:
     """Title of a tool call for the user, and the files that it touches."""
 
     title: str
     locations: tuple[Location, ...] = field(default=())
 
 
-class AnyUse(ABC):
+class ToolUse(ABC):
     """One use of a tool, without the type of its arguments."""
 
     @abstractmethod
-    async def draft(self, so_far: SoFar) -> None:
+    async def draft(self, so_far: PartialArguments) -> None:
         """Show partial arguments to the user. Must have no effect: nothing was permitted yet."""
 
     @abstractmethod
-    async def begin(self, values: Mapping[str, JsonValue]) -> Outcome:
+    async def run_call(self, values: Mapping[str, JsonValue]) -> ToolOutcome:
         """Run with the complete arguments. Expected failures are returned as outcomes."""
 
-    def cut_short(self, reason: str) -> Outcome:
+    def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the outcome of a run that is cancelled. Must not await."""
-        return Outcome(reason, is_error=True)
+        return ToolOutcome(reason, is_error=True)
 
 
-class Use(AnyUse, Generic[A]):
+class TypedToolUse(ToolUse, Generic[ArgumentsT]):
     """One use of a tool, with arguments of type `A`."""
 
-    def __init__(self, arguments: type[A], report: Report) -> None:
+    def __init__(self, arguments: type[ArgumentsT], reporter: CallReporter) -> None:
         self._arguments = arguments
-        self._told_at = float("-inf")
-        self.report = report
+        self._described_at = float("-inf")
+        self.reporter = reporter
 
-    async def draft(self, so_far: SoFar) -> None:
+    async def draft(self, so_far: PartialArguments) -> None:
         """Update the title and the locations, at most every `MIN_TITLE_SECONDS`."""
-        if anyio.current_time() - self._told_at >= LEAST_SECONDS:
-            await self._tell(so_far)
+        if anyio.current_time() - self._described_at >= MIN_TITLE_SECONDS:
+            await self._show_description(so_far)
 
-    async def _tell(self, so_far: SoFar) -> None:
+    async def _show_description(self, so_far: PartialArguments) -> None:
         description = self.describe(so_far)
         if description is not None:
-            self._told_at = anyio.current_time()
-            await self.report.describe(description.title, description.locations)
+            self._described_at = anyio.current_time()
+            await self.reporter.describe(description.title, description.locations)
 
-    async def begin(self, values: Mapping[str, JsonValue]) -> Outcome:
+    async def run_call(self, values: Mapping[str, JsonValue]) -> ToolOutcome:
         """Show and validate the arguments, then run; invalid arguments are shown too."""
-        await self.report.accept(values)
+        await self.reporter.show_arguments(values)
         try:
-            arguments = read_arguments(self._arguments, values)
+            arguments = validate_arguments(self._arguments, values)
         except ArgumentError as error:
-            return Outcome(str(error), is_error=True)
-        await self._tell(SoFar(arguments.model_dump(), {}))
+            return ToolOutcome(str(error), is_error=True)
+        await self._show_description(PartialArguments(arguments.model_dump(), {}))
         return await self.run(arguments)
 
     @abstractmethod
-    def describe(self, so_far: SoFar) -> Description | None:
+    def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the title and locations for partial or complete arguments; None if unknown yet."""
 
     @abstractmethod
-    async def run(self, arguments: A) -> Outcome:
+    async def run(self, arguments: ArgumentsT) -> ToolOutcome:
         """Run the tool with valid arguments."""
 
 
-@frozen
+@frozen_dataclass
 class Tool:
     """A tool of a session. Its description is part of every request to the model: keep it short."""
 
@@ -95,11 +95,11 @@ class Tool:
     kind: CallKind
     title: str
     """Title of a call until its arguments are known."""
-    use: Callable[[Report], AnyUse]
+    create_use: Callable[[CallReporter], ToolUse]
 
 
-def spec_of(
+def build_spec(
     name: str, description: str, arguments: type[Arguments], *, streams: bool = False
 ) -> ToolSpec:
     """Return the specification of a tool for the model."""
-    return ToolSpec(name, description, schema_of(arguments), streams_arguments=streams)
+    return ToolSpec(name, description, json_schema_of(arguments), streams_arguments=streams)

@@ -8,18 +8,18 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server.permissions.gate import Gate
-from acp_server.tools.arguments import ArgumentStream
-from acp_server.tools.call_reporter import Report, bounded
+from acp_server.tools.arguments import ArgumentBuffer
+from acp_server.tools.call_reporter import CallReporter, truncate_raw
 from acp_server.tools.tool import Tool
-from acp_server.turn.conversation import Link, PromptPart, ToolCall, arguments_of
+from acp_server.turn.conversation import Link, PromptPart, ToolCall, parse_arguments
 from acp_server.turn.events import CallAppeared
-from acp_server.turn.ports import LiveCall, Outcome, Sink, ToolSpec
+from acp_server.turn.ports import LiveCall, ToolOutcome, ToolSpec, TurnSink
 
 ToolSource = Callable[[], Sequence[Tool]]
 """Returns tools. The list changes only when the conversation is rebuilt."""
-Attach = Callable[[Link, Sink], Awaitable[Sequence[PromptPart]]]
+Attach = Callable[[Link, TurnSink], Awaitable[Sequence[PromptPart]]]
 
-MOST_NAME_CHARACTERS = 100
+MAX_NAME_CHARACTERS = 100
 
 
 class ServerTools(Protocol):
@@ -29,7 +29,7 @@ class ServerTools(Protocol):
         """Return the tools behind the session's gate; they change only at conversation rebuilds."""
         ...
 
-    def tools_behind(self, gate: Gate) -> Sequence[Tool]:
+    def tools_for_gate(self, gate: Gate) -> Sequence[Tool]:
         """Return the same tools behind the gate of a sub-agent's task."""
         ...
 
@@ -41,7 +41,7 @@ class NoServerTools:
         """Return none."""
         return ()
 
-    def tools_behind(self, gate: Gate) -> Sequence[Tool]:
+    def tools_for_gate(self, gate: Gate) -> Sequence[Tool]:
         """Return none."""
         del gate
         return ()
@@ -56,40 +56,40 @@ class SessionToolbox:
         gate: Gate | None = None,
         attach: Attach | None = None,
         close: Callable[[], Awaitable[None]] | None = None,
-        more: ToolSource = tuple,
+        server_tools: ToolSource = tuple,
     ) -> None:
-        """Create it; `tools` and then those of `more` are sent to the model in this order."""
+        """Create it; `tools`, then `server_tools`, are sent to the model in this order."""
         self._gate = gate
         self._attach = attach
         self._tools = {tool.spec.name: tool for tool in tools}
         self._specs = tuple(tool.spec for tool in tools)
         self._close = close
-        self._more = more
+        self._server_tools = server_tools
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
         """Specifications of the tools for the model."""
-        return (*self._specs, *(tool.spec for tool in self._more()))
+        return (*self._specs, *(tool.spec for tool in self._server_tools()))
 
-    async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
+    async def open(self, call_id: str, name: str, sink: TurnSink) -> LiveCall:
         """Show a new tool call to the user, also if the tool does not exist."""
-        tools = self._all()
+        tools = self._tools_by_name()
         tool = tools.get(name)
         if tool is None:
             shown = _shown_name(name)
             await sink.emit(CallAppeared(call_id, shown))
-            return _UnknownCall(shown, tuple(tools), Report(call_id, sink))
+            return _UnknownToolCall(shown, tuple(tools), CallReporter(call_id, sink))
         await sink.emit(CallAppeared(call_id, name, tool.kind, tool.title))
-        return _Call(call_id, tool, Report(call_id, sink), self._gate)
+        return _LiveToolCall(call_id, tool, CallReporter(call_id, sink), self._gate)
 
-    def _all(self) -> Mapping[str, Tool]:
+    def _tools_by_name(self) -> Mapping[str, Tool]:
         """Return all tools by name.
 
         Security: a server's tool must not replace a built-in one of the same name, hence the order.
         """
-        return {tool.spec.name: tool for tool in (*self._more(), *self._tools.values())}
+        return {tool.spec.name: tool for tool in (*self._server_tools(), *self._tools.values())}
 
-    async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
+    async def attach(self, link: Link, sink: TurnSink) -> Sequence[PromptPart]:
         """Return the content that a link leads to, or the link itself if it cannot be attached."""
         return (link,) if self._attach is None else await self._attach(link, sink)
 
@@ -99,73 +99,73 @@ class SessionToolbox:
             await self._close()
 
 
-class _Call:
+class _LiveToolCall:
     """A call of an existing tool: first its arguments are streamed, then it runs."""
 
-    def __init__(self, call_id: str, tool: Tool, report: Report, gate: Gate | None) -> None:
+    def __init__(self, call_id: str, tool: Tool, reporter: CallReporter, gate: Gate | None) -> None:
         self._id = call_id
         self._tool = tool.spec.name
-        self._use = tool.use(report)
+        self._use = tool.create_use(reporter)
         self._gate = gate
-        self._stream = ArgumentStream()
+        self._arguments = ArgumentBuffer()
 
     async def write(self, fragment: str) -> None:
         """Take a fragment of the arguments, and show the partial arguments if it is time to."""
-        self._stream.write(fragment)
-        if self._stream.is_due(anyio.current_time()):
-            so_far = self._stream.read()
-            if so_far.complete or so_far.growing:
+        self._arguments.write(fragment)
+        if self._arguments.is_due(anyio.current_time()):
+            so_far = self._arguments.parse()
+            if so_far.complete or so_far.incomplete:
                 await self._use.draft(so_far)
 
-    async def run(self, call: ToolCall) -> Outcome:
+    async def run(self, call: ToolCall) -> ToolOutcome:
         """Run the tool; the result's text is added to the raw output for the user."""
-        return _with_facts(await self._begin(arguments_of(call)))
+        return _with_raw_output(await self._run_in_queue(parse_arguments(call)))
 
-    async def _begin(self, arguments: Mapping[str, JsonValue]) -> Outcome:
+    async def _run_in_queue(self, arguments: Mapping[str, JsonValue]) -> ToolOutcome:
         """Run the tool with its place in the permission gate's question queue."""
         if self._gate is None:
-            return await self._use.begin(arguments)
+            return await self._use.run_call(arguments)
         # Before the first await: permission is asked in the order in which the calls begin,
         # although they run concurrently.
-        self._gate.join(self._id, self._tool)
+        self._gate.enter_queue(self._id, self._tool)
         try:
-            return await self._use.begin(arguments)
+            return await self._use.run_call(arguments)
         finally:
-            self._gate.leave(self._id)
+            self._gate.leave_queue(self._id)
 
-    def cut_short(self, reason: str) -> Outcome:
+    def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the outcome of the cancelled call."""
-        return _with_facts(self._use.cut_short(reason))
+        return _with_raw_output(self._use.interrupted_outcome(reason))
 
 
-class _UnknownCall:
+class _UnknownToolCall:
     """A call of a tool that does not exist."""
 
-    def __init__(self, name: str, known: Sequence[str], report: Report) -> None:
+    def __init__(self, name: str, known: Sequence[str], reporter: CallReporter) -> None:
         names = f"; there are {', '.join(known)}" if known else ""
-        self._outcome = Outcome(f"there is no tool {name!r}{names}", is_error=True)
-        self._report = report
+        self._outcome = ToolOutcome(f"there is no tool {name!r}{names}", is_error=True)
+        self._reporter = reporter
 
     async def write(self, fragment: str) -> None:
         """Do nothing."""
 
-    async def run(self, call: ToolCall) -> Outcome:
+    async def run(self, call: ToolCall) -> ToolOutcome:
         """Return the error that there is no such tool."""
-        await self._report.accept(arguments_of(call))
-        return _with_facts(self._outcome)
+        await self._reporter.show_arguments(parse_arguments(call))
+        return _with_raw_output(self._outcome)
 
-    def cut_short(self, reason: str) -> Outcome:
+    def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the reason as an error."""
-        return _with_facts(Outcome(reason, is_error=True))
+        return _with_raw_output(ToolOutcome(reason, is_error=True))
 
 
 def _shown_name(name: str) -> str:
     """Return a tool name that the model made up, on one line and truncated."""
     name = " ".join(name.split()) or "(no name)"
-    return name if len(name) <= MOST_NAME_CHARACTERS else f"{name[:MOST_NAME_CHARACTERS]}…"
+    return name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS]}…"
 
 
-def _with_facts(outcome: Outcome) -> Outcome:
+def _with_raw_output(outcome: ToolOutcome) -> ToolOutcome:
     """Add the outcome's text for the model to the raw output, so that the user can see it too."""
     raw_output = {"text": outcome.text} | dict(outcome.raw_output or {})
-    return replace(outcome, raw_output=bounded(raw_output))
+    return replace(outcome, raw_output=truncate_raw(raw_output))

@@ -6,17 +6,17 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
-@frozen
+@frozen_dataclass
 class Text:
     """Plain or Markdown text."""
 
     text: str
 
 
-@frozen
+@frozen_dataclass
 class Link:
     """A resource that the user referred to without sending its text."""
 
@@ -24,7 +24,7 @@ class Link:
     name: str
 
 
-@frozen
+@frozen_dataclass
 class Attachment:
     """Text that the user attached: a file or part of one, as the editor holds it."""
 
@@ -32,7 +32,7 @@ class Attachment:
     text: str
 
 
-@frozen
+@frozen_dataclass
 class Media:
     """An image (`image/png`, `image/jpeg`, …) or document (`application/pdf`), base64-encoded."""
 
@@ -40,7 +40,7 @@ class Media:
     data: str
 
 
-@frozen
+@frozen_dataclass
 class Thinking:
     """Reasoning text, as far as the provider exposes it.
 
@@ -52,14 +52,14 @@ class Thinking:
     signature: str = ""
 
 
-@frozen
+@frozen_dataclass
 class RedactedThinking:
     """Encrypted reasoning; opaque to us and sent back unchanged."""
 
     data: str
 
 
-@frozen
+@frozen_dataclass
 class ToolCall:
     """A tool call made by the model; `arguments` is a JSON object as text."""
 
@@ -68,7 +68,7 @@ class ToolCall:
     arguments: str
 
 
-@frozen
+@frozen_dataclass
 class ToolResult:
     """The result of a tool call, as the model receives it."""
 
@@ -78,7 +78,7 @@ class ToolResult:
     media: tuple[Media, ...] = ()
 
 
-@frozen
+@frozen_dataclass
 class ProviderBlock:
     """A block produced by the provider: a server-side tool call or text with citations.
 
@@ -99,14 +99,14 @@ UserPart = ToolResult | PromptPart
 ReplyPart = Text | Thinking | RedactedThinking | ToolCall | ProviderBlock
 
 
-@frozen
+@frozen_dataclass
 class UserMessage:
     """A user prompt, or the results of the tool calls in the message before."""
 
     parts: tuple[UserPart, ...]
 
 
-@frozen
+@frozen_dataclass
 class AssistantMessage:
     """The model's reply in one step; a cancelled step keeps the text streamed so far."""
 
@@ -116,12 +116,12 @@ class AssistantMessage:
 Message = UserMessage | AssistantMessage
 
 
-def text_of(parts: Sequence[UserPart]) -> str:
+def prompt_to_text(parts: Sequence[UserPart]) -> str:
     """Return a prompt as one text: links in Markdown, tool results left out."""
-    return "\n".join(text_of_part(part) for part in parts if not isinstance(part, ToolResult))
+    return "\n".join(part_to_text(part) for part in parts if not isinstance(part, ToolResult))
 
 
-def text_of_part(part: PromptPart) -> str:
+def part_to_text(part: PromptPart) -> str:
     """Return one prompt part as text."""
     match part:
         case Text():
@@ -136,17 +136,17 @@ def text_of_part(part: PromptPart) -> str:
             return f"[{part.mime_type}]"
 
 
-def shortened(part: PromptPart, most_characters: int) -> PromptPart:
+def shorten_attachment(part: PromptPart, max_characters: int) -> PromptPart:
     """Return an attachment with its middle cut out if it is too long, other parts unchanged."""
-    if not isinstance(part, Attachment) or len(part.text) <= most_characters:
+    if not isinstance(part, Attachment) or len(part.text) <= max_characters:
         return part
-    head, tail = part.text[: most_characters * 7 // 9], part.text[-most_characters * 2 // 9 :]
+    head, tail = part.text[: max_characters * 7 // 9], part.text[-max_characters * 2 // 9 :]
     kept, total = len(head) + len(tail), len(part.text)
     marker = f"[… {kept:,} of {total:,} characters are shown; read {part.uri} for the rest …]"
     return Attachment(part.uri, f"{head}\n\n{marker}\n\n{tail}")
 
 
-def arguments_of(call: ToolCall) -> dict[str, JsonValue]:
+def parse_arguments(call: ToolCall) -> dict[str, JsonValue]:
     """Parse a tool call's arguments.
 
     Raises:
@@ -166,7 +166,7 @@ def arguments_of(call: ToolCall) -> dict[str, JsonValue]:
     return value
 
 
-class Keeper(Protocol):
+class ConversationJournal(Protocol):
     """Receives every change to a conversation. Neither blocks nor raises."""
 
     def append(self, message: Message) -> None:
@@ -181,10 +181,12 @@ class Keeper(Protocol):
 class Conversation:
     """Messages in order. Append-only, except for `rebuild`."""
 
-    def __init__(self, messages: Sequence[Message] = (), keeper: Keeper | None = None) -> None:
-        """Start with messages that the journal (`keeper`) already holds."""
+    def __init__(
+        self, messages: Sequence[Message] = (), journal: ConversationJournal | None = None
+    ) -> None:
+        """Start with messages that the journal (`journal`) already holds."""
         self._messages = list(messages)
-        self._keeper = keeper
+        self._journal = journal
         self.generation = 0
         """Number of rebuilds so far; caches over the messages compare it."""
 
@@ -192,15 +194,15 @@ class Conversation:
         """Append a message."""
         self._messages.append(message)
         # Synchronous, so that memory and journal never differ when a task is cancelled.
-        if self._keeper is not None:
-            self._keeper.append(message)
+        if self._journal is not None:
+            self._journal.append(message)
 
     def rebuild(self, messages: Sequence[Message]) -> None:
         """Replace all messages; provider caches and reasoning signatures become invalid."""
         self._messages = list(messages)
         self.generation += 1
-        if self._keeper is not None:
-            self._keeper.rebuild(messages)
+        if self._journal is not None:
+            self._journal.rebuild(messages)
 
     def __iter__(self) -> Iterator[Message]:
         # A copy: the list may grow while a caller iterates across an await.

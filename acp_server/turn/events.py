@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Media, PromptPart, Text
 
 CallKind = Literal[
@@ -26,7 +26,7 @@ CallKind = Literal[
 CallStatus = Literal["pending", "in_progress", "completed", "failed"]
 
 
-@frozen
+@frozen_dataclass
 class Usage:
     """Token counts of one or more model calls, as the provider reports them.
 
@@ -50,12 +50,12 @@ class Usage:
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
-        return self._combined(other, 1)
+        return self._combine(other, 1)
 
     def __sub__(self, other: "Usage") -> "Usage":
-        return self._combined(other, -1)
+        return self._combine(other, -1)
 
-    def _combined(self, other: "Usage", sign: int) -> "Usage":
+    def _combine(self, other: "Usage", sign: int) -> "Usage":
         return Usage(
             self.input_tokens + sign * other.input_tokens,
             self.output_tokens + sign * other.output_tokens,
@@ -65,7 +65,7 @@ class Usage:
         )
 
 
-@frozen
+@frozen_dataclass
 class PromptReceived:
     """The user's prompt as the editor sent it; shown only when a session is replayed."""
 
@@ -73,7 +73,7 @@ class PromptReceived:
     parts: tuple[PromptPart, ...]
 
 
-@frozen
+@frozen_dataclass
 class MessageChunk:
     """A piece of the answer; the chunks of one message share `message_id`."""
 
@@ -81,7 +81,7 @@ class MessageChunk:
     text: str
 
 
-@frozen
+@frozen_dataclass
 class ThoughtChunk:
     """A piece of the reasoning; the chunks of one thought share `message_id`."""
 
@@ -89,7 +89,7 @@ class ThoughtChunk:
     text: str
 
 
-@frozen
+@frozen_dataclass
 class Location:
     """A file location that a tool call touches: absolute path and 1-based line."""
 
@@ -97,7 +97,7 @@ class Location:
     line: int | None = None
 
 
-@frozen
+@frozen_dataclass
 class FileDiff:
     """A file's text before and after, or a region of it; `old_text` is None for a new file."""
 
@@ -106,7 +106,7 @@ class FileDiff:
     new_text: str
 
 
-@frozen
+@frozen_dataclass
 class TerminalView:
     """A reference to a terminal's live output."""
 
@@ -116,7 +116,7 @@ class TerminalView:
 CallContent = Text | Media | FileDiff | TerminalView
 
 
-@frozen
+@frozen_dataclass
 class CallAppeared:
     """The model started a tool call; nothing has run. Without a title, the tool's name is shown."""
 
@@ -128,7 +128,7 @@ class CallAppeared:
     """The call that a sub-agent makes this one for; empty for the agent's own calls."""
 
 
-@frozen
+@frozen_dataclass
 class CallChanged:
     """An update of a tool call. None keeps the shown value; `content` replaces all content."""
 
@@ -148,7 +148,7 @@ class CallChanged:
     parent_id: str = ""
 
 
-@frozen
+@frozen_dataclass
 class TerminalOpened:
     """One of our commands started; for clients that render its output as a terminal."""
 
@@ -158,7 +158,7 @@ class TerminalOpened:
     parent_id: str = ""
 
 
-@frozen
+@frozen_dataclass
 class TerminalPrinted:
     """A piece of a command's output."""
 
@@ -168,7 +168,7 @@ class TerminalPrinted:
     parent_id: str = ""
 
 
-@frozen
+@frozen_dataclass
 class TerminalEnded:
     """A command ended, with an exit code or by a signal."""
 
@@ -179,7 +179,7 @@ class TerminalEnded:
     parent_id: str = ""
 
 
-@frozen
+@frozen_dataclass
 class PlanEntry:
     """One entry of the plan."""
 
@@ -188,14 +188,14 @@ class PlanEntry:
     priority: Literal["high", "medium", "low"] = "medium"
 
 
-@frozen
+@frozen_dataclass
 class PlanChanged:
     """The complete plan; replaces the previous one."""
 
     entries: tuple[PlanEntry, ...]
 
 
-@frozen
+@frozen_dataclass
 class NoticeRaised:
     """A notice for the user that is not part of the conversation."""
 
@@ -207,7 +207,7 @@ class NoticeRaised:
     """Whether those clients receive it as a message instead, because it must not be missed."""
 
 
-@frozen
+@frozen_dataclass
 class CompactionChanged:
     """A compaction of the conversation started or ended."""
 
@@ -218,7 +218,7 @@ class CompactionChanged:
     """Shown by clients that do not render compactions; recorded as well."""
 
 
-@frozen
+@frozen_dataclass
 class SummaryChunk:
     """A piece of the summary that a compaction produces."""
 
@@ -226,7 +226,7 @@ class SummaryChunk:
     text: str
 
 
-@frozen
+@frozen_dataclass
 class ContextMeasured:
     """Fill level of the context window after a model call, and the session's cost so far."""
 

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 import anyio
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,
@@ -24,7 +24,7 @@ from acp_server.turn.conversation import (
     ToolResult,
     UserMessage,
     UserPart,
-    shortened,
+    shorten_attachment,
 )
 from acp_server.turn.errors import ModelInterruptedError, PromptTooLargeError, TurnError
 from acp_server.turn.events import ContextMeasured, NoticeRaised, Usage
@@ -32,28 +32,28 @@ from acp_server.turn.ports import (
     Model,
     ModelRequest,
     ModelStop,
-    Sink,
     StopReason,
     Toolbox,
+    TurnSink,
 )
-from acp_server.turn.step import Batch, NewId, Step
+from acp_server.turn.step import ModelStep, NewId, ToolBatch
 
-MOST_INTERRUPTIONS = 5
+MAX_INTERRUPTIONS = 5
 ATTACHMENT_SHARE = 0.25
 """The largest share of the context window that one attachment may take."""
 CHARACTERS_PER_TOKEN = 2.5
-GO_ON = (
+CONTINUE_PROMPT = (
     "Your answer was cut off there by a broken connection. Go on exactly where it stops; repeat "
     "nothing and do not mention this."
 )
 NOT_RUN = "not run: the answer ended before this call was complete"
 CANCELLED = "cancelled by the user before it had finished"
 NO_ANSWER = "(There was no answer: {reason})"
-COST_DIGITS = 10
+COST_DECIMALS = 10
 """Decimal places of a dollar amount; digits beyond are float noise, not a price."""
 
 
-class Meter(Protocol):
+class ModelMeter(Protocol):
     """Context window and price of the current model."""
 
     @property
@@ -70,7 +70,7 @@ class Meter(Protocol):
         ...
 
 
-@frozen
+@frozen_dataclass
 class Instructions:
     """Instructions for the model, and the names of their source files for the user."""
 
@@ -78,18 +78,20 @@ class Instructions:
     labels: tuple[str, ...]
 
 
-class Upkeep(Protocol):
+class ContextMaintenance(Protocol):
     """Maintains a conversation between model requests."""
 
-    async def prepared(self, conversation: Conversation, kit: "Kit", sink: Sink) -> "Kit":
+    async def prepare_request(
+        self, conversation: Conversation, context: "TurnContext", sink: TurnSink
+    ) -> "TurnContext":
         """Return the context for the next model request.
 
         May compact the conversation first.
         """
         ...
 
-    async def instruct(
-        self, conversation: Conversation, touched: Mapping[str, Sequence[str]], sink: Sink
+    async def find_instructions(
+        self, conversation: Conversation, touched: Mapping[str, Sequence[str]], sink: TurnSink
     ) -> Mapping[str, Instructions]:
         """Return instructions to add to tool results, by call id, for the paths they touched.
 
@@ -98,7 +100,7 @@ class Upkeep(Protocol):
         ...
 
 
-class Asides(Protocol):
+class MidTurnInput(Protocol):
     """User input that arrives while a turn runs."""
 
     @property
@@ -106,12 +108,12 @@ class Asides(Protocol):
         """Whether nothing arrived since the last `take`."""
         ...
 
-    async def take(self, sink: Sink) -> Sequence[PromptPart]:
+    async def take(self, sink: TurnSink) -> Sequence[PromptPart]:
         """Return the input that arrived since the last call."""
         ...
 
 
-class Record(Protocol):
+class DurabilityPort(Protocol):
     """Makes a turn durable as it proceeds."""
 
     async def commit(self) -> None:
@@ -123,29 +125,29 @@ class Record(Protocol):
         ...
 
 
-@frozen
-class Kit:
+@frozen_dataclass
+class TurnContext:
     """Everything that one turn runs with: model, tools, prompt, optional services."""
 
     model: Model
-    meter: Meter
+    meter: ModelMeter
     toolbox: Toolbox
     new_id: NewId
     system: str = ""
     thought_level: str | None = None
     max_requests: int = 100
-    go_on_seconds: float = 0.5
+    resume_wait_seconds: float = 0.5
     """Wait before resuming a broken stream, doubled each time."""
-    upkeep: Upkeep | None = None
-    record: Record | None = None
-    asides: Asides | None = None
-    tidings: Callable[[], Sequence[str]] | None = None
+    maintenance: ContextMaintenance | None = None
+    durability: DurabilityPort | None = None
+    mid_turn_input: MidTurnInput | None = None
+    take_notices: Callable[[], Sequence[str]] | None = None
     """Returns pending notices for the model: events that no call of its asked for. Each is
     returned once."""
 
 
 @dataclass(slots=True)
-class Spent:
+class UsageTotals:
     """Usage totals of a session; each turn adds to them."""
 
     usage: Usage = field(default_factory=Usage)
@@ -154,42 +156,44 @@ class Spent:
     context_tokens: int = field(default=0, compare=False)
     """Tokens in the context window after the last call."""
 
-    def copy(self) -> "Spent":
+    def copy(self) -> "UsageTotals":
         """Return a copy of the totals so far."""
         return replace(self)
 
-    def since(self, before: "Spent") -> "Spent":
+    def since(self, before: "UsageTotals") -> "UsageTotals":
         """Return the usage since `before`."""
         cost = self.cost_usd
         if cost is not None:
-            cost = round(cost - (before.cost_usd or 0.0), COST_DIGITS)
+            cost = round(cost - (before.cost_usd or 0.0), COST_DECIMALS)
         requests = self.requests - before.requests
-        return Spent(self.usage - before.usage, requests, cost, self.context_tokens)
+        return UsageTotals(self.usage - before.usage, requests, cost, self.context_tokens)
 
     def add(self, usage: Usage, cost_usd: float | None) -> None:
         """Add one model call."""
         self.usage += usage
         self.requests += 1
         if cost_usd is not None:
-            self.cost_usd = round((self.cost_usd or 0.0) + cost_usd, COST_DIGITS)
+            self.cost_usd = round((self.cost_usd or 0.0) + cost_usd, COST_DECIMALS)
 
 
 class Turn:
     """One prompt, from the user's message to its stop reason."""
 
-    def __init__(self, conversation: Conversation, kit: Kit, sink: Sink, spent: Spent) -> None:
+    def __init__(
+        self, conversation: Conversation, context: TurnContext, sink: TurnSink, totals: UsageTotals
+    ) -> None:
         self._conversation = conversation
-        self._kit = kit
+        self._context = context
         self._sink = sink
-        self._spent = spent
-        self._close_open: Callable[[], None] | None = None
+        self._totals = totals
+        self._record_unfinished: Callable[[], None] | None = None
         """Records unfinished work: a partial reply, or running calls."""
-        self._is_settled = False
+        self._is_abandoned = False
         self._interruptions = 0
         self._continued_id: str | None = None
-        self._is_to_go_on = False
+        self._should_continue = False
         """Whether the next request asks the model to continue a reply whose stream broke."""
-        self._meanwhile: tuple[UserPart, ...] = ()
+        self._arrived_input: tuple[UserPart, ...] = ()
         """Notices and user input that arrived while calls ran; appended behind the calls'
         results."""
 
@@ -200,134 +204,140 @@ class Turn:
             PromptTooLargeError: the prompt does not fit the context window; it was not stored.
             TurnError: the model cannot be asked, or failed.
         """
-        prompt = self._fitted(prompt)
-        self._append(UserMessage((*prompt.parts, *self._tidings())))
+        prompt = self._fit_prompt(prompt)
+        self._append(UserMessage((*prompt.parts, *self._take_notices())))
         # Durable before the model sees it: after a crash the prompt can be replayed.
         await self._commit()
-        for left in reversed(range(self._kit.max_requests)):
+        for left in reversed(range(self._context.max_requests)):
             await self._prepare()
             reason = await self._step()
             self._sync()
             # Input is taken only if another request is allowed; otherwise it would be consumed and
             # never answered. Left in the queue, it runs as its own prompt.
-            if reason is not None and not (left and await self._hears_more(reason)):
+            if reason is not None and not (left and await self._append_new_input(reason)):
                 return reason
         return "max_turn_requests"
 
-    async def _hears_more(self, reason: StopReason) -> bool:
+    async def _append_new_input(self, reason: StopReason) -> bool:
         """Append input that arrived during the last step; return whether there was any."""
         # A refusal ends the turn; input that waits then runs as its own prompt.
-        said = await self._said_meanwhile() if reason in {"end_turn", "max_tokens"} else ()
+        said = await self._take_new_input() if reason in {"end_turn", "max_tokens"} else ()
         if said:
-            self._append(UserMessage((*self._tidings(), *said)))
+            self._append(UserMessage((*self._take_notices(), *said)))
             await self._commit()
         return bool(said)
 
-    async def _said_meanwhile(self) -> tuple[UserPart, ...]:
-        asides = self._kit.asides
-        if asides is None or asides.is_empty or self._is_settled:
+    async def _take_new_input(self) -> tuple[UserPart, ...]:
+        mid_turn_input = self._context.mid_turn_input
+        if mid_turn_input is None or mid_turn_input.is_empty or self._is_abandoned:
             return ()
-        return self._with_room(await asides.take(self._sink))
+        return self._shorten_attachments(await mid_turn_input.take(self._sink))
 
-    def _tidings(self) -> tuple[Text, ...]:
-        take = self._kit.tidings
-        return () if take is None or self._is_settled else tuple(map(Text, take()))
+    def _take_notices(self) -> tuple[Text, ...]:
+        take = self._context.take_notices
+        return () if take is None or self._is_abandoned else tuple(map(Text, take()))
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Record unfinished work and ignore everything the turn does later.
 
         For a turn that is abandoned while it still runs: the next prompt is appended behind it.
         """
-        # Close first: once `_is_settled` is set, `_append` drops everything, and the open calls
+        # Close first: once `_is_abandoned` is set, `_append` drops everything, and the open calls
         # would stay without results.
-        self._close()
-        self._is_settled = True
+        self._record_now()
+        self._is_abandoned = True
 
-    def _fitted(self, prompt: UserMessage) -> UserMessage:
+    def _fit_prompt(self, prompt: UserMessage) -> UserMessage:
         """Return the prompt with its attachments shortened to their share of the context window.
 
         Raises:
             PromptTooLargeError: the prompt does not fit even so.
         """
-        window = self._kit.meter.window_tokens
-        fitted = UserMessage(self._with_room(prompt.parts))
+        window = self._context.meter.window_tokens
+        fitted = UserMessage(self._shorten_attachments(prompt.parts))
         # Checked before anything is stored: a prompt that never fits would make every later request
         # fail.
-        estimate = self._kit.meter.estimate(self._request((*self._conversation, fitted)))
+        estimate = self._context.meter.estimate(self._request((*self._conversation, fitted)))
         if estimate > window:
             raise PromptTooLargeError(estimate, window)
         return fitted
 
-    def _with_room(self, parts: Sequence[UserPart]) -> tuple[UserPart, ...]:
-        window = self._kit.meter.window_tokens
+    def _shorten_attachments(self, parts: Sequence[UserPart]) -> tuple[UserPart, ...]:
+        window = self._context.meter.window_tokens
         most_characters = int(window * ATTACHMENT_SHARE * CHARACTERS_PER_TOKEN)
-        return tuple(_shortened(part, most_characters) for part in parts)
+        return tuple(_shorten_part(part, most_characters) for part in parts)
 
     async def _prepare(self) -> None:
         """Run maintenance (such as compaction) before the next request."""
-        if self._kit.upkeep is not None:
-            self._kit = await self._kit.upkeep.prepared(self._conversation, self._kit, self._sink)
+        if self._context.maintenance is not None:
+            self._context = await self._context.maintenance.prepare_request(
+                self._conversation, self._context, self._sink
+            )
 
     def _request(self, messages: Sequence[Message]) -> ModelRequest:
-        kit = self._kit
-        return ModelRequest(messages, kit.system, tuple(kit.toolbox.specs), kit.thought_level)
+        context = self._context
+        return ModelRequest(
+            messages, context.system, tuple(context.toolbox.specs), context.thought_level
+        )
 
     async def _step(self) -> StopReason | None:
         """Ask the model once and run its calls; return None if it must be asked again."""
         # Appended only now: had the turn ended meanwhile, the history would end in a question
         # that the user never asked.
-        if self._is_to_go_on:
-            self._is_to_go_on = False
-            self._append(UserMessage((Text(GO_ON),)))
-        kit = self._kit
-        step = Step(kit.model, kit.toolbox, self._sink, kit.new_id, self._continued_id)
-        # Set before the first await: cancellation or `settle` may come at any point from here.
-        self._close_open = partial(self._keep_remains, step, CANCELLED)
+        if self._should_continue:
+            self._should_continue = False
+            self._append(UserMessage((Text(CONTINUE_PROMPT),)))
+        context = self._context
+        step = ModelStep(
+            context.model, context.toolbox, self._sink, context.new_id, self._continued_id
+        )
+        # Set before the first await: cancellation or `flush` may come at any point from here.
+        self._record_unfinished = partial(self._record_partial_reply, step, CANCELLED)
         try:
             stop = await self._ask(step)
         except TurnError as error:
-            self._close_open = partial(self._keep_remains, step, error.reason)
+            self._record_unfinished = partial(self._record_partial_reply, step, error.reason)
             raise
         else:
-            self._close_open = None  # `_go_on_from` records the complete reply itself
+            self._record_unfinished = None  # `_handle_stop` records the complete reply itself
         finally:
-            self._close()
-            self._count(step)  # tokens of a failed or cancelled call are billed as well
-        return await self._go_on_from(step, stop)
+            self._record_now()
+            self._count_usage(step)  # tokens of a failed or cancelled call are billed as well
+        return await self._handle_stop(step, stop)
 
-    async def _ask(self, step: Step) -> ModelStop | None:
+    async def _ask(self, step: ModelStep) -> ModelStop | None:
         """Run the step; return None if its stream broke midway and should be resumed."""
         try:
             return await step.run(self._request(tuple(self._conversation)))
         except ModelInterruptedError as error:
             # Counted per turn, never reset: an endpoint that always breaks must not loop for ever.
             self._interruptions += 1
-            if self._interruptions > MOST_INTERRUPTIONS:
+            if self._interruptions > MAX_INTERRUPTIONS:
                 raise
             title = f"{error.reason}; continuing from where it stopped"
-            await self._sink.emit(NoticeRaised("warning", title, self._kit.new_id()))
-            await anyio.sleep(self._kit.go_on_seconds * 2 ** (self._interruptions - 1))
+            await self._sink.emit(NoticeRaised("warning", title, self._context.new_id()))
+            await anyio.sleep(self._context.resume_wait_seconds * 2 ** (self._interruptions - 1))
             return None
 
-    async def _go_on_from(self, step: Step, stop: ModelStop | None) -> StopReason | None:
+    async def _handle_stop(self, step: ModelStep, stop: ModelStop | None) -> StopReason | None:
         # With any other stop reason the arguments may be truncated (max_tokens) or the call
         # unwanted (refusal): it is shown as failed and left out of the reply.
         calls = step.calls() if stop in {"tool_use", None} else ()
         step.close_calls(calls, NOT_RUN)
         if stop is None and not calls:
-            self._ask_for_the_rest(step)
+            self._resume_reply(step)
             return None
         self._continued_id = None  # the reply is complete; the next text is a new message
         if stop is None or calls:
-            batch = Batch(step.live_calls(), self._sink)
-            is_over = await self._use_tools(batch, step.reply(with_calls=True), calls)
+            batch = ToolBatch(step.live_calls(), self._sink)
+            is_over = await self._run_tools(batch, step.reply(with_calls=True), calls)
             return "end_turn" if is_over else None
         is_paused = stop == "pause"
         self._append_reply(step.reply(with_calls=False, is_paused=is_paused), "it said nothing")
         # `pause`: the provider interrupted its own tool use and wants the same history again.
-        return None if stop == "pause" else _stop_reason(stop)
+        return None if stop == "pause" else _to_stop_reason(stop)
 
-    def _ask_for_the_rest(self, step: Step) -> None:
+    def _resume_reply(self, step: ModelStep) -> None:
         """Keep the partial reply of a broken stream and request the rest under the same message id.
 
         Without a usable partial reply, the same request is simply repeated.
@@ -337,15 +347,15 @@ class Turn:
             self._append(AssistantMessage(said))
             # Clients concatenate chunks by message id, so the rest appears in the same message.
             self._continued_id = step.message_id
-            self._is_to_go_on = True
+            self._should_continue = True
 
-    def _keep_remains(self, step: Step, why: str) -> None:
+    def _record_partial_reply(self, step: ModelStep, why: str) -> None:
         """Record the partial reply of a step that was cancelled or failed."""
         step.close_calls((), why)
         self._append_reply(step.reply(with_calls=False), why)
 
-    async def _use_tools(
-        self, batch: Batch, said: tuple[ReplyPart, ...], calls: Sequence[ToolCall]
+    async def _run_tools(
+        self, batch: ToolBatch, said: tuple[ReplyPart, ...], calls: Sequence[ToolCall]
     ) -> bool:
         """Run a batch of calls concurrently and record a result for each, whatever happens.
 
@@ -353,33 +363,35 @@ class Turn:
         """
         self._append(AssistantMessage(said))
         # The calls are in the history now, so from here every exit must append their results.
-        self._close_open = partial(self._keep_results, batch, calls)
+        self._record_unfinished = partial(self._record_results, batch, calls)
         try:
             # Durable before the effects: after a crash it is known which calls may have run.
             await self._commit()
             await batch.run(calls)
             await self._add_instructions(batch, calls)
-            remarks = await self._said_meanwhile()
+            remarks = await self._take_new_input()
             # Taken last, with no await in between: notices are returned only once, and a cancel
             # here would lose them.
-            self._meanwhile = (*self._tidings(), *remarks)
+            self._arrived_input = (*self._take_notices(), *remarks)
             # Input that has arrived is the user's answer, so the model is asked again.
             return batch.ends_turn and not remarks
         finally:
-            self._close()  # also on cancellation: unfinished calls get results that say so
+            self._record_now()  # also on cancellation: unfinished calls get results that say so
 
-    async def _add_instructions(self, batch: Batch, calls: Sequence[ToolCall]) -> None:
-        touched = batch.touched(calls)
-        if self._kit.upkeep is not None and touched:
-            found = await self._kit.upkeep.instruct(self._conversation, touched, self._sink)
+    async def _add_instructions(self, batch: ToolBatch, calls: Sequence[ToolCall]) -> None:
+        touched = batch.touched_paths(calls)
+        if self._context.maintenance is not None and touched:
+            found = await self._context.maintenance.find_instructions(
+                self._conversation, touched, self._sink
+            )
             for call_id, added in found.items():
-                batch.add(call_id, added.text, added.labels)
+                batch.add_instructions(call_id, added.text, added.labels)
 
-    def _keep_results(self, batch: Batch, calls: Sequence[ToolCall]) -> None:
+    def _record_results(self, batch: ToolBatch, calls: Sequence[ToolCall]) -> None:
         # One message holds all results: providers reject a call whose result is not in the next
         # message.
         results = (batch.result(call, CANCELLED) for call in calls)
-        said, self._meanwhile = self._meanwhile, ()
+        said, self._arrived_input = self._arrived_input, ()
         self._append(UserMessage((*results, *said)))
 
     def _append_reply(self, parts: tuple[ReplyPart, ...], why_empty: str) -> None:
@@ -389,37 +401,37 @@ class Turn:
 
     def _append(self, message: Message) -> None:
         # An abandoned turn may still run; the next prompt already writes behind it.
-        if not self._is_settled:
+        if not self._is_abandoned:
             self._conversation.append(message)
 
     async def _commit(self) -> None:
-        if self._kit.record is not None:
-            await self._kit.record.commit()
+        if self._context.durability is not None:
+            await self._context.durability.commit()
 
     def _sync(self) -> None:
-        if self._kit.record is not None and not self._is_settled:
-            self._kit.record.sync()
+        if self._context.durability is not None and not self._is_abandoned:
+            self._context.durability.sync()
 
-    def _close(self) -> None:
-        # Cleared first: both `settle` and the `finally` of the step call this.
-        close, self._close_open = self._close_open, None
+    def _record_now(self) -> None:
+        # Cleared first: both `flush` and the `finally` of the step call this.
+        close, self._record_unfinished = self._record_unfinished, None
         if close is not None:
             close()
 
-    def _count(self, step: Step) -> None:
-        # After `settle` the totals belong to the next prompt.
-        if self._is_settled or step.usage == Usage():
+    def _count_usage(self, step: ModelStep) -> None:
+        # After `flush` the totals belong to the next prompt.
+        if self._is_abandoned or step.usage == Usage():
             return
-        meter, spent = self._kit.meter, self._spent
+        meter, spent = self._context.meter, self._totals
         spent.add(step.usage, meter.cost_usd(step.usage))
         used = step.usage.prompt_tokens + step.usage.output_tokens
         spent.context_tokens = used
         self._sink.emit_now(ContextMeasured(used, meter.window_tokens, spent.cost_usd))
 
 
-def _shortened(part: UserPart, most_characters: int) -> UserPart:
-    return part if isinstance(part, ToolResult) else shortened(part, most_characters)
+def _shorten_part(part: UserPart, most_characters: int) -> UserPart:
+    return part if isinstance(part, ToolResult) else shorten_attachment(part, most_characters)
 
 
-def _stop_reason(stop: Literal["end_turn", "max_tokens", "refusal", "tool_use"]) -> StopReason:
+def _to_stop_reason(stop: Literal["end_turn", "max_tokens", "refusal", "tool_use"]) -> StopReason:
     return "end_turn" if stop == "tool_use" else stop

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Link, Media, Message, PromptPart, ToolCall
 from acp_server.turn.events import CallContent, Event, Usage
 
@@ -21,7 +21,7 @@ ModelStop = Literal["end_turn", "max_tokens", "refusal", "tool_use", "pause"]
 """Why the model stopped: `tool_use` expects results, `pause` expects another request."""
 
 
-@frozen
+@frozen_dataclass
 class ToolSpec:
     """A tool as the model sees it; `schema` is the JSON schema of its arguments."""
 
@@ -33,7 +33,7 @@ class ToolSpec:
     JSON."""
 
 
-@frozen
+@frozen_dataclass
 class ModelRequest:
     """One request to the model: the conversation so far, the newest user message last."""
 
@@ -43,7 +43,7 @@ class ModelRequest:
     thought_level: str | None = None
 
 
-@frozen
+@frozen_dataclass
 class TextDelta:
     """More answer text; `is_new` starts another text block."""
 
@@ -51,7 +51,7 @@ class TextDelta:
     is_new: bool = False
 
 
-@frozen
+@frozen_dataclass
 class ThinkingDelta:
     """More reasoning; `is_new` starts another thought."""
 
@@ -59,52 +59,52 @@ class ThinkingDelta:
     is_new: bool = False
 
 
-@frozen
+@frozen_dataclass
 class ThinkingSigned:
     """The current thought is complete; carries the provider's signature."""
 
     signature: str
 
 
-@frozen
+@frozen_dataclass
 class ThinkingRedacted:
     """A complete thought that only the provider can read."""
 
     data: str
 
 
-@frozen
-class CallStarted:
+@frozen_dataclass
+class ToolCallStarted:
     """The model starts a tool call."""
 
     call_id: str
     name: str
 
 
-@frozen
-class CallArguments:
+@frozen_dataclass
+class ToolCallDelta:
     """A piece of a call's arguments, as JSON text."""
 
     call_id: str
     fragment: str
 
 
-@frozen
-class CallEnded:
+@frozen_dataclass
+class ToolCallCompleted:
     """A call's arguments are complete."""
 
     call_id: str
 
 
-@frozen
+@frozen_dataclass
 class TextCited:
     """A citation for the current text, in the provider's format."""
 
     citation: Mapping[str, JsonValue]
 
 
-@frozen
-class ProviderCalled:
+@frozen_dataclass
+class ServerToolCalled:
     """The provider runs a server-side tool; `block` is the call in the provider's format."""
 
     call_id: str
@@ -114,8 +114,8 @@ class ProviderCalled:
     block: Mapping[str, JsonValue]
 
 
-@frozen
-class ProviderAnswered:
+@frozen_dataclass
+class ServerToolResult:
     """The result of a server-side tool: text for the user, and `block` to send back."""
 
     call_id: str
@@ -124,7 +124,7 @@ class ProviderAnswered:
     is_error: bool = False
 
 
-@frozen
+@frozen_dataclass
 class Retrying:
     """The model could not be reached; the request is retried after a wait."""
 
@@ -134,7 +134,7 @@ class Retrying:
     attempts: int
 
 
-@frozen
+@frozen_dataclass
 class UsageReported:
     """Total usage of this call so far; the last report counts."""
 
@@ -146,22 +146,22 @@ ModelEvent = (
     | ThinkingDelta
     | ThinkingSigned
     | ThinkingRedacted
-    | CallStarted
-    | CallArguments
-    | CallEnded
+    | ToolCallStarted
+    | ToolCallDelta
+    | ToolCallCompleted
     | TextCited
-    | ProviderCalled
-    | ProviderAnswered
+    | ServerToolCalled
+    | ServerToolResult
     | Retrying
     | UsageReported
 )
-Receive = Callable[[ModelEvent], Awaitable[None]]
+ReceiveEvent = Callable[[ModelEvent], Awaitable[None]]
 
 
 class Model(Protocol):
     """A language model."""
 
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Stream the answer into `receive`, in order, and return why the model stopped.
 
         Every await must be cancellable, and cancelling must leave nothing running.
@@ -173,7 +173,7 @@ class Model(Protocol):
         ...
 
 
-class Sink(Protocol):
+class TurnSink(Protocol):
     """Receives a turn's events."""
 
     async def emit(self, event: Event) -> None:
@@ -185,8 +185,8 @@ class Sink(Protocol):
         ...
 
 
-@frozen
-class Outcome:
+@frozen_dataclass
+class ToolOutcome:
     """The result of a tool call: text and media for the model, the rest for the user."""
 
     text: str
@@ -195,7 +195,7 @@ class Outcome:
     shown: tuple[CallContent, ...] | None = None
     """What the user sees of it; None shows the text and the media."""
     raw_output: Mapping[str, JsonValue] | None = None
-    touched: tuple[str, ...] = ()
+    touched_paths: tuple[str, ...] = ()
     """Absolute paths that the call read, wrote, searched or named; their directories may hold
     instruction files."""
     ends_turn: bool = False
@@ -209,11 +209,11 @@ class LiveCall(Protocol):
         """Receive a piece of the arguments and show a preview; must have no side effects."""
         ...
 
-    async def run(self, call: ToolCall) -> Outcome:
+    async def run(self, call: ToolCall) -> ToolOutcome:
         """Execute the call, concurrently with others. Failures are outcomes, never exceptions."""
         ...
 
-    def cut_short(self, reason: str) -> Outcome:
+    def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the outcome of a call that was started but did not finish."""
         ...
 
@@ -226,11 +226,11 @@ class Toolbox(Protocol):
         """The tools sent to the model; identical in order and bytes between rebuilds."""
         ...
 
-    async def open(self, call_id: str, name: str, sink: Sink) -> LiveCall:
+    async def open(self, call_id: str, name: str, sink: TurnSink) -> LiveCall:
         """Show that the model starts a call of any tool, known or not, and return the call."""
         ...
 
-    async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
+    async def attach(self, link: Link, sink: TurnSink) -> Sequence[PromptPart]:
         """Resolve a link from the user; returns the file's content if it is a readable file."""
         ...
 

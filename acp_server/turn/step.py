@@ -9,7 +9,7 @@ import anyio
 from anyio import lowlevel
 from pydantic import JsonValue
 
-from acp_server.text.surrogates import mended
+from acp_server.text.surrogates import repair_surrogates
 from acp_server.turn.conversation import (
     ProviderBlock,
     RedactedThinking,
@@ -18,7 +18,7 @@ from acp_server.turn.conversation import (
     Thinking,
     ToolCall,
     ToolResult,
-    arguments_of,
+    parse_arguments,
 )
 from acp_server.turn.errors import ModelFailedError, TurnError
 from acp_server.turn.events import (
@@ -31,25 +31,25 @@ from acp_server.turn.events import (
     Usage,
 )
 from acp_server.turn.ports import (
-    CallArguments,
-    CallEnded,
-    CallStarted,
     LiveCall,
     Model,
     ModelEvent,
     ModelRequest,
     ModelStop,
-    Outcome,
-    ProviderAnswered,
-    ProviderCalled,
     Retrying,
-    Sink,
+    ServerToolCalled,
+    ServerToolResult,
     TextCited,
     TextDelta,
     ThinkingDelta,
     ThinkingRedacted,
     ThinkingSigned,
     Toolbox,
+    ToolCallCompleted,
+    ToolCallDelta,
+    ToolCallStarted,
+    ToolOutcome,
+    TurnSink,
     UsageReported,
 )
 
@@ -59,43 +59,43 @@ NewId = Callable[[], str]
 
 
 @dataclass(slots=True)
-class _Message:
+class _StreamedMessage:
     """A text block, shown to the user as one message."""
 
     id: str
-    pieces: list[str] = field(default_factory=list[str])
+    chunks: list[str] = field(default_factory=list[str])
     citations: list[JsonValue] = field(default_factory=list[JsonValue])
 
 
 @dataclass(slots=True)
-class _Thought:
+class _StreamedThought:
     """A reasoning block."""
 
     id: str
-    pieces: list[str] = field(default_factory=list[str])
+    chunks: list[str] = field(default_factory=list[str])
     signature: str = ""
 
 
 @dataclass(slots=True)
-class _Call:
+class _StreamedCall:
     """A tool call whose arguments are streaming in."""
 
     id: str
     name: str
     live: LiveCall
-    pieces: list[str] = field(default_factory=list[str])
-    is_whole: bool = False
-    is_followed: bool = True
+    chunks: list[str] = field(default_factory=list[str])
+    is_complete: bool = False
+    has_preview: bool = True
 
 
-_Part = _Message | _Thought | _Call | RedactedThinking | ProviderBlock
+_Part = _StreamedMessage | _StreamedThought | _StreamedCall | RedactedThinking | ProviderBlock
 
 
-class Step:
+class ModelStep:
     """Forwards the stream of one model call to the sink and collects the reply."""
 
     def __init__(
-        self, model: Model, toolbox: Toolbox, sink: Sink, new_id: NewId, message_id: str | None
+        self, model: Model, toolbox: Toolbox, sink: TurnSink, new_id: NewId, message_id: str | None
     ) -> None:
         """Prepare a step; the first text block continues the message `message_id`, if given."""
         self._model = model
@@ -125,7 +125,9 @@ class Step:
     @property
     def message_id(self) -> str | None:
         """The id of the last text block, for a step that continues it."""
-        return next((part.id for part in reversed(self._parts) if isinstance(part, _Message)), None)
+        return next(
+            (part.id for part in reversed(self._parts) if isinstance(part, _StreamedMessage)), None
+        )
 
     def calls(self) -> tuple[ToolCall, ...]:
         """Return the calls whose arguments arrived completely."""
@@ -133,7 +135,7 @@ class Step:
 
     def live_calls(self) -> Mapping[str, LiveCall]:
         """Return all calls that were started, by id."""
-        return {part.id: part.live for part in self._parts if isinstance(part, _Call)}
+        return {part.id: part.live for part in self._parts if isinstance(part, _StreamedCall)}
 
     def reply(self, *, with_calls: bool, is_paused: bool = False) -> tuple[ReplyPart, ...]:
         """Return the reply so far; empty if no provider would accept it back.
@@ -147,7 +149,7 @@ class Step:
         whole = len(parts)
         if not is_paused:
             answered = self._answered_ids()
-            parts = [part for part in parts if _called_id(part) in answered | {""}]
+            parts = [part for part in parts if _server_call_id(part) in answered | {""}]
         if parts and (_is_thinking(parts[-1]) or len(parts) < whole):
             parts = [part for part in parts if not _is_thinking(part)]
         return tuple(parts)
@@ -162,7 +164,7 @@ class Step:
         kept_ids = {call.id for call in kept}
         for part in self._parts:
             # `emit_now`: this also runs while the turn is being cancelled, where an await raises.
-            if isinstance(part, _Call) and part.id not in kept_ids:
+            if isinstance(part, _StreamedCall) and part.id not in kept_ids:
                 self._sink.emit_now(CallChanged(part.id, "failed", content=(Text(why),)))
         answered = self._answered_ids()
         for part in self._parts:
@@ -171,27 +173,27 @@ class Step:
                 self._sink.emit_now(CallChanged(called_id, "failed", content=(Text(why),)))
 
     def _reply_parts(self) -> list[ReplyPart]:
-        made = [_made(part) for part in self._parts]
+        made = [_to_reply_part(part) for part in self._parts]
         return [part for part in made if part is not None]
 
     async def _receive(self, event: ModelEvent) -> None:
         match event:
             case TextDelta() | ThinkingDelta():
-                await self._say(event)
+                await self._append_text(event)
             case ThinkingSigned():
-                self._thought().signature = event.signature
+                self._current_thought().signature = event.signature
             case ThinkingRedacted():
                 self._parts.append(RedactedThinking(event.data))
-            case TextCited() | ProviderCalled() | ProviderAnswered():
-                await self._note(event)
-            case CallStarted():
+            case TextCited() | ServerToolCalled() | ServerToolResult():
+                await self._receive_server_tool_event(event)
+            case ToolCallStarted():
                 live = await self._toolbox.open(event.call_id, event.name, self._sink)
-                self._parts.append(_Call(event.call_id, event.name, live))
-            case CallArguments():
-                await self._write(self._call(event.call_id), event.fragment)
-            case CallEnded():
+                self._parts.append(_StreamedCall(event.call_id, event.name, live))
+            case ToolCallDelta():
+                await self._forward_arguments(self._find_call(event.call_id), event.fragment)
+            case ToolCallCompleted():
                 # Without this event the arguments may be cut off: such a call never runs.
-                self._call(event.call_id).is_whole = True
+                self._find_call(event.call_id).is_complete = True
             case Retrying():
                 await self._sink.emit(NoticeRaised("warning", _retry_text(event), self._new_id()))
             case UsageReported():
@@ -199,78 +201,82 @@ class Step:
             case _:
                 assert_never(event)
 
-    async def _note(self, event: TextCited | ProviderCalled | ProviderAnswered) -> None:
+    async def _receive_server_tool_event(
+        self, event: TextCited | ServerToolCalled | ServerToolResult
+    ) -> None:
         """Keep a server-side call, its result or a citation, and show the call."""
         match event:
             case TextCited():
                 last = self._parts[-1] if self._parts else None
-                if isinstance(last, _Message):
+                if isinstance(last, _StreamedMessage):
                     last.citations.append(dict(event.citation))
-            case ProviderCalled():
+            case ServerToolCalled():
                 self._parts.append(ProviderBlock(event.block, called_id=event.call_id))
                 appeared = CallAppeared(event.call_id, event.name, "fetch", event.title)
                 await self._sink.emit(appeared)
                 await self._sink.emit(
                     CallChanged(event.call_id, "in_progress", raw_input=event.arguments)
                 )
-            case ProviderAnswered():
+            case ServerToolResult():
                 self._parts.append(ProviderBlock(event.block, answered_id=event.call_id))
                 status = "failed" if event.is_error else "completed"
-                content = (Text(mended(event.text)),)
+                content = (Text(repair_surrogates(event.text)),)
                 await self._sink.emit(CallChanged(event.call_id, status, content=content))
 
-    async def _write(self, call: _Call, fragment: str) -> None:
+    async def _forward_arguments(self, call: _StreamedCall, fragment: str) -> None:
         """Forward argument text to the tool; after an error its preview stops."""
-        call.pieces.append(fragment)
-        if call.is_followed:
+        call.chunks.append(fragment)
+        if call.has_preview:
             # A preview is a convenience: its failure must not end the stream.
             try:
                 await call.live.write(fragment)
             except Exception:
                 # Only the preview is lost; the call still runs with the complete arguments.
                 logger.exception("tool %s failed while its arguments were streaming", call.name)
-                call.is_followed = False
+                call.has_preview = False
 
-    async def _say(self, event: TextDelta | ThinkingDelta) -> None:
+    async def _append_text(self, event: TextDelta | ThinkingDelta) -> None:
         if not event.text and not event.is_new:
             return
-        kind = _Message if isinstance(event, TextDelta) else _Thought
+        kind = _StreamedMessage if isinstance(event, TextDelta) else _StreamedThought
         last = self._parts[-1] if self._parts else None
         if event.is_new or not isinstance(last, kind):
             last = kind(self._id_for(kind))
             self._parts.append(last)
         if event.text:
-            last.pieces.append(event.text)
-            chunk = MessageChunk if kind is _Message else ThoughtChunk
+            last.chunks.append(event.text)
+            chunk = MessageChunk if kind is _StreamedMessage else ThoughtChunk
             await self._sink.emit(chunk(last.id, event.text))
 
-    def _id_for(self, kind: type[_Message | _Thought]) -> str:
-        if kind is _Message and self._continued_id is not None:
+    def _id_for(self, kind: type[_StreamedMessage | _StreamedThought]) -> str:
+        if kind is _StreamedMessage and self._continued_id is not None:
             # Only the first text block continues the old message; the next one is its own.
             continued, self._continued_id = self._continued_id, None
             return continued
         return self._new_id()
 
-    def _thought(self) -> _Thought:
+    def _current_thought(self) -> _StreamedThought:
         """Return the current thought; a lone signature starts an empty one."""
-        if not self._parts or not isinstance(self._parts[-1], _Thought):
-            self._parts.append(_Thought(self._new_id()))
-        return cast("_Thought", self._parts[-1])
+        if not self._parts or not isinstance(self._parts[-1], _StreamedThought):
+            self._parts.append(_StreamedThought(self._new_id()))
+        return cast("_StreamedThought", self._parts[-1])
 
-    def _call(self, call_id: str) -> _Call:
-        calls = (part for part in self._parts if isinstance(part, _Call) and part.id == call_id)
+    def _find_call(self, call_id: str) -> _StreamedCall:
+        calls = (
+            part for part in self._parts if isinstance(part, _StreamedCall) and part.id == call_id
+        )
         return next(calls)
 
 
-class Batch:
+class ToolBatch:
     """Runs the tool calls of one reply concurrently and shows each result as it arrives."""
 
-    def __init__(self, live: Mapping[str, LiveCall], sink: Sink) -> None:
+    def __init__(self, live: Mapping[str, LiveCall], sink: TurnSink) -> None:
         self._live = live
         self._sink = sink
         self._results: dict[str, ToolResult] = {}
         self._touched: dict[str, tuple[str, ...]] = {}
-        self._shown: dict[str, tuple[CallContent, ...]] = {}
+        self._content: dict[str, tuple[CallContent, ...]] = {}
         self.ends_turn = False
         """Whether one of the calls hands the decision how to continue to the user."""
 
@@ -283,50 +289,50 @@ class Batch:
             for call in calls:
                 tasks.start_soon(self._run, call)
 
-    def touched(self, calls: Sequence[ToolCall]) -> Mapping[str, tuple[str, ...]]:
+    def touched_paths(self, calls: Sequence[ToolCall]) -> Mapping[str, tuple[str, ...]]:
         """Return the paths that calls touched, by call id, in the order of the calls."""
         return {call.id: self._touched[call.id] for call in calls if self._touched.get(call.id)}
 
-    def add(self, call_id: str, text: str, labels: tuple[str, ...]) -> None:
+    def add_instructions(self, call_id: str, text: str, labels: tuple[str, ...]) -> None:
         """Append instructions to a result for the model, and show the user which files they are."""
         result = self._results[call_id]
         self._results[call_id] = replace(result, text=f"{result.text}\n\n{text}".lstrip())
         line = Text(f"Loaded instructions: {', '.join(labels)}")
-        content = (*self._shown[call_id], line)
+        content = (*self._content[call_id], line)
         self._sink.emit_now(CallChanged(call_id, content=content, instructions=labels))
 
     def result(self, call: ToolCall, why_none: str) -> ToolResult:
         """Return the result of a call; an unfinished call is closed as failed."""
         # Closed here so that the history gets exactly one result per call, even after a cancel.
         if call.id not in self._results:
-            self._end(call, self._live[call.id].cut_short(why_none))
+            self._end(call, self._live[call.id].interrupted_outcome(why_none))
         return self._results[call.id]
 
     async def _run(self, call: ToolCall) -> None:
         try:
             # Checked for every tool alike, before a permission request or an effect.
-            arguments_of(call)
+            parse_arguments(call)
         except ValueError as error:
-            self._end(call, Outcome(str(error), is_error=True))
+            self._end(call, ToolOutcome(str(error), is_error=True))
             return
-        self._end(call, await self._use(call))
+        self._end(call, await self._run_tool(call))
 
-    async def _use(self, call: ToolCall) -> Outcome:
+    async def _run_tool(self, call: ToolCall) -> ToolOutcome:
         try:
             return await self._live[call.id].run(call)
         except Exception as error:
             logger.exception("the tool %s failed", call.name)
-            return Outcome(f"{type(error).__name__}: {error}", is_error=True)
+            return ToolOutcome(f"{type(error).__name__}: {error}", is_error=True)
 
-    def _end(self, call: ToolCall, outcome: Outcome) -> None:
+    def _end(self, call: ToolCall, outcome: ToolOutcome) -> None:
         # Lone surrogates (from undecodable file names, say) cannot be sent as UTF-8.
-        text = mended(outcome.text)
+        text = repair_surrogates(outcome.text)
         self._results[call.id] = ToolResult(call.id, text, outcome.is_error, outcome.media)
-        self._touched[call.id] = outcome.touched
+        self._touched[call.id] = outcome.touched_paths
         self.ends_turn = self.ends_turn or outcome.ends_turn
         status = "failed" if outcome.is_error else "completed"
         shown = (Text(text), *outcome.media) if outcome.shown is None else outcome.shown
-        self._shown[call.id] = shown
+        self._content[call.id] = shown
         self._sink.emit_now(
             CallChanged(call.id, status, content=shown, raw_output=outcome.raw_output)
         )
@@ -336,7 +342,7 @@ def _is_call(part: ReplyPart) -> bool:
     return isinstance(part, ToolCall)
 
 
-def _called_id(part: ReplyPart) -> str:
+def _server_call_id(part: ReplyPart) -> str:
     return part.called_id if isinstance(part, ProviderBlock) else ""
 
 
@@ -344,24 +350,24 @@ def _is_thinking(part: ReplyPart) -> bool:
     return isinstance(part, Thinking | RedactedThinking)
 
 
-def _made(part: _Part) -> ReplyPart | None:
+def _to_reply_part(part: _Part) -> ReplyPart | None:
     """Return a part as it is stored; None for an incomplete or empty one."""
     match part:
-        case _Message():
-            text = mended("".join(part.pieces))
+        case _StreamedMessage():
+            text = repair_surrogates("".join(part.chunks))
             if not text.strip():
                 return None
-            return _cited(text, part.citations) if part.citations else Text(text)
-        case _Thought():
-            text = mended("".join(part.pieces))
+            return _to_cited_block(text, part.citations) if part.citations else Text(text)
+        case _StreamedThought():
+            text = repair_surrogates("".join(part.chunks))
             return Thinking(text, part.signature) if text or part.signature else None
-        case _Call():
-            return ToolCall(part.id, part.name, "".join(part.pieces)) if part.is_whole else None
+        case _StreamedCall():
+            return ToolCall(part.id, part.name, "".join(part.chunks)) if part.is_complete else None
         case RedactedThinking() | ProviderBlock():
             return part
 
 
-def _cited(text: str, citations: Sequence[JsonValue]) -> ProviderBlock:
+def _to_cited_block(text: str, citations: Sequence[JsonValue]) -> ProviderBlock:
     """Return a text with its citations, in the provider's format."""
     return ProviderBlock({"type": "text", "text": text, "citations": [*citations]}, text)
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from datetime import date
 
-from prompt_engine.facts import Facts
-from prompt_engine.section import Section
+from prompt_engine.facts import PromptFacts
+from prompt_engine.section import PromptSection
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
@@ -23,19 +23,19 @@ MONTHS = (
 )
 
 
-def write(facts: Facts) -> Iterator[Section]:
+def write(facts: PromptFacts) -> Iterator[PromptSection]:
     """Yield one sentence for each known fact."""
-    yield Section("day", "volatile", f"Today is {day_in_words(facts.day)}.")
+    yield PromptSection("day", "volatile", f"Today is {format_day(facts.day)}.")
     if facts.session_id:
-        yield Section("session_id", "volatile", f"The session's id is {facts.session_id}.")
+        yield PromptSection("session_id", "volatile", f"The session's id is {facts.session_id}.")
     if facts.model:
-        yield Section("model", "volatile", f"The model is {facts.model}.")
+        yield PromptSection("model", "volatile", f"The model is {facts.model}.")
 
 
-def day_in_words(day: date) -> str:
+def format_day(day: date) -> str:
     """Return a day in English, independent of the process's locale.
 
-    >>> day_in_words(date(2026, 11, 1))
+    >>> format_day(date(2026, 11, 1))
     'Sunday, November 1, 2026'
     """
     return f"{WEEKDAYS[day.weekday()]}, {MONTHS[day.month - 1]} {day.day}, {day.year}"

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from prompt_engine.facts import Facts
-from prompt_engine.model_families import manner_of, needs_enforcement
-from prompt_engine.section import Section
-from prompt_engine.sections.text_files import prose
+from prompt_engine.facts import PromptFacts
+from prompt_engine.model_families import guidance_style, needs_enforcement
+from prompt_engine.section import PromptSection
+from prompt_engine.sections.text_files import load_text
 
 
-def write(facts: Facts) -> Iterator[Section]:
+def write(facts: PromptFacts) -> Iterator[PromptSection]:
     """Yield the instruction and the family's guidance; nothing without tools."""
     if not facts.tools or not needs_enforcement(facts.model, facts.enforcement):
         return
-    yield Section("enforcement", "stable", prose("enforcement"))
-    if manner := manner_of(facts.model):
-        yield Section("enforcement_family", "stable", prose(f"enforcement_{manner}"))
+    yield PromptSection("enforcement", "stable", load_text("enforcement"))
+    if manner := guidance_style(facts.model):
+        yield PromptSection("enforcement_family", "stable", load_text(f"enforcement_{manner}"))

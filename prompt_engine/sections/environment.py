@@ -2,40 +2,44 @@
 
 from collections.abc import Iterator
 
-from prompt_engine.facts import Environment, Facts
-from prompt_engine.section import Section, section_of
-from prompt_engine.sections.text_files import prose
+from prompt_engine.facts import MachineFacts, PromptFacts
+from prompt_engine.section import PromptSection, section_from
+from prompt_engine.sections.text_files import load_text
 
 ALIASING_PROVIDERS = ("alibaba",)
 """Substrings of the names of providers whose models introduce themselves under another name."""
 
 
-def write(facts: Facts) -> Iterator[Section]:
+def write(facts: PromptFacts) -> Iterator[PromptSection]:
     """Yield the facts about the machine, then the user's hints."""
-    lines = (*_machine(facts.environment), _profile(facts.environment.profile), _model(facts))
+    lines = (
+        *_machine_lines(facts.environment),
+        _profile_line(facts.environment.profile),
+        _model_line(facts),
+    )
     text = "\n".join(line for line in lines if line)
     if text:
-        yield Section("environment", "stable", f"## Environment\n\n{text}")
+        yield PromptSection("environment", "stable", f"## Environment\n\n{text}")
     for hint in facts.environment.hints:
-        yield section_of("environment_hint", "stable", hint)
+        yield section_from("environment_hint", "stable", hint)
 
 
-def _machine(environment: Environment) -> Iterator[str]:
+def _machine_lines(environment: MachineFacts) -> Iterator[str]:
     places = (
         environment.system,
         environment.architecture,
         environment.shell and f"shell {environment.shell}",
         environment.container and f"inside a container ({environment.container})",
-        environment.automation and f"in continuous integration ({environment.automation})",
+        environment.ci_service and f"in continuous integration ({environment.ci_service})",
     )
     described = ", ".join(place for place in places if place)
     yield described and f"{described}."
-    yield prose("wsl") if environment.is_wsl else ""
-    yield prose("termux") if environment.is_termux else ""
+    yield load_text("wsl") if environment.is_wsl else ""
+    yield load_text("termux") if environment.is_termux else ""
     yield environment.python
 
 
-def _profile(name: str) -> str:
+def _profile_line(name: str) -> str:
     if not name:
         return ""
     return (
@@ -44,7 +48,7 @@ def _profile(name: str) -> str:
     )
 
 
-def _model(facts: Facts) -> str:
+def _model_line(facts: PromptFacts) -> str:
     provider = facts.provider.lower()
     if not any(part in provider for part in ALIASING_PROVIDERS):
         return ""

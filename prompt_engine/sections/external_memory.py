@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from prompt_engine.facts import Facts
-from prompt_engine.section import Section, section_of
+from prompt_engine.facts import PromptFacts
+from prompt_engine.section import PromptSection, section_from
 
 
-def write(facts: Facts) -> Iterator[Section]:
+def write(facts: PromptFacts) -> Iterator[PromptSection]:
     """Yield the provider's text."""
-    yield section_of("external_memory", "volatile", facts.external_memory)
+    yield section_from("external_memory", "volatile", facts.external_memory)

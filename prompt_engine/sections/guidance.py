@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from prompt_engine.facts import Facts
-from prompt_engine.section import Section, section_of
-from prompt_engine.sections.text_files import prose
+from prompt_engine.facts import PromptFacts
+from prompt_engine.section import PromptSection, section_from
+from prompt_engine.sections.text_files import load_text
 
-BY_TOOL = (
+GUIDANCE_BY_TOOL = (
     ("memory", "memory"),
     ("session_search", "session_search"),
     ("skills", "skill_manage"),
@@ -17,34 +17,34 @@ BY_TOOL = (
 BOARD_TOOL = "kanban_show"
 
 
-def write(facts: Facts) -> Iterator[Section]:
+def write(facts: PromptFacts) -> Iterator[PromptSection]:
     """Yield the guidance in fixed order; without tools there is none."""
-    for piece, tool in BY_TOOL:
+    for piece, tool in GUIDANCE_BY_TOOL:
         if tool in facts.tools:
-            yield _piece(piece, prose(f"guidance/{piece}"))
+            yield _guidance_section(piece, load_text(f"guidance/{piece}"))
     if facts.tools:
-        yield _piece("finishing", prose("guidance/finishing"))
-        yield _piece("parallel_calls", prose("guidance/parallel_calls"))
-        yield _piece("steering", _steering(facts))
-        yield _piece("subfolders", prose("guidance/subfolders"))
-    yield from _board(facts)
+        yield _guidance_section("finishing", load_text("guidance/finishing"))
+        yield _guidance_section("parallel_calls", load_text("guidance/parallel_calls"))
+        yield _guidance_section("steering", _steering_text(facts))
+        yield _guidance_section("subfolders", load_text("guidance/subfolders"))
+    yield from _task_board_section(facts)
 
 
-def _piece(name: str, text: str) -> Section:
-    return Section(name, "stable", text)
+def _guidance_section(name: str, text: str) -> PromptSection:
+    return PromptSection(name, "stable", text)
 
 
-def _steering(facts: Facts) -> str:
+def _steering_text(facts: PromptFacts) -> str:
     marker = facts.steering
     if marker is None:
-        return prose("guidance/steering_block")
-    text = prose("guidance/steering_marker")
+        return load_text("guidance/steering_block")
+    text = load_text("guidance/steering_marker")
     return text.replace("{opening}", marker.opening).replace("{closing}", marker.closing)
 
 
-def _board(facts: Facts) -> Iterator[Section]:
+def _task_board_section(facts: PromptFacts) -> Iterator[PromptSection]:
     """Yield the worker's task-board text if there is one, else the built-in text for the leader."""
     if facts.board.text.strip() or facts.board.fate != "kept":
-        yield section_of("task_board", "stable", facts.board)
+        yield section_from("task_board", "stable", facts.board)
     elif BOARD_TOOL in facts.tools:
-        yield _piece("task_board", prose("guidance/task_board"))
+        yield _guidance_section("task_board", load_text("guidance/task_board"))

@@ -2,37 +2,37 @@
 
 from collections.abc import Iterator
 
-from prompt_engine.facts import Facts, Identity, Passage
-from prompt_engine.section import Section, section_of
-from prompt_engine.sections.text_files import prose
+from prompt_engine.facts import AgentIdentity, PromptFacts, SourcedText
+from prompt_engine.section import PromptSection, section_from
+from prompt_engine.sections.text_files import load_text
 
-HEADING = "## SOUL.md"
-SKIPPED = "context files are disabled for this agent"
+SOUL_HEADING = "## SOUL.md"
+SKIPPED_REASON = "context files are disabled for this agent"
 
 
-def write(facts: Facts) -> Iterator[Section]:
+def write(facts: PromptFacts) -> Iterator[PromptSection]:
     """Yield the identity, preceded by a report on a SOUL.md that cannot be used as one."""
     identity = facts.identity
-    if identity.own.strip():
-        yield Section("identity", "stable", identity.own)
+    if identity.custom_text.strip():
+        yield PromptSection("identity", "stable", identity.custom_text)
         return
-    soul = _wanted(identity)
-    yield section_of("soul", "stable", soul)
+    soul = _effective_soul(identity)
+    yield section_from("soul", "stable", soul)
     if not soul.text.strip():
-        yield Section("identity", "stable", prose("identity"))
+        yield PromptSection("identity", "stable", load_text("identity"))
 
 
-def write_behind_project(facts: Facts) -> Iterator[Section]:
+def write_soul_after_project(facts: PromptFacts) -> Iterator[PromptSection]:
     """Yield SOUL.md as an instruction if the caller supplies an identity of its own."""
-    if facts.identity.own.strip():
-        soul = _wanted(facts.identity)
+    if facts.identity.custom_text.strip():
+        soul = _effective_soul(facts.identity)
         text = soul.text.strip()
-        yield section_of("soul", "context", soul, f"{HEADING}\n\n{text}" if text else "")
+        yield section_from("soul", "context", soul, f"{SOUL_HEADING}\n\n{text}" if text else "")
 
 
-def _wanted(identity: Identity) -> Passage:
+def _effective_soul(identity: AgentIdentity) -> SourcedText:
     if identity.skips_context_files and not identity.loads_soul:
-        return Passage("", identity.soul.source or "SOUL.md", "dropped", SKIPPED)
+        return SourcedText("", identity.soul.source or "SOUL.md", "dropped", SKIPPED_REASON)
     if identity.soul.fate == "blocked":  # drop any replacement text from the reader
-        return Passage("", identity.soul.source, "blocked", identity.soul.reason)
+        return SourcedText("", identity.soul.source, "blocked", identity.soul.reason)
     return identity.soul

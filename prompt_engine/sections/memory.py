@@ -2,27 +2,30 @@
 
 from collections.abc import Iterator
 
-from prompt_engine.facts import Facts, MemoryStore
-from prompt_engine.memory_entries import joined
-from prompt_engine.section import Section
+from prompt_engine.facts import MemorySnapshot, PromptFacts
+from prompt_engine.memory_entries import join_entries
+from prompt_engine.section import PromptSection
 
-BAR = "═" * 46
-NOTES = "MEMORY (your personal notes)"
-PROFILE = "USER PROFILE (who the user is)"
+SEPARATOR_BAR = "═" * 46
+NOTES_TITLE = "MEMORY (your personal notes)"
+PROFILE_TITLE = "USER PROFILE (who the user is)"
 
 
-def write(facts: Facts) -> Iterator[Section]:
+def write(facts: PromptFacts) -> Iterator[PromptSection]:
     """Yield both stores, notes first; a store without entries gives a section without text."""
-    for name, title, store in (("memory", NOTES, facts.memory), ("user", PROFILE, facts.user)):
+    for name, title, store in (
+        ("memory", NOTES_TITLE, facts.memory),
+        ("user", PROFILE_TITLE, facts.user),
+    ):
         if store is not None:
-            text = block(title, store) if store.entries else ""
-            yield Section(name, "volatile", text, store.source, store.fate, store.reason)
+            text = format_store(title, store) if store.entries else ""
+            yield PromptSection(name, "volatile", text, store.source, store.fate, store.reason)
 
 
-def block(title: str, store: MemoryStore) -> str:
+def format_store(title: str, store: MemorySnapshot) -> str:
     """Return a store as the model sees it.
 
-    >>> print(block("USER", MemoryStore(("Name: Ada", "Likes tests"), 23, 1_375)))
+    >>> print(format_store("USER", MemorySnapshot(("Name: Ada", "Likes tests"), 23, 1_375)))
     ══════════════════════════════════════════════
     USER [1% — 23/1,375 chars]
     ══════════════════════════════════════════════
@@ -33,4 +36,4 @@ def block(title: str, store: MemoryStore) -> str:
     used, limit = store.used_characters, store.limit_characters
     share = 100 * used // limit if limit else 100
     header = f"{title} [{share}% — {used:,}/{limit:,} chars]"
-    return "\n".join((BAR, header, BAR, joined(store.entries)))
+    return "\n".join((SEPARATOR_BAR, header, SEPARATOR_BAR, join_entries(store.entries)))

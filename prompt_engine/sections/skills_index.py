@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 
-from prompt_engine.facts import Facts
-from prompt_engine.section import Section, section_of
+from prompt_engine.facts import PromptFacts
+from prompt_engine.section import PromptSection, section_from
 
-TOOLS = frozenset({"skills_list", "skill_view", "skill_manage"})
+SKILL_TOOLS = frozenset({"skills_list", "skill_view", "skill_manage"})
 
 
-def write(facts: Facts) -> Iterator[Section]:
+def write(facts: PromptFacts) -> Iterator[PromptSection]:
     """Yield the index; without any skill tool it is dropped."""
-    if facts.tools & TOOLS:
-        yield section_of("skills_index", "stable", facts.skills_index)
+    if facts.tools & SKILL_TOOLS:
+        yield section_from("skills_index", "stable", facts.skills_index)
     elif facts.skills_index.text.strip():
         source = facts.skills_index.source
-        yield Section("skills_index", "stable", "", source, "dropped", "no skills tool is present")
+        yield PromptSection(
+            "skills_index", "stable", "", source, "dropped", "no skills tool is present"
+        )

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from prompt_engine.facts import Facts
-from prompt_engine.section import Section, section_of
+from prompt_engine.facts import PromptFacts
+from prompt_engine.section import PromptSection, section_from
 
 
-def write(facts: Facts) -> Iterator[Section]:
+def write(facts: PromptFacts) -> Iterator[PromptSection]:
     """Yield the message."""
-    yield section_of("system_message", "context", facts.system_message)
+    yield section_from("system_message", "context", facts.system_message)

@@ -2,33 +2,33 @@
 
 from collections.abc import Iterator
 
-from prompt_engine.facts import Facts, Repository, Workspace
-from prompt_engine.section import Section
+from prompt_engine.facts import PromptFacts, Repository, WorkspaceFacts
+from prompt_engine.section import PromptSection
 
 
-def write(facts: Facts) -> Iterator[Section]:
+def write(facts: PromptFacts) -> Iterator[PromptSection]:
     """Yield the snapshot, and a section without text for each omitted fact."""
     workspace = facts.workspace
     if workspace is None:
         return
-    text = f"# Workspace\n\nAs it was when the session began:\n\n{workspace_list(facts)}"
-    yield Section("workspace", "context", text)
+    text = f"# Workspace\n\nAs it was when the session began:\n\n{format_workspace(facts)}"
+    yield PromptSection("workspace", "context", text)
     for reason in workspace.dropped:
-        yield Section("workspace", "context", "", fate="dropped", reason=reason)
+        yield PromptSection("workspace", "context", "", fate="dropped", reason=reason)
 
 
-def workspace_list(facts: Facts) -> str:
+def format_workspace(facts: PromptFacts) -> str:
     """Return the workspace facts, one per line; empty if they are unknown."""
     workspace = facts.workspace
     if workspace is None:
         return ""
     lines = (
         f"Folder: {workspace.folder}",
-        _list("Further folders", workspace.additional),
-        _repository(workspace),
-        _list(f"Manifests{_place(workspace)}", workspace.manifests),
-        _list("Package manager", workspace.package_managers),
-        _list("Checks", tuple(f"`{command}`" for command in workspace.checks)),
+        _format_list("Further folders", workspace.additional),
+        _format_repository(workspace),
+        _format_list(f"Manifests{_manifest_location(workspace)}", workspace.manifests),
+        _format_list("Package manager", workspace.package_managers),
+        _format_list("Checks", tuple(f"`{command}`" for command in workspace.checks)),
     )
     return "\n".join(f"- {_printable(line)}" for line in lines if line)
 
@@ -38,25 +38,25 @@ def _printable(line: str) -> str:
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in line)
 
 
-def _list(label: str, values: tuple[str, ...]) -> str:
+def _format_list(label: str, values: tuple[str, ...]) -> str:
     return f"{label}: {', '.join(values)}" if values else ""
 
 
-def _place(workspace: Workspace) -> str:
+def _manifest_location(workspace: WorkspaceFacts) -> str:
     """Return the location of the manifests if it is not the session's directory."""
     return "" if workspace.project in {"", workspace.folder} else f" in {workspace.project}"
 
 
-def _repository(workspace: Workspace) -> str:
+def _format_repository(workspace: WorkspaceFacts) -> str:
     repository = workspace.repository
     if repository is None:
         return ""
     root = "" if repository.root == workspace.folder else f" at {repository.root}"
     branch = f"branch {repository.branch}" if repository.branch else "detached HEAD"
-    return f"Git repository{root}: {branch}{_state(repository)}"
+    return f"Git repository{root}: {branch}{_format_status(repository)}"
 
 
-def _state(repository: Repository) -> str:
+def _format_status(repository: Repository) -> str:
     if repository.staged is None:
         return ""
     counts = (

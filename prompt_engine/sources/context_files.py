@@ -12,16 +12,22 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from prompt_engine.context_file_types import ContextFile, FileNote
-from prompt_engine.findings import Scan
+from prompt_engine.context_file_types import ContextFile, ContextFileNote
+from prompt_engine.findings import ThreatScan
 from prompt_engine.hint_blocks import LoadedHints
-from prompt_engine.sources.cursor_rules import FOLDER as RULES_FOLDER
+from prompt_engine.sources.cursor_rules import RULES_DIRECTORY as RULES_FOLDER
 from prompt_engine.sources.cursor_rules import CursorRule
-from prompt_engine.sources.file_reading import Identity, resolve
-from prompt_engine.sources.instruction_reader import Look, Piece, Reader, is_speaking, pieces_of
-from prompt_engine.sources.paths import chain, git_root
-from prompt_engine.truncation import character_cap, shared_limits, truncate
-from prompt_engine.trust import Trusted, told, trust_nothing
+from prompt_engine.sources.file_reading import FileId, resolve
+from prompt_engine.sources.instruction_reader import (
+    InstructionLookup,
+    InstructionReader,
+    InstructionResult,
+    has_any_content,
+    read_results,
+)
+from prompt_engine.sources.paths import directory_chain, git_root
+from prompt_engine.truncation import file_character_limit, share_limit, truncate
+from prompt_engine.trust import TrustCheck, describe_findings, trust_nothing
 
 AgentsScope = Literal["chain", "cwd"]
 """Where to look for AGENTS.md: from the git root down to the directory, or in the directory alone.
@@ -43,7 +49,7 @@ class ContextRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundSettings:
+class FrontmatterSettings:
     """Frontmatter of a `.hermes.md`. Only reported here, not applied."""
 
     path: str
@@ -51,13 +57,13 @@ class FoundSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class ContextFound:
+class ProjectContext:
     """Instructions of a workspace, in the order in which the model sees them."""
 
     files: tuple[ContextFile, ...] = ()
-    notes: tuple[FileNote, ...] = ()
+    notes: tuple[ContextFileNote, ...] = ()
     """One for each file examined, in that order."""
-    settings: tuple[FoundSettings, ...] = ()
+    settings: tuple[FrontmatterSettings, ...] = ()
     """Nearest first."""
     rules: tuple[CursorRule, ...] = ()
     """Rules that apply later: when a matching path is touched, or when the model reads them."""
@@ -65,44 +71,44 @@ class ContextFound:
     """The same files as conversation state, so that hints do not repeat them."""
 
 
-def find_context(
-    request: ContextRequest, scan: Scan, trusted: Trusted = trust_nothing
-) -> ContextFound:
+def find_project_context(
+    request: ContextRequest, scan: ThreatScan, trusted: TrustCheck = trust_nothing
+) -> ProjectContext:
     """Collect the instructions of a workspace. Blocks on disk I/O, never on a pipe.
 
     Nothing outside its roots is read; for `.hermes.md` and AGENTS.md the repository that contains a
     root counts as inside.
     """
     home = resolve(request.cwd)
-    collected = _Collected(Reader(home, scan, trusted), request)
+    collected = _ContextCollector(InstructionReader(home, scan, trusted), request)
     for root in dict.fromkeys((home, *map(resolve, request.additional))):
         collected.add_root(root)
-    return collected.found()
+    return collected.result()
 
 
-def context_folders(request: ContextRequest) -> tuple[Path, ...]:
+def context_directories(request: ContextRequest) -> tuple[Path, ...]:
     """Return the directories that `find_project_context` examines; some may not exist."""
     folders: list[Path] = []
     for root in map(resolve, (request.cwd, *request.additional)):
-        folders += (*chain(git_root(root) or root, root), root / RULES_FOLDER)
+        folders += (*directory_chain(git_root(root) or root, root), root / RULES_FOLDER)
     return tuple(dict.fromkeys(folders))
 
 
-class _Collected:
+class _ContextCollector:
     """Accumulates the instructions of all roots of a workspace."""
 
-    def __init__(self, reader: Reader, request: ContextRequest) -> None:
+    def __init__(self, reader: InstructionReader, request: ContextRequest) -> None:
         self._reader = reader
         self._is_chain = request.agents_md_scope == "chain"
-        self._cap = character_cap(request.window_tokens, request.max_characters)
+        self._cap = file_character_limit(request.window_tokens, request.max_characters)
         self._files: list[ContextFile] = []
-        self._notes: list[FileNote] = []
-        self._settings: list[FoundSettings] = []
+        self._notes: list[ContextFileNote] = []
+        self._settings: list[FrontmatterSettings] = []
         self._loaded: dict[str, str] = {}
-        self._seen: set[Identity] = set()
+        self._seen: set[FileId] = set()
 
-    def found(self) -> ContextFound:
-        return ContextFound(
+    def result(self) -> ProjectContext:
+        return ProjectContext(
             files=tuple(self._files),
             notes=tuple(self._notes),
             settings=tuple(self._settings),
@@ -116,61 +122,61 @@ class _Collected:
         Cursor rules are read in any case: rules for certain paths wait, whichever kind won.
         """
         top = git_root(root) or root
-        hermes = self._reader.hermes(top, root)
+        hermes = self._reader.find_hermes(top, root)
         self._add_settings(hermes)
         self._add(hermes)
-        is_won = is_speaking(hermes)
+        is_won = has_any_content(hermes)
         if not is_won:
-            agents = self._reader.agents(top if self._is_chain else root, root)
+            agents = self._reader.find_agents(top if self._is_chain else root, root)
             self._add(agents, is_cap_shared=True)
-            is_won = is_speaking(agents)
+            is_won = has_any_content(agents)
         if not is_won:
-            claude = self._reader.claude(root)
+            claude = self._reader.find_claude(root)
             self._add(claude)
-            is_won = is_speaking(claude)
-        cursor = self._reader.cursor(root)
-        self._add([look for look in cursor if not is_won or _counts_always(look)])
+            is_won = has_any_content(claude)
+        cursor = self._reader.find_cursor(root)
+        self._add([look for look in cursor if not is_won or _is_always_reported(look)])
 
-    def _add_settings(self, looks: Sequence[Look]) -> None:
-        for piece in pieces_of(looks):
-            source = piece.shown.source
+    def _add_settings(self, looks: Sequence[InstructionLookup]) -> None:
+        for piece in read_results(looks):
+            source = piece.rendered.source
             if source.values and piece.outcome != "blocked":
-                self._settings.append(FoundSettings(source.label, source.values))
+                self._settings.append(FrontmatterSettings(source.label, source.values))
 
-    def _add(self, looks: Sequence[Look], *, is_cap_shared: bool = False) -> None:
+    def _add(self, looks: Sequence[InstructionLookup], *, is_cap_shared: bool = False) -> None:
         """Add files in order, skipping one that was already added under another name."""
         new = [look for look in looks if self._is_new(look)]
-        lengths = [len(piece.text) for piece in pieces_of(new) if piece.outcome == "loaded"]
-        limits = iter(shared_limits(lengths, self._cap) if is_cap_shared else repeat(self._cap))
+        lengths = [len(piece.text) for piece in read_results(new) if piece.outcome == "loaded"]
+        limits = iter(share_limit(lengths, self._cap) if is_cap_shared else repeat(self._cap))
         for look in new:
-            if isinstance(look, FileNote):
+            if isinstance(look, ContextFileNote):
                 self._notes.append(look)
             elif look.outcome == "loaded":
                 self._add_text(look, next(limits))
             else:
                 self._add_line(look)
 
-    def _is_new(self, look: Look) -> bool:
-        if isinstance(look, FileNote):
+    def _is_new(self, look: InstructionLookup) -> bool:
+        if isinstance(look, ContextFileNote):
             return look not in self._notes
-        identity = look.shown.source.identity
+        identity = look.rendered.source.identity
         is_new = identity not in self._seen
         self._seen.add(identity)
         return is_new
 
-    def _add_text(self, piece: Piece, limit: int) -> None:
-        shown, source = piece.shown, piece.shown.source
+    def _add_text(self, piece: InstructionResult, limit: int) -> None:
+        shown, source = piece.rendered, piece.rendered.source
         cut = truncate(piece.text, limit, source.label)
         outcome = "cut" if cut.is_cut else "loaded"
         self._notes.append(source.note(outcome, shown.verdict, cut.kept_characters))
         self._files.append(ContextFile(source.label, cut.text, cut.total_characters))
         self._loaded[source.label] = shown.digest
 
-    def _add_line(self, piece: Piece) -> None:
+    def _add_line(self, piece: InstructionResult) -> None:
         """Add a file that is represented by one line, or by nothing."""
-        shown, source = piece.shown, piece.shown.source
+        shown, source = piece.rendered, piece.rendered.source
         is_blocked = piece.outcome == "blocked"
-        reason = told(shown.verdict.findings) if is_blocked else piece.reason
+        reason = describe_findings(shown.verdict.findings) if is_blocked else piece.reason
         self._notes.append(source.note(piece.outcome, shown.verdict, 0, reason))
         if piece.text:
             self._files.append(ContextFile(source.label, piece.text, len(piece.text)))
@@ -178,6 +184,6 @@ class _Collected:
             self._loaded[source.label] = shown.digest
 
 
-def _counts_always(look: Look) -> bool:
+def _is_always_reported(look: InstructionLookup) -> bool:
     """Return whether to report a Cursor file even if another kind won."""
-    return isinstance(look, FileNote) or look.outcome == "waiting"
+    return isinstance(look, ContextFileNote) or look.outcome == "waiting"

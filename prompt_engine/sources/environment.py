@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from prompt_engine.facts import Environment, Passage
-from prompt_engine.sources.user_files import OwnText, read_own
+from prompt_engine.facts import MachineFacts, SourcedText
+from prompt_engine.sources.user_files import UserFileText, read_user_file
 
 HINT_VARIABLE = "HERMES_ENVIRONMENT_HINT"
 HINT_SETTING = "agent.environment_hint"
 DEFAULT_PROFILE = "default"
 MAX_NAME_CHARACTERS = 80
 
-SERVICES = (
+CI_SERVICES = (
     ("GITHUB_ACTIONS", "GitHub Actions"),
     ("GITLAB_CI", "GitLab CI"),
     ("BUILDKITE", "Buildkite"),
@@ -30,11 +30,11 @@ SERVICES = (
 )
 """Variables that identify a CI service, the general one last."""
 
-_NO = frozenset({"", "0", "false", "no"})
+_FALSE_VALUES = frozenset({"", "0", "false", "no"})
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class HostInfo:
     """Facts about the machine that a process knows without I/O.
 
     Attributes:
@@ -50,7 +50,7 @@ class Host:
     root: Path = Path("/")
 
     @classmethod
-    def here(cls) -> "Host":
+    def current(cls) -> "HostInfo":
         """Return this process's host."""
         is_mac = sys.platform == "darwin"
         release = platform.mac_ver()[0] if is_mac else platform.release()
@@ -59,25 +59,28 @@ class Host:
 
 def read_environment(
     variables: Mapping[str, str],
-    host: Host,
+    host: HostInfo,
     *,
     tool_shell: str = "",
     hint: str = "",
     is_python_probed: bool = True,
-) -> Environment:
+) -> MachineFacts:
     """Return the machine facts for the prompt.
 
     `tool_shell` is the shell that tools run commands in; if empty, the user's own shell is named.
     `hint` is the hint from the settings.
     """
     container = _container(variables, host.root)
-    hints = (Passage(variables.get(HINT_VARIABLE, ""), HINT_VARIABLE), Passage(hint, HINT_SETTING))
-    return Environment(
-        system=_system(host),
+    hints = (
+        SourcedText(variables.get(HINT_VARIABLE, ""), HINT_VARIABLE),
+        SourcedText(hint, HINT_SETTING),
+    )
+    return MachineFacts(
+        system=_operating_system(host),
         architecture=host.machine,
         shell=tool_shell or Path(variables.get("SHELL", "")).name,
         container=container,
-        automation=_automation(variables),
+        ci_service=_ci_service(variables),
         is_wsl=not container and _is_wsl(variables, host),
         is_termux=_is_termux(variables),
         python=describe_python(variables.get("PATH", "")) if is_python_probed else "",
@@ -85,10 +88,11 @@ def read_environment(
     )
 
 
-def profile_of(home: Path) -> str:
+def profile_name(home: Path) -> str:
     """Return the name of the profile that a home directory belongs to.
 
-    >>> profile_of(Path("/home/ada/.hermes/profiles/work")), profile_of(Path("/home/ada/.hermes"))
+    >>> home = Path("/home/ada/.hermes")
+    >>> profile_name(home / "profiles/work"), profile_name(home)
     ('work', 'default')
     """
     return home.name if home.parent.name == "profiles" else DEFAULT_PROFILE
@@ -104,22 +108,24 @@ def describe_python(search_path: str) -> str:
     if found is None:
         return "Python runs only through uv: `uv run`, `uv pip`." if has_uv else ""
     python = _interpreter(Path(found))
-    library = _library(python)
+    library = _library_directory(python)
     if library is None:
         return ""
     sentences = (
-        _managed(has_uv=has_uv) if (library / "EXTERNALLY-MANAGED").exists() else "",
-        "" if _has_pip(python, library) else _without_pip(has_uv=has_uv),
+        _externally_managed_sentence(has_uv=has_uv)
+        if (library / "EXTERNALLY-MANAGED").exists()
+        else "",
+        "" if _has_pip(python, library) else _missing_pip_sentence(has_uv=has_uv),
     )
     return " ".join(sentence for sentence in sentences if sentence)
 
 
-def _managed(*, has_uv: bool) -> str:
+def _externally_managed_sentence(*, has_uv: bool) -> str:
     way = "a virtual environment, as `uv venv` makes one" if has_uv else "a virtual environment"
     return f"The system's Python is externally managed (PEP 668): install packages into {way}."
 
 
-def _without_pip(*, has_uv: bool) -> str:
+def _missing_pip_sentence(*, has_uv: bool) -> str:
     return f"Python has no pip here{': use `uv pip`' if has_uv else ''}."
 
 
@@ -128,7 +134,7 @@ def _interpreter(python: Path) -> Path:
     return python if (python.parent.parent / "pyvenv.cfg").is_file() else python.resolve()
 
 
-def _library(python: Path) -> Path | None:
+def _library_directory(python: Path) -> Path | None:
     """Return an interpreter's library directory, None if it is ambiguous."""
     folder = python.parent.parent / "lib"
     if python.name.startswith("python3."):
@@ -150,7 +156,7 @@ def _has_pip(python: Path, library: Path) -> bool:
     return any((place / kind / "pip").is_dir() for place in places for kind in kinds)
 
 
-def _system(host: Host) -> str:
+def _operating_system(host: HostInfo) -> str:
     match host.platform:
         case "darwin":
             return f"macOS {host.release}".strip()
@@ -165,8 +171,8 @@ def _system(host: Host) -> str:
 
 def _distribution(root: Path) -> str:
     """Return the distribution's PRETTY_NAME, on one line."""
-    found = read_own(root / "etc/os-release")
-    for line in found.text.splitlines() if isinstance(found, OwnText) else ():
+    found = read_user_file(root / "etc/os-release")
+    for line in found.text.splitlines() if isinstance(found, UserFileText) else ():
         key, _, value = line.partition("=")
         if key.strip() == "PRETTY_NAME":
             name = value.strip().strip("\"'")
@@ -174,8 +180,10 @@ def _distribution(root: Path) -> str:
     return ""
 
 
-def _automation(variables: Mapping[str, str]) -> str:
-    found = (name for key, name in SERVICES if variables.get(key, "").lower() not in _NO)
+def _ci_service(variables: Mapping[str, str]) -> str:
+    found = (
+        name for key, name in CI_SERVICES if variables.get(key, "").lower() not in _FALSE_VALUES
+    )
     return next(found, "")
 
 
@@ -189,7 +197,7 @@ def _container(variables: Mapping[str, str], root: Path) -> str:
     return variables.get("container", "")
 
 
-def _is_wsl(variables: Mapping[str, str], host: Host) -> bool:
+def _is_wsl(variables: Mapping[str, str], host: HostInfo) -> bool:
     is_marked = "WSL_DISTRO_NAME" in variables or "microsoft" in host.release.lower()
     return host.platform == "linux" and is_marked
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
-MOST_BYTES = 16 * 1024 * 1024
-MOST_REMEMBERED = 2_048
+MAX_BYTES = 16 * 1024 * 1024
+MAX_CACHED = 2_048
 SETTLED_NANOSECONDS = 2_000_000_000
 
 # O_NONBLOCK: opening a pipe without a writer returns at once. O_NOFOLLOW: the path is already
@@ -27,11 +27,11 @@ _FLAGS = (
     | getattr(os, "O_BINARY", 0)
 )
 
-Identity = tuple[int, int]
+FileId = tuple[int, int]
 """Device and inode: identifies a file with several names, or in other case on some disks."""
 
 _Stamp = tuple[int, ...]
-_Kept = TypeVar("_Kept")
+_Cached = TypeVar("_Cached")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class ReadFile:
     """Complete content of a regular file."""
 
     real_path: Path
-    identity: Identity
+    identity: FileId
     raw: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class ReadFailure:
     """File that exists but was not read."""
 
     outcome: Literal["unreadable", "outside"]
@@ -61,8 +61,8 @@ def resolve(path: Path) -> Path:
 
 
 def read_within(
-    path: Path, boundary: Path, most_bytes: int = MOST_BYTES
-) -> ReadFile | Unread | None:
+    path: Path, boundary: Path, most_bytes: int = MAX_BYTES
+) -> ReadFile | ReadFailure | None:
     """Read a file if, after following links, it is inside `boundary`, a resolved directory.
 
     Returns None if the name does not exist.
@@ -73,44 +73,44 @@ def read_within(
         return None
     real_path = resolve(path)
     if not real_path.is_relative_to(boundary):
-        return Unread("outside", "it links to a file outside the workspace")
+        return ReadFailure("outside", "it links to a file outside the workspace")
     try:
         if not stat.S_ISREG(real_path.lstat().st_mode):  # opening a device can have side effects
-            return Unread("unreadable", "it is not a regular file")
-        return _read(real_path, most_bytes)
+            return ReadFailure("unreadable", "it is not a regular file")
+        return _read_regular_file(real_path, most_bytes)
     except OSError as error:
-        return Unread("unreadable", (error.strerror or "it cannot be read").lower())
+        return ReadFailure("unreadable", (error.strerror or "it cannot be read").lower())
 
 
-def _read(path: Path, most_bytes: int) -> ReadFile | Unread:
+def _read_regular_file(path: Path, most_bytes: int) -> ReadFile | ReadFailure:
     descriptor = os.open(path, _FLAGS)
     with open(descriptor, "rb") as file:  # noqa: PTH123  a descriptor, which is closed here
         # Check again on the descriptor: the path may have been replaced since lstat.
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            return Unread("unreadable", "it is not a regular file")
+            return ReadFailure("unreadable", "it is not a regular file")
         # One byte more than allowed: detects a file that is too large, or that grew since fstat.
         raw = file.read(most_bytes + 1)
     if len(raw) > most_bytes:
-        return Unread("unreadable", f"it is larger than {most_bytes:,} bytes")
+        return ReadFailure("unreadable", f"it is larger than {most_bytes:,} bytes")
     return ReadFile(path, (status.st_dev, status.st_ino), raw)
 
 
 @dataclass(slots=True)
-class Remembered(Generic[_Kept]):
+class FileCache(Generic[_Cached]):
     """Cache of values derived from files or directories, invalidated by their stat data.
 
     File-system timestamps are coarse: two changes within one tick are indistinguishable. A path
     that changed less than `settled_nanoseconds` ago is therefore derived again each time.
     """
 
-    make: Callable[[Path], _Kept]
+    load: Callable[[Path], _Cached]
     settled_nanoseconds: int = SETTLED_NANOSECONDS
-    _known: dict[Path, tuple[_Stamp, _Kept]] = field(
-        default_factory=dict[Path, tuple[_Stamp, _Kept]], init=False
+    _known: dict[Path, tuple[_Stamp, _Cached]] = field(
+        default_factory=dict[Path, tuple[_Stamp, _Cached]], init=False
     )
 
-    def get(self, path: Path) -> _Kept | None:
+    def get(self, path: Path) -> _Cached | None:
         """Return the value for the current state of a path; None if it does not exist."""
         try:
             status = path.lstat()
@@ -120,18 +120,18 @@ class Remembered(Generic[_Kept]):
             try:
                 status = path.stat()
             except OSError:
-                return self.make(path)
+                return self.load(path)
         stamp = _stamp(status)
         known = self._known.get(path)
         if known is not None and known[0] == stamp:
             return known[1]
-        made = self.make(path)
+        made = self.load(path)
         if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > self.settled_nanoseconds:
-            self._keep(path, stamp, made)
+            self._store(path, stamp, made)
         return made
 
-    def _keep(self, path: Path, stamp: _Stamp, made: _Kept) -> None:
-        if len(self._known) >= MOST_REMEMBERED:
+    def _store(self, path: Path, stamp: _Stamp, made: _Cached) -> None:
+        if len(self._known) >= MAX_CACHED:
             self._known.clear()
         self._known[path] = (stamp, made)
 

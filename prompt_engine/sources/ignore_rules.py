@@ -13,9 +13,15 @@ from typing import cast
 
 from pathspec import GitIgnoreSpec
 
-from prompt_engine.decoding import UndecodableError, decode
-from prompt_engine.sources.file_reading import ReadFile, Remembered, read_within
-from prompt_engine.sources.paths import chain, children, git_root, is_file, slashed
+from prompt_engine.decoding import UndecodableError, decode_text
+from prompt_engine.sources.file_reading import FileCache, ReadFile, read_within
+from prompt_engine.sources.paths import (
+    child_paths,
+    directory_chain,
+    git_root,
+    is_file,
+    posix_relative,
+)
 
 _DEPENDENCIES = {".venv", "bower_components", "node_modules", "site-packages", "venv", "virtualenv"}
 _BUILD_OUTPUT = {"_build", "build", "deriveddata", "dist", "obj", "out", "target"}
@@ -35,20 +41,20 @@ SKIPPED_NAMES = frozenset(
 )
 """Case-folded names of directories with third-party or generated content."""
 
-_ENVIRONMENT_MARK = ("pyvenv.cfg",)
+_VENV_MARKER = ("pyvenv.cfg",)
 _IGNORE_FILE = (".gitignore",)
 
-MOST_BYTES = 64 * 1024
-MOST_LINES = 2_000
+MAX_BYTES = 64 * 1024
+MAX_LINES = 2_000
 
-Patterns = tuple[GitIgnoreSpec, ...]
+IgnorePatterns = tuple[GitIgnoreSpec, ...]
 """Later sets take precedence."""
 
-_Rules = tuple[Path, Patterns]
+_Rules = tuple[Path, IgnorePatterns]
 _EngineError = cast("type[Exception]", import_module("re2").error)  # the module has no types
 
 
-def compile_patterns(lines: Sequence[str]) -> Patterns:
+def compile_patterns(lines: Sequence[str]) -> IgnorePatterns:
     """Compile patterns as in `.gitignore`; invalid ones are ignored, as in git.
 
     RE2 matches them, in linear time for any pattern a repository contains. If the patterns are too
@@ -63,49 +69,49 @@ def compile_patterns(lines: Sequence[str]) -> Patterns:
         return compile_patterns(lines[:middle]) + compile_patterns(lines[middle:])
 
 
-def meaning(patterns: Patterns, relative: str) -> bool | None:
+def match_patterns(patterns: IgnorePatterns, relative: str) -> bool | None:
     """Return whether the last pattern that matches the path includes it; None if none matches."""
     verdicts = (spec.check_file(relative).include for spec in reversed(patterns))
     return next((verdict for verdict in verdicts if verdict is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class DirectoryChain:
     """Directories from a root down to a target directory, up to the first ignored one."""
 
-    folders: tuple[Path, ...]
+    directories: tuple[Path, ...]
     """Below the root, top down; ends before the first ignored directory."""
     rules: tuple[_Rules, ...]
 
-    def hides(self, file: Path) -> bool:
+    def is_ignored(self, file: Path) -> bool:
         """Return whether git ignores a file in one of the directories."""
         rules = [rule for rule in self.rules if file.is_relative_to(rule[0])]
         return _is_ignored(file, rules, is_folder=False)
 
 
 @dataclass(slots=True)
-class IgnoreRules:
+class WorkspaceIgnoreRules:
     """Ignore rules of one workspace root, a resolved directory."""
 
     root: Path
     skipped_names: frozenset[str] = SKIPPED_NAMES
     _top: Path = field(init=False)
-    _files: Remembered[Patterns] = field(init=False)
+    _files: FileCache[IgnorePatterns] = field(init=False)
 
     def __post_init__(self) -> None:
         self._top = git_root(self.root) or self.root
-        self._files = Remembered(self._read)
+        self._files = FileCache(self._read)
 
-    def way_to(self, folder: Path) -> Way:
+    def chain_to(self, folder: Path) -> DirectoryChain:
         """Return the chain down to a resolved directory in the root."""
         rules = self._rules_above()
         folders: list[Path] = []
-        for each in chain(self.root, folder)[1:]:
-            if self._is_foreign(each) or _is_ignored(each, rules, is_folder=True):
+        for each in directory_chain(self.root, folder)[1:]:
+            if self._is_skipped(each) or _is_ignored(each, rules, is_folder=True):
                 break
             folders.append(each)
             rules += self._rules_in(each)
-        return Way(tuple(folders), tuple(rules))
+        return DirectoryChain(tuple(folders), tuple(rules))
 
     def _rules_above(self) -> list[_Rules]:
         """Return the rules that apply at the root itself.
@@ -114,7 +120,7 @@ class IgnoreRules:
         under version control, means that directory: only the rules from there down count then.
         """
         rules = self._excludes()
-        for each in chain(self._top, self.root):
+        for each in directory_chain(self._top, self.root):
             if each != self._top and _is_ignored(each, rules, is_folder=True):
                 return self._rules_in(self.root)
             rules += self._rules_in(each)
@@ -125,20 +131,20 @@ class IgnoreRules:
         return [(self._top, patterns)] if patterns else []
 
     def _rules_in(self, folder: Path) -> list[_Rules]:
-        patterns = self._files.get(children(folder, _IGNORE_FILE)[0])
+        patterns = self._files.get(child_paths(folder, _IGNORE_FILE)[0])
         return [(folder, patterns)] if patterns else []
 
-    def _is_foreign(self, folder: Path) -> bool:
+    def _is_skipped(self, folder: Path) -> bool:
         if folder.name.casefold() in self.skipped_names or folder.name.endswith(".egg-info"):
             return True
-        return is_file(children(folder, _ENVIRONMENT_MARK)[0])
+        return is_file(child_paths(folder, _VENV_MARKER)[0])
 
-    def _read(self, path: Path) -> Patterns:
-        file = read_within(path, self._top, MOST_BYTES)
+    def _read(self, path: Path) -> IgnorePatterns:
+        file = read_within(path, self._top, MAX_BYTES)
         if not isinstance(file, ReadFile):
             return ()
         try:
-            return compile_patterns(decode(file.raw).split("\n")[:MOST_LINES])
+            return compile_patterns(decode_text(file.raw).split("\n")[:MAX_LINES])
         except UndecodableError:
             return ()
 
@@ -149,8 +155,8 @@ def _is_ignored(path: Path, rules: Sequence[_Rules], *, is_folder: bool) -> bool
     The directory of each rule contains the path.
     """
     for folder, patterns in reversed(rules):
-        relative = slashed(path, folder) + ("/" if is_folder else "")
-        verdict = meaning(patterns, relative)
+        relative = posix_relative(path, folder) + ("/" if is_folder else "")
+        verdict = match_patterns(patterns, relative)
         if verdict is not None:
             return verdict
     return False

@@ -6,22 +6,29 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from prompt_engine.context_file_types import FileNote, FileOutcome
-from prompt_engine.decoding import UndecodableError, decode
-from prompt_engine.findings import Scan
-from prompt_engine.frontmatter import split
+from prompt_engine.context_file_types import ContextFileNote, ContextFileOutcome
+from prompt_engine.decoding import UndecodableError, decode_text
+from prompt_engine.findings import ThreatScan
+from prompt_engine.frontmatter import split_frontmatter
 from prompt_engine.hint_blocks import short_digest
-from prompt_engine.sources.file_reading import Identity, ReadFile, Unread, read_within
-from prompt_engine.trust import Trusted, Verdict, blocked_line, judge, sha256_of, told
+from prompt_engine.sources.file_reading import FileId, ReadFailure, ReadFile, read_within
+from prompt_engine.trust import (
+    ScanVerdict,
+    TrustCheck,
+    blocked_line,
+    describe_findings,
+    scan_file_text,
+    sha256_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class InstructionSource:
     """Instruction file that was read but not yet judged."""
 
     label: str
     real_path: Path
-    identity: Identity
+    identity: FileId
     sha256: str
     text: str
     """Complete text, as scanned, so that line numbers are those of the file."""
@@ -32,32 +39,38 @@ class Source:
     problem: str
     """Problem with its frontmatter, as a clause."""
 
-    def judge(self, scan: Scan, trusted: Trusted) -> Verdict:
+    def assess(self, scan: ThreatScan, trusted: TrustCheck) -> ScanVerdict:
         """Scan the complete file."""
-        return judge(self.text, scan, lambda: trusted(self.real_path, self.sha256))
+        return scan_file_text(self.text, scan, lambda: trusted(self.real_path, self.sha256))
 
-    def note(self, outcome: FileOutcome, verdict: Verdict, kept: int, reason: str = "") -> FileNote:
+    def note(
+        self, outcome: ContextFileOutcome, verdict: ScanVerdict, kept: int, reason: str = ""
+    ) -> ContextFileNote:
         """Return a note on the file's outcome; for a trusted file it names the findings."""
-        despite = f"trusted despite {told(verdict.findings)}" if verdict.is_trusted else ""
+        despite = (
+            f"trusted despite {describe_findings(verdict.findings)}" if verdict.is_trusted else ""
+        )
         reasons = "; ".join(part for part in (reason, despite, self.problem) if part)
-        return FileNote(self.label, outcome, len(self.body), kept, reasons, verdict.findings)
+        return ContextFileNote(self.label, outcome, len(self.body), kept, reasons, verdict.findings)
 
 
-_ENDINGS = frozenset({".md", ".mdc", ".markdown", ".mdx", ".txt", ".rst"})
+_TEXT_SUFFIXES = frozenset({".md", ".mdc", ".markdown", ".mdx", ".txt", ".rst"})
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RenderedInstructions:
     """Instruction file as it may be shown: its text, or the line that replaces it."""
 
-    source: Source
-    verdict: Verdict
+    source: InstructionSource
+    verdict: ScanVerdict
     text: str
     digest: str
     """Of the shown text: changes with the file, and when the user starts to trust it."""
 
 
-def read_source(path: Path, label: str, boundary: Path) -> Source | FileNote | None:
+def read_instruction_source(
+    path: Path, label: str, boundary: Path
+) -> InstructionSource | ContextFileNote | None:
     """Read a file that is inside a resolved directory after following links.
 
     Returns:
@@ -66,39 +79,39 @@ def read_source(path: Path, label: str, boundary: Path) -> Source | FileNote | N
     match read_within(path, boundary):
         case None:
             return None
-        case Unread() as unread:
-            return FileNote(label, unread.outcome, reason=unread.reason)
-        case ReadFile() as file if not _is_text_of_instructions(file.real_path, path):
+        case ReadFailure() as unread:
+            return ContextFileNote(label, unread.outcome, reason=unread.reason)
+        case ReadFile() as file if not _is_allowed_target(file.real_path, path):
             reason = f"it links to {file.real_path.name}, which is not an instruction file"
-            return FileNote(label, "outside", reason=reason)
+            return ContextFileNote(label, "outside", reason=reason)
         case ReadFile() as file:
-            return _source(file, label)
+            return _parse_source(file, label)
 
 
-def _is_text_of_instructions(real_path: Path, path: Path) -> bool:
+def _is_allowed_target(real_path: Path, path: Path) -> bool:
     """Return whether a link's target may be shown to a model.
 
     A repository could otherwise link an instruction file to any secret within the boundary.
     """
-    return real_path.name == path.name or real_path.suffix.lower() in _ENDINGS
+    return real_path.name == path.name or real_path.suffix.lower() in _TEXT_SUFFIXES
 
 
-def show(source: Source, verdict: Verdict) -> Shown:
+def render_instructions(source: InstructionSource, verdict: ScanVerdict) -> RenderedInstructions:
     """Return a file's text or, if it is blocked, the line that replaces it."""
     if not verdict.is_blocked:
-        return Shown(source, verdict, source.body, short_digest(source.sha256))
+        return RenderedInstructions(source, verdict, source.body, short_digest(source.sha256))
     line = blocked_line(source.label, verdict.findings)
     digest = sha256_of(f"{source.sha256} {line}".encode())
-    return Shown(source, verdict, line, short_digest(digest))
+    return RenderedInstructions(source, verdict, line, short_digest(digest))
 
 
-def _source(file: ReadFile, label: str) -> Source | FileNote:
+def _parse_source(file: ReadFile, label: str) -> InstructionSource | ContextFileNote:
     try:
-        text = decode(file.raw)
+        text = decode_text(file.raw)
     except UndecodableError as error:
-        return FileNote(label, "undecodable", reason=error.reason)
-    parts = split(text)
-    return Source(
+        return ContextFileNote(label, "undecodable", reason=error.reason)
+    parts = split_frontmatter(text)
+    return InstructionSource(
         label=label,
         real_path=file.real_path,
         identity=file.identity,

@@ -8,12 +8,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from prompt_engine.context_file_types import FileNote
-from prompt_engine.findings import Scan
-from prompt_engine.sources.cursor_rules import MOST_RULES, CursorRule, rule_of, rule_paths
-from prompt_engine.sources.instruction_files import Shown, Source, read_source, show
-from prompt_engine.sources.paths import chain, label
-from prompt_engine.trust import Trusted, Verdict
+from prompt_engine.context_file_types import ContextFileNote
+from prompt_engine.findings import ThreatScan
+from prompt_engine.sources.cursor_rules import MAX_RULES, CursorRule, list_rule_paths, parse_rule
+from prompt_engine.sources.instruction_files import (
+    InstructionSource,
+    RenderedInstructions,
+    read_instruction_source,
+    render_instructions,
+)
+from prompt_engine.sources.paths import directory_chain, path_label
+from prompt_engine.trust import ScanVerdict, TrustCheck
 
 HERMES_NAMES = (".hermes.md", "HERMES.md")
 AGENTS_NAMES = ("AGENTS.override.md", "AGENTS.md", "agents.md")
@@ -22,106 +27,118 @@ CURSOR_NAME = ".cursorrules"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class InstructionResult:
     """Instruction file that was read, and the part of it for the prompt."""
 
-    shown: Shown
+    rendered: RenderedInstructions
     outcome: Literal["loaded", "blocked", "named", "waiting", "unused", "empty"]
     text: str = ""
     reason: str = ""
 
     @property
-    def speaks(self) -> bool:
+    def has_content(self) -> bool:
         """Whether it contributes instructions; a blocked file does not."""
         return self.outcome in ("loaded", "named")
 
 
-Look = Piece | FileNote
+InstructionLookup = InstructionResult | ContextFileNote
 """A file that was read, or the note on one that could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class InstructionReader:
     """Reads instruction files for a session that works in `home`, a resolved directory."""
 
     home: Path
-    scan: Scan
-    trusted: Trusted
+    scan: ThreatScan
+    trusted: TrustCheck
     rules: list[CursorRule] = field(default_factory=list[CursorRule])
     """Rules found along the way that apply later."""
 
-    def hermes(self, top: Path, root: Path) -> list[Look]:
+    def find_hermes(self, top: Path, root: Path) -> list[InstructionLookup]:
         """Search from a root upwards to `top` inclusive, until a file has content."""
-        looks: list[Look] = []
-        for folder in reversed(chain(top, root)):
+        looks: list[InstructionLookup] = []
+        for folder in reversed(directory_chain(top, root)):
             looks += self._first_of(folder, HERMES_NAMES, top)
-            if is_speaking(looks):
+            if has_any_content(looks):
                 break
         return looks
 
-    def agents(self, top: Path, root: Path) -> list[Look]:
+    def find_agents(self, top: Path, root: Path) -> list[InstructionLookup]:
         """Search each directory from `top` down to a root; the nearest comes last."""
-        folders = chain(top, root)
+        folders = directory_chain(top, root)
         return [look for each in folders for look in self._first_of(each, AGENTS_NAMES, top)]
 
-    def claude(self, root: Path) -> list[Look]:
+    def find_claude(self, root: Path) -> list[InstructionLookup]:
         """Search the root alone."""
         return self._first_of(root, CLAUDE_NAMES, root)
 
-    def cursor(self, root: Path) -> list[Look]:
+    def find_cursor(self, root: Path) -> list[InstructionLookup]:
         """Search for the legacy single file and for the rules, sorted."""
         looks = self._first_of(root, (CURSOR_NAME,), root)
-        paths = rule_paths(root)
-        for path in paths[:MOST_RULES]:
-            found = read_source(path, label(path, self.home), root)
+        paths = list_rule_paths(root)
+        for path in paths[:MAX_RULES]:
+            found = read_instruction_source(path, path_label(path, self.home), root)
             if found is not None:
-                looks.append(self._rule(found) if isinstance(found, Source) else found)
-        names = [label(path, self.home) for path in paths[MOST_RULES:]]
-        reason = f"only {MOST_RULES} rules are read"
-        return looks + [FileNote(name, "unused", reason=reason) for name in names]
+                looks.append(
+                    self._rule_result(found) if isinstance(found, InstructionSource) else found
+                )
+        names = [path_label(path, self.home) for path in paths[MAX_RULES:]]
+        reason = f"only {MAX_RULES} rules are read"
+        return looks + [ContextFileNote(name, "unused", reason=reason) for name in names]
 
-    def _first_of(self, folder: Path, names: Sequence[str], boundary: Path) -> list[Look]:
+    def _first_of(
+        self, folder: Path, names: Sequence[str], boundary: Path
+    ) -> list[InstructionLookup]:
         """Read the named files of a directory until one has content."""
-        looks: list[Look] = []
+        looks: list[InstructionLookup] = []
         for name in names:
             path = folder / name
-            found = read_source(path, label(path, self.home), boundary)
+            found = read_instruction_source(path, path_label(path, self.home), boundary)
             if found is None:
                 continue
-            looks.append(self._piece(found) if isinstance(found, Source) else found)
-            if is_speaking(looks):
+            looks.append(self._result(found) if isinstance(found, InstructionSource) else found)
+            if has_any_content(looks):
                 break
         return looks
 
-    def _piece(self, source: Source) -> Piece:
-        shown = show(source, source.judge(self.scan, self.trusted))
+    def _result(self, source: InstructionSource) -> InstructionResult:
+        shown = render_instructions(source, source.assess(self.scan, self.trusted))
         if shown.verdict.is_blocked:
-            return Piece(shown, "blocked", shown.text)
-        return Piece(shown, "loaded", shown.text) if shown.text else Piece(shown, "empty")
+            return InstructionResult(shown, "blocked", shown.text)
+        return (
+            InstructionResult(shown, "loaded", shown.text)
+            if shown.text
+            else InstructionResult(shown, "empty")
+        )
 
-    def _rule(self, source: Source) -> Piece:
-        rule = rule_of(source)
+    def _rule_result(self, source: InstructionSource) -> InstructionResult:
+        rule = parse_rule(source)
         if rule.is_always:
-            return self._piece(source)
-        unread = show(source, Verdict())
+            return self._result(source)
+        unread = render_instructions(source, ScanVerdict())
         if rule.globs:
             self.rules.append(rule)
-            return Piece(unread, "waiting", reason=f"for paths like {', '.join(rule.globs)}")
+            return InstructionResult(
+                unread, "waiting", reason=f"for paths like {', '.join(rule.globs)}"
+            )
         if not rule.description:
-            return Piece(unread, "unused", reason="it has neither globs nor a description")
-        piece = self._piece(source)
-        if not piece.speaks:
+            return InstructionResult(
+                unread, "unused", reason="it has neither globs nor a description"
+            )
+        piece = self._result(source)
+        if not piece.has_content:
             return piece
         self.rules.append(rule)
         line = f"Read this rule when it applies: {rule.description}"
-        return Piece(piece.shown, "named", line, "only its description is shown")
+        return InstructionResult(piece.rendered, "named", line, "only its description is shown")
 
 
-def is_speaking(looks: Iterable[Look]) -> bool:
+def has_any_content(looks: Iterable[InstructionLookup]) -> bool:
     """Return whether any of the files contributes instructions."""
-    return any(piece.speaks for piece in pieces_of(looks))
+    return any(piece.has_content for piece in read_results(looks))
 
 
-def pieces_of(looks: Iterable[Look]) -> Iterator[Piece]:
+def read_results(looks: Iterable[InstructionLookup]) -> Iterator[InstructionResult]:
     """Return the files that were read."""
-    return (look for look in looks if isinstance(look, Piece))
+    return (look for look in looks if isinstance(look, InstructionResult))

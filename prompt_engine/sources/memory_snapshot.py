@@ -8,42 +8,44 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from prompt_engine.facts import MemoryStore
-from prompt_engine.findings import Scan
-from prompt_engine.memory_entries import DELIMITER, escaped, joined, split
-from prompt_engine.sources.file_reading import Unread
-from prompt_engine.sources.user_files import OwnText, read_own
-from prompt_engine.trust import told
+from prompt_engine.facts import MemorySnapshot
+from prompt_engine.findings import ThreatScan
+from prompt_engine.memory_entries import DELIMITER, escape_entry, join_entries, split_entries
+from prompt_engine.sources.file_reading import ReadFailure
+from prompt_engine.sources.user_files import UserFileText, read_user_file
+from prompt_engine.trust import describe_findings
 
 MEMORY_LIMIT = 2_200
 """Maximum characters of the agent's notes."""
 USER_LIMIT = 1_375
 """Maximum characters of the user profile."""
 
-TOLERANCE = 2
+OVERSIZE_FACTOR = 2
 """A hand-written file may use this multiple of its limit in the prompt."""
 
 
-def read_memory(path: Path, limit_characters: int, scan: Scan) -> MemoryStore:
+def read_memory(path: Path, limit_characters: int, scan: ThreatScan) -> MemorySnapshot:
     """Return a memory file's entries; blocked entries are replaced by a notice.
 
     A missing or unreadable file gives a snapshot without entries that states the reason.
     """
-    empty = MemoryStore((), 0, limit_characters, str(path))
-    match read_own(path):
+    empty = MemorySnapshot((), 0, limit_characters, str(path))
+    match read_user_file(path):
         case None:
             return empty
-        case Unread(_, reason):
+        case ReadFailure(_, reason):
             return replace(empty, fate="dropped", reason=reason)
-        case OwnText(text):
-            return snapshot_of(split(text), empty, scan)
+        case UserFileText(text):
+            return build_snapshot(split_entries(text), empty, scan)
 
 
-def snapshot_of(entries: Sequence[str], empty: MemoryStore, scan: Scan) -> MemoryStore:
+def build_snapshot(
+    entries: Sequence[str], empty: MemorySnapshot, scan: ThreatScan
+) -> MemorySnapshot:
     """Fill an empty snapshot with the displayable entries, from any source."""
-    fitting = _fitting(entries, TOLERANCE * empty.limit_characters)
-    shown = [_blocked(entry, scan) or entry for entry in fitting]
-    used = len(joined(entries))
+    fitting = _fitting_entries(entries, OVERSIZE_FACTOR * empty.limit_characters)
+    shown = [_blocked_notice(entry, scan) or entry for entry in fitting]
+    used = len(join_entries(entries))
     store = replace(empty, entries=tuple(shown), used_characters=used)
     if missing := len(entries) - len(fitting):
         rest = f"[{missing} more entries do not fit; they stay in {Path(empty.source).name}.]"
@@ -56,18 +58,22 @@ def snapshot_of(entries: Sequence[str], empty: MemoryStore, scan: Scan) -> Memor
     return store
 
 
-def _fitting(entries: Sequence[str], max_characters: int) -> list[str]:
+def _fitting_entries(entries: Sequence[str], max_characters: int) -> list[str]:
     """Return the leading entries that fit completely."""
     fitting: list[str] = []
     for entry in entries:
-        max_characters -= len(escaped(entry)) + len(DELIMITER)
+        max_characters -= len(escape_entry(entry)) + len(DELIMITER)
         if max_characters < 0:
             break
         fitting.append(entry)
     return fitting
 
 
-def _blocked(entry: str, scan: Scan) -> str:
+def _blocked_notice(entry: str, scan: ThreatScan) -> str:
     """Return the notice that replaces an entry, empty if the scan found nothing."""
     findings = scan(entry, "strict")
-    return f"[Blocked: {told(findings)} of this entry. It stays on disk.]" if findings else ""
+    return (
+        f"[Blocked: {describe_findings(findings)} of this entry. It stays on disk.]"
+        if findings
+        else ""
+    )

@@ -6,7 +6,7 @@ import stat
 from functools import lru_cache
 from pathlib import Path
 
-_REMEMBERED = 4_096
+_CACHE_SIZE = 4_096
 _UNPRINTABLE = re.compile(r'[\x00-\x1f\x7f-\x9f"<>\u2028\u2029\ufffd]')
 
 
@@ -16,38 +16,38 @@ def git_root(folder: Path) -> Path | None:
     A `.git` file counts too: worktrees and submodules have one. Git is not run.
     """
     marks = ((each, each / ".git") for each in (folder, *folder.parents))
-    return next((each for each, mark in marks if is_folder(mark) or is_file(mark)), None)
+    return next((each for each, mark in marks if is_directory(mark) or is_file(mark)), None)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def children(folder: Path, names: tuple[str, ...]) -> tuple[Path, ...]:
+@lru_cache(maxsize=_CACHE_SIZE)
+def child_paths(folder: Path, names: tuple[str, ...]) -> tuple[Path, ...]:
     """Return the paths of names in a directory. Cached: joining paths costs more than stat."""
     return tuple(folder / name for name in names)
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def chain(top: Path, folder: Path) -> tuple[Path, ...]:
+@lru_cache(maxsize=_CACHE_SIZE)
+def directory_chain(top: Path, folder: Path) -> tuple[Path, ...]:
     """Return the directories from `top` down to `folder`, inclusive."""
     above = [each for each in folder.parents if each.is_relative_to(top)]
     return (*reversed(above), folder)
 
 
-def label(path: Path, home: Path) -> str:
+def path_label(path: Path, home: Path) -> str:
     """Return the label of a path in a session that works in `home`; both are resolved.
 
     Relative below `home`, else absolute, so that it identifies one file and tools can open it.
     Characters that could break out of the line or its quotes are percent-encoded.
     """
-    name = slashed(path, home) if path.is_relative_to(home) else _decodable(path.as_posix())
+    name = posix_relative(path, home) if path.is_relative_to(home) else _decodable(path.as_posix())
     return _UNPRINTABLE.sub(lambda match: f"%{ord(match[0]):02X}", name)
 
 
-def slashed(path: Path, folder: Path) -> str:
+def posix_relative(path: Path, folder: Path) -> str:
     """Return a path relative to a directory that contains it, with `/` and always decodable."""
     return _decodable(path.as_posix()[len(folder.as_posix()) :].removeprefix("/") or ".")
 
 
-def is_folder(path: Path) -> bool:
+def is_directory(path: Path) -> bool:
     """Return whether the path is a directory; False if it cannot be examined."""
     return stat.S_ISDIR(_mode(path))
 

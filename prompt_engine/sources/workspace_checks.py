@@ -12,15 +12,21 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from prompt_engine.sources.workspace_manifests import Project, script_manager, scripts_of
+from prompt_engine.sources.workspace_manifests import ProjectDirectory, script_manager, scripts_of
 
-MOST_CHECKS = 8
-MOST_WORKFLOWS = 10
-MOST_COMMAND_WORDS = 5
+MAX_CHECKS = 8
+MAX_WORKFLOWS = 10
+MAX_COMMAND_WORDS = 5
 
-SCRIPTS = ("test", "lint", "typecheck", "type-check", "check", "format:check", "build")
-TARGETS = ("test", "check", "lint", "typecheck", "ci", "verify")
-EXECUTABLES = (".ci/run", "script/test", "scripts/test", "scripts/test.sh", "scripts/check.sh")
+CHECK_SCRIPTS = ("test", "lint", "typecheck", "type-check", "check", "format:check", "build")
+CHECK_TARGETS = ("test", "check", "lint", "typecheck", "ci", "verify")
+CHECK_EXECUTABLES = (
+    ".ci/run",
+    "script/test",
+    "scripts/test",
+    "scripts/test.sh",
+    "scripts/check.sh",
+)
 
 PYTHON_RUNNERS = ("uv", "poetry", "pdm", "pipenv", "pixi")
 PYTHON_TOOLS = (
@@ -33,7 +39,7 @@ PYTHON_TOOLS = (
 )
 """A tool's table in pyproject.toml, a file that also indicates the tool, the command."""
 
-FIXED = (
+FIXED_CHECKS = (
     ("Cargo.toml", ("cargo test", "cargo clippy")),
     ("go.mod", ("go test ./...", "go vet ./...")),
     ("deno.json", ("deno test", "deno lint")),
@@ -52,41 +58,41 @@ _CI_LINE = re.compile(
     rf"^[ \t]*(?:-[ \t]+)?(?:run:[ \t]*)?({_PROGRAMS} [\w ./:=@-]{{1,60}}|pytest|tox|nox)[ \t]?$",
     re.MULTILINE,
 )
-_VERIFIES = re.compile(
+_VERIFYING_WORD = re.compile(
     r"\b(?:tests?|lint|check|clippy|vet|typecheck|tsc|mypy|ruff|pyright|eslint|pytest|tox|nox)\b"
 )
 
 
 def find_checks(folder: Path, managers: tuple[str, ...]) -> tuple[str, ...]:
     """Return up to 8 commands that verify the project in a directory, the most specific first."""
-    project = Project(folder)
+    project = ProjectDirectory(folder)
     found = (command for find in _FINDERS for command in find(project, managers))
-    return tuple(islice(dict.fromkeys(found), MOST_CHECKS))
+    return tuple(islice(dict.fromkeys(found), MAX_CHECKS))
 
 
-def _executables(project: Project, _managers: tuple[str, ...]) -> Iterator[str]:
-    for name in EXECUTABLES:
+def _executables(project: ProjectDirectory, _managers: tuple[str, ...]) -> Iterator[str]:
+    for name in CHECK_EXECUTABLES:
         if project.read(name):
             yield name
 
 
-def _scripts(project: Project, managers: tuple[str, ...]) -> Iterator[str]:
+def _scripts(project: ProjectDirectory, managers: tuple[str, ...]) -> Iterator[str]:
     scripts = scripts_of(project)
     runner = script_manager(managers)
-    for name in SCRIPTS:
+    for name in CHECK_SCRIPTS:
         if name in scripts and "no test specified" not in scripts[name]:
             yield f"{runner} run {name}"
 
 
-def _targets(project: Project, _managers: tuple[str, ...]) -> Iterator[str]:
+def _targets(project: ProjectDirectory, _managers: tuple[str, ...]) -> Iterator[str]:
     for file, program in (("Makefile", "make"), ("justfile", "just")):
         text = project.read(file)
-        for name in TARGETS:
+        for name in CHECK_TARGETS:
             if re.search(rf"^{name}(?:[ \t][^:=\n]*)?:(?!=)", text, re.MULTILINE):
                 yield f"{program} {name}"
 
 
-def _python_tools(project: Project, managers: tuple[str, ...]) -> Iterator[str]:
+def _python_tools(project: ProjectDirectory, managers: tuple[str, ...]) -> Iterator[str]:
     text = project.read("pyproject.toml")
     tables = _tool_tables(text)
     runner = next((f"{name} run " for name in managers if name in PYTHON_RUNNERS), "")
@@ -104,28 +110,28 @@ def _tool_tables(text: str) -> frozenset[str]:
     return frozenset(tools) if isinstance(tools, dict) else frozenset()
 
 
-def _fixed(project: Project, _managers: tuple[str, ...]) -> Iterator[str]:
-    for name, commands in FIXED:
+def _fixed_checks(project: ProjectDirectory, _managers: tuple[str, ...]) -> Iterator[str]:
+    for name, commands in FIXED_CHECKS:
         if name in project.names:
             yield from commands
 
 
-def _ci_commands(project: Project, _managers: tuple[str, ...]) -> Iterator[str]:
-    workflows = Project(project.folder / ".github/workflows")
+def _ci_commands(project: ProjectDirectory, _managers: tuple[str, ...]) -> Iterator[str]:
+    workflows = ProjectDirectory(project.folder / ".github/workflows")
     names = sorted(name for name in workflows.names if name.endswith((".yml", ".yaml")))
-    files = [f".github/workflows/{name}" for name in names[:MOST_WORKFLOWS]]
+    files = [f".github/workflows/{name}" for name in names[:MAX_WORKFLOWS]]
     for file in (*files, ".gitlab-ci.yml", ".circleci/config.yml"):
         for found in _CI_LINE.finditer(project.read(file)):
             command = " ".join(found[1].split())
-            if _VERIFIES.search(command) and len(command.split()) <= MOST_COMMAND_WORDS:
+            if _VERIFYING_WORD.search(command) and len(command.split()) <= MAX_COMMAND_WORDS:
                 yield command
 
 
-_FINDERS: tuple[Callable[[Project, tuple[str, ...]], Iterator[str]], ...] = (
+_FINDERS: tuple[Callable[[ProjectDirectory, tuple[str, ...]], Iterator[str]], ...] = (
     _executables,
     _scripts,
     _targets,
     _python_tools,
-    _fixed,
+    _fixed_checks,
     _ci_commands,
 )

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from prompt_engine.decoding import UndecodableError, decode
+from prompt_engine.decoding import UndecodableError, decode_text
 from prompt_engine.sources.file_reading import ReadFile, read_within, resolve
 
-MOST_BYTES = 256 * 1024
+MAX_BYTES = 256 * 1024
 
 MANIFESTS = (
     "package.json",
@@ -40,7 +40,7 @@ MANIFESTS = (
     "Dockerfile",
 )
 
-LOCKS = (
+LOCK_FILES = (
     ("pnpm-lock.yaml", "pnpm"),
     ("yarn.lock", "yarn"),
     ("bun.lock", "bun"),
@@ -68,7 +68,7 @@ _NAMED_MANAGER = re.compile(r'"packageManager"\s*:\s*"(pnpm|yarn|bun|npm)\b')
 
 
 @dataclass(frozen=True, slots=True)
-class Project:
+class ProjectDirectory:
     """Directory of a repository: its entry names, and the texts of its files."""
 
     folder: Path
@@ -77,18 +77,18 @@ class Project:
 
     def __post_init__(self) -> None:
         """List the directory. Blocks."""
-        object.__setattr__(self, "names", _listed(self.folder))
+        object.__setattr__(self, "names", _entry_names(self.folder))
 
     def read(self, name: str) -> str:
         """Return the text of a file in the directory, empty if it is unreadable."""
-        found = read_within(self.folder / name, resolve(self.folder), MOST_BYTES)
+        found = read_within(self.folder / name, resolve(self.folder), MAX_BYTES)
         try:
-            return decode(found.raw) if isinstance(found, ReadFile) else ""
+            return decode_text(found.raw) if isinstance(found, ReadFile) else ""
         except UndecodableError:
             return ""
 
 
-def _listed(folder: Path) -> frozenset[str]:
+def _entry_names(folder: Path) -> frozenset[str]:
     try:
         return frozenset(os.listdir(folder))  # noqa: PTH208 - names are all we need
     except OSError:
@@ -97,15 +97,15 @@ def _listed(folder: Path) -> frozenset[str]:
 
 def find_manifests(folder: Path) -> tuple[str, ...]:
     """Return the names of the manifests in a directory, in a fixed order."""
-    names = Project(folder).names
+    names = ProjectDirectory(folder).names
     return tuple(name for name in MANIFESTS if name in names)
 
 
 def find_package_managers(folder: Path, root: Path) -> tuple[str, ...]:
     """Return a directory's package managers; lock files may also be in the repository's root."""
-    places = (Project(folder), Project(root))
-    named = [name for place in places for name in _named(place)]
-    locked = [manager for place in places for name, manager in LOCKS if name in place.names]
+    places = (ProjectDirectory(folder), ProjectDirectory(root))
+    named = [name for place in places for name in _named_managers(place)]
+    locked = [manager for place in places for name, manager in LOCK_FILES if name in place.names]
     found = list(dict.fromkeys((*named, *locked)))
     if "package.json" in places[0].names and not set(found) & set(SCRIPT_MANAGERS):
         found.append("npm")
@@ -117,7 +117,7 @@ def script_manager(managers: tuple[str, ...]) -> str:
     return next((name for name in managers if name in SCRIPT_MANAGERS), "npm")
 
 
-def scripts_of(project: Project) -> dict[str, str]:
+def scripts_of(project: ProjectDirectory) -> dict[str, str]:
     """Return the scripts of a package.json by name, empty if there are none."""
     try:
         manifest: JsonValue = json.loads(project.read("package.json") or "{}")
@@ -129,7 +129,7 @@ def scripts_of(project: Project) -> dict[str, str]:
     return {name: str(command) for name, command in scripts.items()}
 
 
-def _named(project: Project) -> tuple[str, ...]:
+def _named_managers(project: ProjectDirectory) -> tuple[str, ...]:
     if "package.json" not in project.names:
         return ()
     found = _NAMED_MANAGER.search(project.read("package.json"))

@@ -19,11 +19,11 @@ from prompt_engine.sources.paths import git_root
 GIT_SECONDS = 1.0
 """Time limit in seconds for all calls together."""
 
-REAP_SECONDS = 0.2
+KILL_WAIT_SECONDS = 0.2
 MAX_BRANCH_CHARACTERS = 120
-LATE = "git took too long"
+TIMEOUT_REASON = "git took too long"
 
-_SAFE = (
+_SAFE_OPTIONS = (
     "--no-optional-locks",
     "-c",
     "core.fsmonitor=false",
@@ -36,12 +36,12 @@ _STATUS = ("status", "--porcelain=v2", "-z", "--untracked-files=normal", "--igno
 _FILTERS = ("config", "-z", "--name-only", "--get-regexp", r"^filter\..*\.(clean|smudge|process)$")
 
 
-class _LateError(Exception):
+class _GitTimeoutError(Exception):
     """The time limit for git is exceeded."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Git:
+class _GitRunner:
     """Runs git in a directory until a deadline."""
 
     program: str
@@ -49,14 +49,14 @@ class _Git:
     environment: Mapping[str, str]
     deadline: float
 
-    def ask(self, arguments: Sequence[str], settings: Sequence[tuple[str, str]] = ()) -> str | None:
+    def run(self, arguments: Sequence[str], settings: Sequence[tuple[str, str]] = ()) -> str | None:
         """Return git's output, None if it fails.
 
         Raises:
             _GitTimeoutError: the deadline passed first.
         """
         child = subprocess.Popen(  # noqa: S603 - git itself, an absolute path
-            (self.program, *_SAFE, *arguments),
+            (self.program, *_SAFE_OPTIONS, *arguments),
             cwd=self.folder,
             env={**self.environment, **_as_variables(settings)},
             stdin=subprocess.DEVNULL,
@@ -66,8 +66,8 @@ class _Git:
         try:
             output, _ = child.communicate(timeout=max(0.0, self.deadline - time.monotonic()))
         except subprocess.TimeoutExpired as error:
-            _end(child)
-            raise _LateError from error
+            _kill(child)
+            raise _GitTimeoutError from error
         return output.decode("utf-8", "replace") if child.returncode == 0 else None
 
 
@@ -83,14 +83,14 @@ def read_repository(
     program = _find_git(folder, variables.get("PATH", ""))
     if program is None:
         return None, ()
-    git = _Git(program, folder, _environment(variables), time.monotonic() + seconds)
+    git = _GitRunner(program, folder, _environment(variables), time.monotonic() + seconds)
     repository = None
     try:
-        if root := git.ask(("rev-parse", "--show-toplevel")):
-            repository = Repository(root.removesuffix("\n"), _branch(git))
-            return _counted(repository, git), ()
-    except _LateError:
-        return repository, (f"{LATE}: {'counts' if repository else 'the repository'}",)
+        if root := git.run(("rev-parse", "--show-toplevel")):
+            repository = Repository(root.removesuffix("\n"), _read_branch(git))
+            return _with_counts(repository, git), ()
+    except _GitTimeoutError:
+        return repository, (f"{TIMEOUT_REASON}: {'counts' if repository else 'the repository'}",)
     except OSError as error:
         return repository, (f"git could not be run: {error.strerror}",)
     return None, ()
@@ -120,23 +120,23 @@ def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
     return variables
 
 
-def _branch(git: _Git) -> str:
-    name = git.ask(("symbolic-ref", "--quiet", "--short", "HEAD")) or ""
+def _read_branch(git: _GitRunner) -> str:
+    name = git.run(("symbolic-ref", "--quiet", "--short", "HEAD")) or ""
     return name.strip()[:MAX_BRANCH_CHARACTERS]
 
 
-def _counted(repository: Repository, git: _Git) -> Repository:
+def _with_counts(repository: Repository, git: _GitRunner) -> Repository:
     """Count files by state, with every configured filter disabled."""
     # `git status` runs clean/process filters on modified files, and those are repository-configured
     # commands. A required filter that is empty would fail, hence `required=false`.
-    names = (git.ask(_FILTERS) or "").split("\0")
+    names = (git.run(_FILTERS) or "").split("\0")
     drivers = sorted({name.rpartition(".")[0] for name in names if name})
     settings = [(f"{driver}.{key}", "") for driver in drivers for key in ("clean", "process")]
     settings += [(f"{driver}.required", "false") for driver in drivers]
-    listing = git.ask(_STATUS, settings)
+    listing = git.run(_STATUS, settings)
     if listing is None:
         return repository
-    counts = _count(listing.split("\0"))
+    counts = _count_states(listing.split("\0"))
     return replace(
         repository,
         staged=counts["staged"],
@@ -146,7 +146,7 @@ def _counted(repository: Repository, git: _Git) -> Repository:
     )
 
 
-def _count(records: Iterable[str]) -> Counter[str]:
+def _count_states(records: Iterable[str]) -> Counter[str]:
     """Count records of `status --porcelain=v2 -z`; a rename is followed by the old path."""
     counts: Counter[str] = Counter()
     remaining = iter(records)
@@ -162,11 +162,11 @@ def _count(records: Iterable[str]) -> Counter[str]:
     return counts
 
 
-def _end(child: "subprocess.Popen[bytes]") -> None:
+def _kill(child: "subprocess.Popen[bytes]") -> None:
     """Kill git; if it still hangs, for example on a dead disk, leave it to the system."""
     child.kill()
     try:
-        child.communicate(timeout=REAP_SECONDS)
+        child.communicate(timeout=KILL_WAIT_SECONDS)
     except subprocess.TimeoutExpired:
         if child.stdout:
             child.stdout.close()

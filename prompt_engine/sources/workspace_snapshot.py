@@ -7,7 +7,7 @@ named. Deterministic: independent of the order of directory entries.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from prompt_engine.facts import Repository, Workspace
+from prompt_engine.facts import Repository, WorkspaceFacts
 from prompt_engine.sources.file_reading import resolve
 from prompt_engine.sources.workspace_checks import find_checks
 from prompt_engine.sources.workspace_manifests import find_manifests, find_package_managers
@@ -19,17 +19,17 @@ def read_workspace(
     variables: Mapping[str, str],
     additional: Sequence[Path] = (),
     git_seconds: float = GIT_SECONDS,
-) -> Workspace:
+) -> WorkspaceFacts:
     """Return the facts about a session's directory, an absolute path.
 
     `variables` are the environment that git runs in. Manifests are those of the directory or, if
     it has none, of the repository's root.
     """
     repository, dropped = read_repository(folder, variables, git_seconds)
-    root = _root(folder, repository)
+    root = _repository_root(folder, repository)
     project = next((place for place in (folder, root) if find_manifests(place)), None)
     managers = find_package_managers(project, root) if project else ()
-    return Workspace(
+    return WorkspaceFacts(
         folder=str(folder),
         additional=tuple(str(path) for path in additional),
         repository=repository,
@@ -41,7 +41,7 @@ def read_workspace(
     )
 
 
-def _root(folder: Path, repository: Repository | None) -> Path:
+def _repository_root(folder: Path, repository: Repository | None) -> Path:
     """Return the repository's root, spelled like the directory's path; else the directory."""
     if repository is None:
         return folder

@@ -14,45 +14,45 @@ from importlib import import_module
 from threading import Lock
 from typing import Protocol, cast
 
-from prompt_engine.findings import Finding, Scope
+from prompt_engine.findings import ScanScope, ThreatFinding
 from prompt_engine.threats.notices import blocked_notice
 
 __all__ = ["blocked_notice", "prepare_scan", "scan"]
 
-MOST_REMEMBERED = 64
-LONGEST_REMEMBERED = 32_768
+MAX_CACHED_TEXTS = 64
+MAX_CACHED_CHARACTERS = 32_768
 """Longest text, in characters, whose findings are cached: sessions of a project share texts."""
 
 _loading = Lock()
 
 
-class _Scanning(Protocol):
-    def scan(self, text: str, scope: Scope) -> tuple[Finding, ...]: ...
+class _ScanModule(Protocol):
+    def scan(self, text: str, scope: ScanScope) -> tuple[ThreatFinding, ...]: ...
 
 
-def scan(text: str, scope: Scope) -> tuple[Finding, ...]:
+def scan(text: str, scope: ScanScope) -> tuple[ThreatFinding, ...]:
     """Return the findings in text order; empty if the text is clean.
 
     Never raises, for any text, and takes time linear in its length. Lines end with a line feed;
     columns count characters.
     """
-    look = _remembered if len(text) <= LONGEST_REMEMBERED else _scanning().scan
+    look = _cached_scan if len(text) <= MAX_CACHED_CHARACTERS else _load_scanner().scan
     return look(text, scope)
 
 
 def prepare_scan() -> None:
     """Load the engine and compile the patterns ahead of the first scan; takes about 0.1 s."""
-    _scanning()
+    _load_scanner()
 
 
-@lru_cache(maxsize=MOST_REMEMBERED)
-def _remembered(text: str, scope: Scope) -> tuple[Finding, ...]:
-    return _scanning().scan(text, scope)
+@lru_cache(maxsize=MAX_CACHED_TEXTS)
+def _cached_scan(text: str, scope: ScanScope) -> tuple[ThreatFinding, ...]:
+    return _load_scanner().scan(text, scope)
 
 
 @cache
-def _scanning() -> _Scanning:
+def _load_scanner() -> _ScanModule:
     with _loading:  # otherwise a concurrent first scan in another thread compiles everything again
-        scanning = cast("_Scanning", import_module("prompt_engine.threats.scanning"))
+        scanning = cast("_ScanModule", import_module("prompt_engine.threats.scanning"))
         scanning.scan("", "context")
     return scanning

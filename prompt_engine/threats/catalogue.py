@@ -14,11 +14,11 @@ from importlib.resources import files
 from itertools import groupby
 from typing import TypedDict
 
-from prompt_engine.findings import Scope
-from prompt_engine.threats.engine import Expression, Match, compiled
+from prompt_engine.findings import ScanScope
+from prompt_engine.threats.engine import Re2Expression, Re2Match, compile_expression
 from prompt_engine.threats.folding import fold
 
-SCOPES: tuple[Scope, ...] = ("all", "context", "strict")
+SCOPES: tuple[ScanScope, ...] = ("all", "context", "strict")
 """Each scope includes the ones before it."""
 
 TABLES = ("english", "errands", "languages", "scripts", "kept")
@@ -27,7 +27,7 @@ TABLES = ("english", "errands", "languages", "scripts", "kept")
 SHARING_FAMILIES = frozenset({"override-system-prompt", "no-restrictions", "prompt-leak"})
 """Families with few patterns outside English; adjacent ones share a pass over the text."""
 
-SPOKEN_TABLES = ("english", "languages")
+WORD_BOUNDED_TABLES = ("english", "languages")
 """Their patterns start at a word boundary, with a letter or a sign, never with `_`."""
 
 _LINKING_MARK = b"_"
@@ -45,101 +45,103 @@ _DIGITS = {
 
 class _Table(TypedDict):
     family: str
-    scope: Scope
+    scope: ScanScope
     patterns: dict[str, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class ThreatPattern:
     """Threat pattern with all its wordings."""
 
     id: str
     family: str
-    scope: Scope
+    scope: ScanScope
     expression: str
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PatternGroup:
     """Patterns matched in one pass; `identify` determines afterwards which of them matched.
 
     The expression has no capture groups. To fill them, the engine would process the match again,
     many times slower, and a match can be as long as the text.
     """
 
-    scope: Scope
-    patterns: tuple[Pattern, ...]
-    expression: Expression
-    is_spoken: bool
+    scope: ScanScope
+    patterns: tuple[ThreatPattern, ...]
+    expression: Re2Expression
+    is_word_bounded: bool
 
-    def attribute(self, match: Match, text: bytes) -> tuple[Pattern, int]:
+    def identify(self, match: Re2Match, text: bytes) -> tuple[ThreatPattern, int]:
         """Return the first pattern that fits a match, and the offset at which it starts."""
         start = match.start()
-        if self.is_spoken and text.startswith(_LINKING_MARK, start):
+        if self.is_word_bounded and text.startswith(_LINKING_MARK, start):
             start += len(_LINKING_MARK)
         *others, last = self.patterns
-        fitting = (each for each in others if _alone(each).match(text, start, match.end()))
+        fitting = (each for each in others if _compile_alone(each).match(text, start, match.end()))
         return next(fitting, last), start
 
 
 @cache
-def groups(scope: Scope, *, with_scripts: bool) -> tuple[Group, ...]:
+def pattern_groups(scope: ScanScope, *, with_scripts: bool) -> tuple[PatternGroup, ...]:
     """Return the pattern groups of a scope; set `with_scripts` if the text is not pure ASCII."""
     wanted = SCOPES[: SCOPES.index(scope) + 1]
     tables = [table for table in TABLES if with_scripts or table != "scripts"]
     return tuple(group for table in tables for group in _groups(table) if group.scope in wanted)
 
 
-def patterns() -> Iterator[Pattern]:
+def all_patterns() -> Iterator[ThreatPattern]:
     """Yield every pattern."""
     for table in TABLES:
         yield from _patterns(table)
 
 
 @cache
-def _groups(table: str) -> tuple[Group, ...]:
+def _groups(table: str) -> tuple[PatternGroup, ...]:
     """Compile one group per family of a table, and one for small families together.
 
     Larger groups need fewer passes but many more states: a hostile mix of words is then slow.
     """
     shared = SHARING_FAMILIES if table in {"languages", "scripts"} else frozenset[str]()
 
-    def pass_of(pattern: Pattern) -> tuple[str, Scope]:
+    def pass_of(pattern: ThreatPattern) -> tuple[str, ScanScope]:
         return ("" if pattern.family in shared else pattern.family, pattern.scope)
 
     families = groupby(_patterns(table), key=pass_of)
     return tuple(_group(table, scope, tuple(chosen)) for (_, scope), chosen in families)
 
 
-def _group(table: str, scope: Scope, chosen: tuple[Pattern, ...]) -> Group:
+def _group(table: str, scope: ScanScope, chosen: tuple[ThreatPattern, ...]) -> PatternGroup:
     alternatives = "|".join(f"(?:{pattern.expression})" for pattern in chosen)
-    is_spoken = table in SPOKEN_TABLES
+    is_spoken = table in WORD_BOUNDED_TABLES
     boundary = rf"(?:\b|{_LINKING_MARK.decode()})" if is_spoken else ""
-    return Group(scope, chosen, compiled(f"{boundary}(?:{alternatives})"), is_spoken)
+    return PatternGroup(
+        scope, chosen, compile_expression(f"{boundary}(?:{alternatives})"), is_spoken
+    )
 
 
 @cache
-def _alone(pattern: Pattern) -> Expression:
-    return compiled(pattern.expression)
+def _compile_alone(pattern: ThreatPattern) -> Re2Expression:
+    return compile_expression(pattern.expression)
 
 
 @cache
-def _patterns(table: str) -> tuple[Pattern, ...]:
-    read: dict[str, list[_Table]] = tomllib.loads(_source(table))
+def _patterns(table: str) -> tuple[ThreatPattern, ...]:
+    read: dict[str, list[_Table]] = tomllib.loads(_read_table(table))
     return tuple(
-        Pattern(id_, each["family"], each["scope"], _expression(wordings))
+        ThreatPattern(id_, each["family"], each["scope"], _expression(wordings))
         for each in read["table"]
         for id_, wordings in each["patterns"].items()
     )
 
 
 def _expression(wordings: list[str]) -> str:
-    spelled = (f"(?:{_with_entries(wording)})" for wording in wordings)
+    spelled = (f"(?:{_expand_vocabulary(wording)})" for wording in wordings)
     joined = "|".join(spelled).replace("~", _MAYBE_GAP).replace(" ", _GAP)
     return _BEYOND_ASCII.sub(lambda found: fold(found[0]), joined)
 
 
-def _with_entries(wording: str) -> str:
+def _expand_vocabulary(wording: str) -> str:
     """Expand the vocabulary entries, which may contain entries themselves."""
     while _ENTRY.search(wording):
         wording = _ENTRY.sub(lambda found: _vocabulary()[found[1]], wording)
@@ -148,19 +150,19 @@ def _with_entries(wording: str) -> str:
 
 @cache
 def _vocabulary() -> dict[str, str]:
-    read: dict[str, dict[str, list[str]]] = tomllib.loads(_source("vocabulary"))
+    read: dict[str, dict[str, list[str]]] = tomllib.loads(_read_table("vocabulary"))
     plain = {name: f"(?:{'|'.join(words)})" for name, words in read["words"].items()}
     disguised = {
-        name: f"(?:{'|'.join(map(_with_digits, words))})"
+        name: f"(?:{'|'.join(map(_allow_digits, words))})"
         for name, words in read["disguised"].items()
     }
     return plain | disguised
 
 
-def _with_digits(word: str) -> str:
+def _allow_digits(word: str) -> str:
     """Allow each letter to be the digit or sign that often replaces it."""
     return "".join(f"[{_DIGITS[letter]}]" if letter in _DIGITS else letter for letter in word)
 
 
-def _source(table: str) -> str:
+def _read_table(table: str) -> str:
     return files("prompt_engine.threats").joinpath("families", f"{table}.toml").read_text("utf-8")

@@ -10,7 +10,7 @@ import sys
 from functools import cache
 from html.entities import html5
 
-from prompt_engine.threats.engine import Expression, compiled
+from prompt_engine.threats.engine import Re2Expression, compile_expression
 
 FILLER = "\N{SOFT HYPHEN}"
 
@@ -49,11 +49,11 @@ _WORDS = re.compile(
 )
 
 
-def undisguised(text: str) -> str:
+def undo_disguises(text: str) -> str:
     """Return the text with its words restored; every character keeps its offset."""
     text = text.replace("\\\n", FILLER + " ")  # shell line continuation
     if "&" in text:
-        text = _ENTITY.sub(_Spelled().of, text)
+        text = _ENTITY.sub(_EntityTable().replacement, text)
     if "<" in text:
         text = _TAGS.sub(_filler, text)
     if "____" in text:
@@ -63,7 +63,7 @@ def undisguised(text: str) -> str:
             text = emphasis.sub(FILLER * len(marks), text)
     text = _EMPHASIS_INSIDE.sub(FILLER, text)
     if _letters_apart().search(text.encode(errors="replace")):
-        text = _LETTERS_APART.sub(lambda found: _joined(found[0]), text)
+        text = _LETTERS_APART.sub(lambda found: _join_letters(found[0]), text)
     return text
 
 
@@ -71,7 +71,7 @@ def _filler(found: re.Match[str]) -> str:
     return FILLER * len(found[0])
 
 
-class _Spelled(dict[str, str]):
+class _EntityTable(dict[str, str]):
     """Replacements of HTML entities, padded to the entity's length; unknown entities are kept."""
 
     def __missing__(self, entity: str) -> str:
@@ -79,7 +79,7 @@ class _Spelled(dict[str, str]):
         spelled = self[entity] = character + FILLER * (len(entity) - len(character))
         return spelled
 
-    def of(self, found: re.Match[str]) -> str:
+    def replacement(self, found: re.Match[str]) -> str:
         """Return the replacement of a matched entity. Cached: most entities occur many times."""
         return self[found[0]]
 
@@ -91,13 +91,13 @@ def _named_character(entity: str) -> str:
     return chr(code) if code <= sys.maxunicode else entity
 
 
-def _joined(run: str) -> str:
+def _join_letters(run: str) -> str:
     """Join single letters into words; a word ends at a wider gap or after a known word."""
     squeezed = run.translate(_WITHOUT_MARKS).lower()
     if squeezed.isascii() and not any(word in squeezed for word in _TELLING_WORDS):
         return run
     if run[1::2] == run[1] * (len(squeezed) - 1):
-        return _joined_evenly(squeezed)
+        return _join_even_run(squeezed)
     places = _letter_places(run)
     joined = [FILLER] * len(run)
     for at in places:
@@ -110,7 +110,7 @@ def _joined(run: str) -> str:
     return "".join(joined)
 
 
-def _joined_evenly(squeezed: str) -> str:
+def _join_even_run(squeezed: str) -> str:
     """Join letters that are separated by identical gaps. A fast path: runs can be long."""
     parts = _WORDS.split(squeezed)
     parts[1::2] = [f"{word} " for word in parts[1::2]]
@@ -122,7 +122,7 @@ def _letter_places(run: str) -> list[int]:
 
 
 @cache
-def _letters_apart() -> Expression:
+def _letters_apart() -> Re2Expression:
     """Match a run of spaced-out letters; a fast check, since most texts have none."""
     letter = r"[\pL\p{Nl}\p{No}]"
-    return compiled(rf"(?:^|\PL){letter}(?:[ .*_-]{{1,4}}{letter}){{5}}(?:\PL|$)")
+    return compile_expression(rf"(?:^|\PL){letter}(?:[ .*_-]{{1,4}}{letter}){{5}}(?:\PL|$)")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from prompt_engine.threats.engine import Expression, compiled
+from prompt_engine.threats.engine import Re2Expression, compile_expression
 
 TELLING_WORDS = (
     "ignore", "disregard", "forget", "override", "instruction", "system prompt", "the user",
@@ -26,7 +26,7 @@ _ENCODED_BOUNDARY = "Ch4K"
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedRuns:
     """All base64 runs, decoded into one text, with the offset of each run."""
 
     text: str
@@ -38,37 +38,39 @@ class Decoded:
         return self.starts[min(run, len(self.starts) - 1)]
 
 
-def decoded(text: str) -> Decoded | None:
+def decode_base64(text: str) -> DecodedRuns | None:
     """Decode the base64 runs of a text; return None if it contains no telling word in base64.
 
     All runs are decoded at once: a text can contain tens of thousands.
     """
-    if _fragments().search(text.encode(errors="replace")) is None:
+    if _encoded_words_expression().search(text.encode(errors="replace")) is None:
         return None
     runs = list(_RUN.finditer(text))
-    raw = b64decode(_ENCODED_BOUNDARY.join(_padded(run[0]) for run in runs).translate(_URL_SAFE))
+    raw = b64decode(_ENCODED_BOUNDARY.join(_pad(run[0]) for run in runs).translate(_URL_SAFE))
     said = raw.decode(errors="replace")
-    return Decoded(said, tuple(run.start() for run in runs)) if runs else None
+    return DecodedRuns(said, tuple(run.start() for run in runs)) if runs else None
 
 
-def _padded(run: str) -> str:
+def _pad(run: str) -> str:
     """Pad the last group of four with zero bits; a single leftover character carries no byte."""
     over = len(run) % 4
     return run[:-1] if over == 1 else run + "A" * (-over % 4)
 
 
 @cache
-def _fragments() -> Expression:
+def _encoded_words_expression() -> Re2Expression:
     """Match the base64 forms of the telling words, at each of the three byte alignments."""
     spellings = {
         spelling
         for word in TELLING_WORDS
         for spelling in (word, word.capitalize(), word.title(), word.upper())
     }
-    return compiled("|".join(sorted({part for each in spellings for part in _encoded(each)})))
+    return compile_expression(
+        "|".join(sorted({part for each in spellings for part in _encoded_forms(each)}))
+    )
 
 
-def _encoded(word: str) -> Iterator[str]:
+def _encoded_forms(word: str) -> Iterator[str]:
     """Yield the base64 characters that do not depend on the bytes around the word."""
     for before in range(3):
         raw = b"\0" * before + word.encode()

@@ -12,7 +12,7 @@ MEMORY_BYTES = 128 * 1024 * 1024
 """Maximum memory of one expression for its states; a hostile text creates many states."""
 
 
-class Match(Protocol):
+class Re2Match(Protocol):
     """Match of an expression; offsets are in bytes."""
 
     def start(self) -> int:
@@ -24,36 +24,36 @@ class Match(Protocol):
         ...
 
 
-class Expression(Protocol):
+class Re2Expression(Protocol):
     """Compiled expression over UTF-8; every search is linear in the length of the text."""
 
-    def finditer(self, text: bytes) -> Iterator[Match]:
+    def finditer(self, text: bytes) -> Iterator[Re2Match]:
         """Yield all matches, leftmost first and non-overlapping."""
         ...
 
-    def search(self, text: bytes) -> Match | None:
+    def search(self, text: bytes) -> Re2Match | None:
         """Return the first match."""
         ...
 
-    def match(self, text: bytes, pos: int, endpos: int) -> Match | None:
+    def match(self, text: bytes, pos: int, endpos: int) -> Re2Match | None:
         """Return a match that starts at `pos` and ends by `endpos`; assertions see all the text."""
         ...
 
 
-class _Options(Protocol):
+class _Re2Options(Protocol):
     max_mem: int
     log_errors: bool
 
 
-class _Engine(Protocol):
-    def Options(self) -> _Options: ...  # noqa: N802  # the engine's own name
+class _Re2Module(Protocol):
+    def Options(self) -> _Re2Options: ...  # noqa: N802  # the engine's own name
 
-    def compile(self, pattern: bytes, options: _Options) -> Expression: ...
+    def compile(self, pattern: bytes, options: _Re2Options) -> Re2Expression: ...
 
 
-def compiled(pattern: str) -> Expression:
+def compile_expression(pattern: str) -> Re2Expression:
     """Compile an expression in RE2 syntax, which has no look-around and no back-references."""
-    engine = cast("_Engine", import_module("re2"))
+    engine = cast("_Re2Module", import_module("re2"))
     options = engine.Options()
     options.max_mem = MEMORY_BYTES
     options.log_errors = False

@@ -18,12 +18,12 @@ from itertools import accumulate
 BLOCK_CHARACTERS = 256
 """Block size for folding: finding an origin only measures one block."""
 
-MOST_PARTS = 3
+MAX_PARTS = 3
 """Maximum characters kept of a decomposition. Some characters expand to whole phrases; a text of
 them would take many times as long to match.
 """
 
-_SPOKEN_LETTER = re.compile(
+_LETTER_NAME = re.compile(
     r"(?:LATIN|NEGATIVE|REGIONAL INDICATOR)\b.*\bLETTER (?:SMALL CAPITAL )?([A-Z])(?: WITH .*)?"
 )
 _MARKS = {
@@ -39,7 +39,7 @@ _MARK_CATEGORIES = {"Zs": " ", "Zl": " ", "Zp": " ", "Pd": "-", "Pi": '"', "Pf":
 _DROPPED = {"Mn", "Me", "Cf", "Cc", "Cs", "Cn", "Co"}
 
 
-class Folding(dict[int, str]):
+class FoldingTable(dict[int, str]):
     """Table for `str.translate` that is filled on demand."""
 
     def __init__(self) -> None:
@@ -52,14 +52,14 @@ class Folding(dict[int, str]):
 
 
 @cache
-def folding() -> Folding:
+def folding_table() -> FoldingTable:
     """Return the shared table. Sharing is safe: entries are only added and never change."""
-    return Folding()
+    return FoldingTable()
 
 
 def fold(text: str) -> str:
     """Return the text in the form that is matched."""
-    return text.translate(folding())
+    return text.translate(folding_table())
 
 
 class FoldedText:
@@ -85,7 +85,7 @@ class FoldedText:
     def _measure(self, block: int) -> Sequence[int]:
         """Return the end offsets of the characters of a folded block, in bytes."""
         characters = self._text[block * BLOCK_CHARACTERS : (block + 1) * BLOCK_CHARACTERS]
-        table = folding()
+        table = folding_table()
         return list(accumulate(len(table[ord(each)].encode()) for each in characters))
 
 
@@ -98,7 +98,7 @@ def _folded(character: str) -> str:
         return mark
     if category == "Lo" and not unicodedata.decomposition(character) and not _is_hangul(character):
         return _look_alikes().get(character, character)
-    return "".join(map(_folded_part, unicodedata.normalize("NFKD", character)[:MOST_PARTS]))
+    return "".join(map(_folded_part, unicodedata.normalize("NFKD", character)[:MAX_PARTS]))
 
 
 @lru_cache(maxsize=2048)
@@ -110,7 +110,7 @@ def _folded_part(character: str) -> str:
         return character.lower()
     small, large = character.lower(), character.upper()
     forms = (character, small) if _is_greek(character) else (small, large, character)
-    letters = (_look_alikes().get(form) or spoken(form) for form in forms)
+    letters = (_look_alikes().get(form) or letter_from_name(form) for form in forms)
     return next(filter(None, letters), character.casefold())
 
 
@@ -124,10 +124,10 @@ def _is_greek(character: str) -> bool:
     return "\u0370" <= character <= "\u03ff"
 
 
-def spoken(character: str) -> str:
+def letter_from_name(character: str) -> str:
     """Return the ASCII letter in the character's Unicode name, or an empty string."""
     name = unicodedata.name(character, "") if len(character) == 1 else ""
-    named = _SPOKEN_LETTER.fullmatch(name)
+    named = _LETTER_NAME.fullmatch(name)
     return named[1].lower() if named else ""
 
 

@@ -6,12 +6,12 @@ of the command.
 
 import re
 
-from prompt_engine.threats.spans import Span
+from prompt_engine.threats.spans import TextSpan
 
 LINE_CHARACTERS = 500
-PATTERNS = {"secret-to-foreign-host", "secret-to-drop-box"}
+HOST_CHECKED_PATTERNS = {"secret-to-foreign-host", "secret-to-drop-box"}
 
-_HOMES = {
+_PROVIDER_HOSTS = {
     "openai": "openai.com|openai.azure.com",
     "anthropic": "anthropic.com",
     "claude": "anthropic.com|claude.com|claude.ai",
@@ -37,20 +37,22 @@ _ADDRESS = re.compile(
 )
 
 
-def goes_home(command: Span) -> bool:
+def sends_only_to_key_owner(command: TextSpan) -> bool:
     """Return whether every address in a command belongs to the providers of its keys."""
     rest, _, _ = command.after(LINE_CHARACTERS).partition("\n")
     line = (command.text[command.start : command.end] + rest).casefold()
-    homes = [home for owner in _VARIABLE.findall(line) for home in _homes(owner)]
+    homes = [home for owner in _VARIABLE.findall(line) for home in _provider_hosts(owner)]
     hosts = [address[address.lastindex or 0] for address in _ADDRESS.finditer(line)]
-    return all(_is_at_home(host, homes) for host in hosts)
+    return all(_is_allowed_host(host, homes) for host in hosts)
 
 
-def _homes(owner: str) -> list[str]:
-    return _HOMES.get(owner, f"{owner}.com|{owner}.ai|{owner}.org|{owner}js.org").split("|")
+def _provider_hosts(owner: str) -> list[str]:
+    return _PROVIDER_HOSTS.get(owner, f"{owner}.com|{owner}.ai|{owner}.org|{owner}js.org").split(
+        "|"
+    )
 
 
-def _is_at_home(host: str, homes: list[str]) -> bool:
+def _is_allowed_host(host: str, homes: list[str]) -> bool:
     name = host.rpartition("@")[2].partition(":")[0]
     if re.match(_OWN_MACHINE, host):
         return True

@@ -8,7 +8,7 @@ byte order mark at the very start and the tags of a flag emoji are no finding.
 import re
 from collections.abc import Iterator
 
-PATTERN = "invisible-character"
+PATTERN_ID = "invisible-character"
 
 _HIDDEN = r"\u200b-\u200d\u2060\u2062-\u2064\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f"
 _JOINED_SCRIPTS = (
@@ -18,8 +18,8 @@ _JOINED_SCRIPTS = (
     r"\ufb50-\ufdff\ufe70-\ufefc"  # Arabic presentation forms
 )
 _UNSPACED_SCRIPTS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\uaa60-\uaa7f"
-_KILLERS = r"\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca"
-_PICTURES = (
+_VIRAMAS = r"\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca"
+_PICTOGRAPHS = (
     r"\u00a9\u00ae\u203c-\u2049\u2122-\u21aa\u231a-\u23ff\u25aa-\u27bf\u2934-\u2b55"
     r"\U0001f000-\U0001faff"
 )
@@ -27,13 +27,13 @@ _HIDDEN_CHARACTER = re.compile(
     rf"[{_HIDDEN}]"
     rf"(?<![{_JOINED_SCRIPTS}][\u200c\u200d](?=[{_JOINED_SCRIPTS}]))"
     rf"(?<![{_UNSPACED_SCRIPTS}]\u200b(?=[{_UNSPACED_SCRIPTS}]))"
-    rf"(?<![{_KILLERS}][\u200c\u200d])"
-    rf"(?<![{_PICTURES}\ufe0f]\u200d(?=[{_PICTURES}]))"
+    rf"(?<![{_VIRAMAS}][\u200c\u200d])"
+    rf"(?<![{_PICTOGRAPHS}\ufe0f]\u200d(?=[{_PICTOGRAPHS}]))"
 )
 _FLAG = re.compile(r"\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
 
 
-def hidden_places(text: str) -> Iterator[int]:
+def find_hidden_characters(text: str) -> Iterator[int]:
     """Yield the offsets of hidden characters."""
     if text.isascii():
         return iter(())

@@ -8,7 +8,7 @@ attacker exempt any instruction.
 
 import re
 
-from prompt_engine.threats.spans import Span
+from prompt_engine.threats.spans import TextSpan
 
 WINDOW_BEFORE = 500
 WINDOW_AFTER = 250
@@ -39,7 +39,7 @@ _CLOSING = re.compile("[\"'`\u201d\u00bb\u201c]")
 _QUOTED_LINE = re.compile(r"(?:^|\n)(?: {4}|\t|> )[^\n]*$")
 
 
-def is_mention(span: Span) -> bool:
+def is_mention(span: TextSpan) -> bool:
     """Return whether a span only mentions an instruction."""
     before = span.before(WINDOW_BEFORE)
     if _NEGATION.search(before[-40:]):

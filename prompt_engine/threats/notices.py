@@ -2,23 +2,23 @@
 
 from collections.abc import Sequence
 
-from prompt_engine.findings import Finding
+from prompt_engine.findings import ThreatFinding
 
 MAX_LINES_NAMED = 5
 
 
-def blocked_notice(name: str, findings: Sequence[Finding]) -> str:
+def blocked_notice(name: str, findings: Sequence[ThreatFinding]) -> str:
     """Return one line that names the file, the patterns and the lines, without quoting the file.
 
     The name is made printable, so that it cannot break out of the line.
     """
     shown = "".join(letter if letter.isprintable() else "?" for letter in name)
     patterns = dict.fromkeys(finding.pattern for finding in findings)
-    reasons = (f"{pattern} ({_lines(pattern, findings)})" for pattern in patterns)
+    reasons = (f"{pattern} ({_line_list(pattern, findings)})" for pattern in patterns)
     return f"[{shown} was blocked: {', '.join(reasons)}]"
 
 
-def _lines(pattern: str, findings: Sequence[Finding]) -> str:
+def _line_list(pattern: str, findings: Sequence[ThreatFinding]) -> str:
     lines = sorted({finding.line for finding in findings if finding.pattern == pattern})
     named = ", ".join(map(str, lines[:MAX_LINES_NAMED]))
     more = f" and {len(lines) - MAX_LINES_NAMED} more" if len(lines) > MAX_LINES_NAMED else ""

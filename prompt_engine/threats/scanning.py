@@ -7,62 +7,64 @@ base64 are reported where the base64 run starts. Patterns are known by id only.
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from prompt_engine.findings import Finding, Scope
+from prompt_engine.findings import ScanScope, ThreatFinding
 from prompt_engine.threats import hosts, invisible
-from prompt_engine.threats.catalogue import Group, Pattern, groups
-from prompt_engine.threats.disguises import undisguised
-from prompt_engine.threats.encodings import decoded
+from prompt_engine.threats.catalogue import PatternGroup, ThreatPattern, pattern_groups
+from prompt_engine.threats.disguises import undo_disguises
+from prompt_engine.threats.encodings import decode_base64
 from prompt_engine.threats.folding import FoldedText
 from prompt_engine.threats.mentions import is_mention
-from prompt_engine.threats.spans import Span
+from prompt_engine.threats.spans import TextSpan
 
-MAX_PLACES = 50
+MAX_LOCATIONS = 50
 """Maximum locations reported per pattern group; the text is blocked in any case."""
-MAX_EXCUSES = 500
+MAX_EXEMPTION_CHECKS = 500
 """Maximum matches per group that are checked for an exemption; later ones count unchecked. Bounds
 the time for hostile texts.
 """
 
-Place = tuple[int, str, Scope]
+ThreatLocation = tuple[int, str, ScanScope]
 _LEADING = " \t\n\r.!?:;,\"'`*_|&"
 _LEADING_CHARACTERS = 80
 
 
-def scan(text: str, scope: Scope) -> tuple[Finding, ...]:
+def scan(text: str, scope: ScanScope) -> tuple[ThreatFinding, ...]:
     """Return the findings in text order; empty if the text is clean.
 
     Never raises, for any text. Lines end with a line feed; columns count characters.
     """
-    hidden = islice(invisible.hidden_places(text), MAX_PLACES)
-    found: set[Place] = {(at, invisible.PATTERN, "all") for at in hidden}
-    found.update(_places(text, scope))
-    found.update(_encoded_places(text, scope))
+    hidden = islice(invisible.find_hidden_characters(text), MAX_LOCATIONS)
+    found: set[ThreatLocation] = {(at, invisible.PATTERN_ID, "all") for at in hidden}
+    found.update(_find_locations(text, scope))
+    found.update(_find_encoded_locations(text, scope))
     return tuple(_findings(text, sorted(found)))
 
 
-def _places(text: str, scope: Scope) -> Iterator[Place]:
-    folded = FoldedText(undisguised(text))
-    for group in groups(scope, with_scripts=not folded.data.isascii()):
-        yield from islice(_matches(group, folded, text, scope), MAX_PLACES)
+def _find_locations(text: str, scope: ScanScope) -> Iterator[ThreatLocation]:
+    folded = FoldedText(undo_disguises(text))
+    for group in pattern_groups(scope, with_scripts=not folded.data.isascii()):
+        yield from islice(_matches(group, folded, text, scope), MAX_LOCATIONS)
 
 
-def _encoded_places(text: str, scope: Scope) -> Iterator[Place]:
+def _find_encoded_locations(text: str, scope: ScanScope) -> Iterator[ThreatLocation]:
     """Locate findings from base64 at the start of their base64 run."""
-    said = decoded(text)
+    said = decode_base64(text)
     if said is not None:
-        for at, pattern, least in _places(said.text, scope):
+        for at, pattern, least in _find_locations(said.text, scope):
             yield said.origin(at), pattern, least
 
 
-def _matches(group: Group, folded: FoldedText, text: str, scope: Scope) -> Iterator[Place]:
-    excuses_left = MAX_EXCUSES
+def _matches(
+    group: PatternGroup, folded: FoldedText, text: str, scope: ScanScope
+) -> Iterator[ThreatLocation]:
+    excuses_left = MAX_EXEMPTION_CHECKS
     for match in group.expression.finditer(folded.data):
-        pattern, begin = group.attribute(match, folded.data)
+        pattern, begin = group.identify(match, folded.data)
         start = _first_word(text, folded.origin(begin))
-        span = Span(text, start, max(start, folded.origin(match.end())))
+        span = TextSpan(text, start, max(start, folded.origin(match.end())))
         if excuses_left:
             excuses_left -= 1
-            if _is_excused(pattern, span, scope):
+            if _is_exempt(pattern, span, scope):
                 continue
         yield span.start, pattern.id, pattern.scope
 
@@ -73,19 +75,19 @@ def _first_word(text: str, at: int) -> int:
     return at + len(ahead) - len(ahead.lstrip(_LEADING))
 
 
-def _is_excused(pattern: Pattern, span: Span, scope: Scope) -> bool:
+def _is_exempt(pattern: ThreatPattern, span: TextSpan, scope: ScanScope) -> bool:
     """Return whether a match is harmless: a mention, or a key sent to its own provider.
 
     Agent memory (`strict`) has no reason to quote attacks: there, only the host check can exempt.
     """
-    if pattern.id in hosts.PATTERNS and hosts.goes_home(span):
+    if pattern.id in hosts.HOST_CHECKED_PATTERNS and hosts.sends_only_to_key_owner(span):
         return True
     return scope != "strict" and is_mention(span)
 
 
-def _findings(text: str, places: Sequence[Place]) -> Iterator[Finding]:
+def _findings(text: str, places: Sequence[ThreatLocation]) -> Iterator[ThreatFinding]:
     """Convert offsets, sorted, to lines and columns."""
     line, counted = 1, 0
     for at, pattern, scope in places:
         line, counted = line + text.count("\n", counted, at), at
-        yield Finding(pattern, scope, line, at - text.rfind("\n", 0, at))
+        yield ThreatFinding(pattern, scope, line, at - text.rfind("\n", 0, at))

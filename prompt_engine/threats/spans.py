@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TextSpan:
     """The characters `text[start:end]`."""
 
     text: str

@@ -3,31 +3,47 @@
 The model decides which skills belong together; nothing here calls it.
 """
 
-from skills_store.curation.candidates import Candidate, Hints, find_candidates, hints_on
-from skills_store.curation.merging import CuratorKeeper
-from skills_store.curation.outcome import Archival, archivals, discrepancies
-from skills_store.curation.report import Report, report_text, report_yaml, write_report
-from skills_store.curation.schedule import LastPass, Schedule
-from skills_store.curation.summary import Block, BlockError, Consolidation, Pruning, parse_block
+from skills_store.curation.candidates import (
+    CurationCandidate,
+    NameHints,
+    find_candidates,
+    find_name_hints,
+)
+from skills_store.curation.merging import CuratorSkillEditor
+from skills_store.curation.outcome import ArchiveOutcome, archive_outcomes, find_discrepancies
+from skills_store.curation.report import (
+    CurationReport,
+    render_report,
+    render_report_yaml,
+    write_report,
+)
+from skills_store.curation.schedule import CurationSchedule, LastCuration
+from skills_store.curation.summary import (
+    Consolidation,
+    CuratorSummary,
+    CuratorSummaryError,
+    Pruning,
+    parse_summary,
+)
 
 __all__ = [
-    "Archival",
-    "Block",
-    "BlockError",
-    "Candidate",
+    "ArchiveOutcome",
     "Consolidation",
-    "CuratorKeeper",
-    "Hints",
-    "LastPass",
+    "CurationCandidate",
+    "CurationReport",
+    "CurationSchedule",
+    "CuratorSkillEditor",
+    "CuratorSummary",
+    "CuratorSummaryError",
+    "LastCuration",
+    "NameHints",
     "Pruning",
-    "Report",
-    "Schedule",
-    "archivals",
-    "discrepancies",
+    "archive_outcomes",
     "find_candidates",
-    "hints_on",
-    "parse_block",
-    "report_text",
-    "report_yaml",
+    "find_discrepancies",
+    "find_name_hints",
+    "parse_summary",
+    "render_report",
+    "render_report_yaml",
     "write_report",
 ]

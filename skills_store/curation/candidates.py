@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skills_store.ownership import owner_of, read_claims
+from skills_store.ownership import owner_of, read_installed_names
 
 if TYPE_CHECKING:
-    from skills_store.editor import Keeper
+    from skills_store.editor import SkillEditor
 
 _WORD = re.compile(r"[a-z0-9]+", re.IGNORECASE)
-_NARROW = (
+_NARROW_NAMES = (
     (re.compile(r"\b(pr|issue|ticket|bug)-?\d+"), "names a ticket"),
     (re.compile(r"\b20\d\d(-|\b)"), "names a date"),
     (re.compile(r"^(fix|fixing|debug|debugging|audit|auditing|investigate)-"), "tells one story"),
@@ -26,7 +26,7 @@ _NARROW = (
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class CurationCandidate:
     """A skill that a curator may change."""
 
     name: str
@@ -35,7 +35,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Hints:
+class NameHints:
     """Conspicuous names among candidates: a starting point, not a decision."""
 
     clusters: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -47,24 +47,24 @@ class Hints:
         return bool(self.clusters or self.narrow)
 
 
-def find_candidates(keeper: "Keeper") -> tuple[Candidate, ...]:
+def find_candidates(editor: "SkillEditor") -> tuple[CurationCandidate, ...]:
     """Return the skills made by an agent and not pinned, by name. Blocks."""
-    claims = read_claims(keeper.home)
+    claims = read_installed_names(editor.home)
     found = (
-        Candidate(skill.name, skill.description, skill.category)
-        for skill in keeper.holdings.look()
-        if owner_of(skill, claims, keeper.usage) == "agent"
-        and not keeper.usage.is_pinned(skill.name)
+        CurationCandidate(skill.name, skill.description, skill.category)
+        for skill in editor.catalog.list_skills()
+        if owner_of(skill, claims, editor.usage) == "agent"
+        and not editor.usage.is_pinned(skill.name)
     )
     return tuple(sorted(found, key=lambda each: (each.name, each.category)))
 
 
-def hints_on(names: Iterable[str]) -> Hints:
+def find_name_hints(names: Iterable[str]) -> NameHints:
     """Return hints found in names.
 
-    >>> hints_on(["pdf-read", "pdf-write", "release"]).clusters
+    >>> find_name_hints(["pdf-read", "pdf-write", "release"]).clusters
     (('pdf', ('pdf-read', 'pdf-write')),)
-    >>> hints_on(["fix-login", "release"]).narrow
+    >>> find_name_hints(["fix-login", "release"]).narrow
     (('fix-login', 'tells one story'),)
     """
     ordered = sorted(set(names))
@@ -74,9 +74,9 @@ def hints_on(names: Iterable[str]) -> Hints:
         if word is not None:
             by_word.setdefault(word[0].lower(), []).append(name)
     clusters = ((word, tuple(group)) for word, group in by_word.items() if len(group) > 1)
-    narrow = ((name, why) for name in ordered if (why := _why_narrow(name)) is not None)
-    return Hints(tuple(clusters), tuple(narrow))
+    narrow = ((name, why) for name in ordered if (why := _narrow_reason(name)) is not None)
+    return NameHints(tuple(clusters), tuple(narrow))
 
 
-def _why_narrow(name: str) -> str | None:
-    return next((why for pattern, why in _NARROW if pattern.search(name.lower())), None)
+def _narrow_reason(name: str) -> str | None:
+    return next((why for pattern, why in _NARROW_NAMES if pattern.search(name.lower())), None)

@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from skills_store.background_editor import UnaskedKeeper
-from skills_store.calls import Done
-from skills_store.changes import Change, Moved, Written, read_bytes
+from skills_store.background_editor import BackgroundSkillEditor
+from skills_store.calls import ManageResult
+from skills_store.changes import FileWrite, SkillChange, SkillMove, read_bytes
 from skills_store.own_files import capture_own
-from skills_store.ownership import Origin, owner_of, read_claims
+from skills_store.ownership import ChangeOrigin, owner_of, read_installed_names
 from skills_store.skill import LINKED_FOLDERS, Skill
-from skills_store.write_errors import ReadOnlyError
+from skills_store.write_errors import ReadOnlySkillError
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class _SupportFile:
     """A support file to transfer."""
 
     path: str
@@ -27,12 +27,12 @@ class _File:
     mode: int
 
 
-class CuratorKeeper(UnaskedKeeper):
+class CuratorSkillEditor(BackgroundSkillEditor):
     """Skill editor of one curator run. All calls block."""
 
-    origin: Origin = "curator"
+    origin: ChangeOrigin = "curator"
 
-    def commit(self, change: Change, undo_id: str | None = None) -> Done:
+    def commit(self, change: SkillChange, undo_id: str | None = None) -> ManageResult:
         """Commit a change; before a skill is archived, transfer its files to its successor.
 
         Raises:
@@ -41,9 +41,9 @@ class CuratorKeeper(UnaskedKeeper):
             OSError: A write failed; nothing was archived.
         """
         del undo_id
-        if not isinstance(change.effect, Moved) or not change.effect.entry.absorbed_into:
+        if not isinstance(change.effect, SkillMove) or not change.effect.entry.absorbed_into:
             return super().commit(change)
-        places = self._bring_along(change, self.holdings.find(change.effect.entry.absorbed_into))
+        places = self._transfer_files(change, self.catalog.find(change.effect.entry.absorbed_into))
         done = super().commit(change)
         if not places:
             return done
@@ -51,26 +51,26 @@ class CuratorKeeper(UnaskedKeeper):
         told = f"Its files came along, byte for byte: {listed}. See that its SKILL.md names them."
         return replace(done, message=f"{done.message} {told}")
 
-    def _bring_along(self, change: Change, umbrella: Skill) -> list[tuple[str, str]]:
+    def _transfer_files(self, change: SkillChange, umbrella: Skill) -> list[tuple[str, str]]:
         """Transfer files to a skill; return the old and new path of each."""
-        files = list(_files_of(change.folder))
+        files = list(_support_files(change.folder))
         if files and umbrella.root.kind != "home":
-            owner = owner_of(umbrella, read_claims(self.home), self.usage)
+            owner = owner_of(umbrella, read_installed_names(self.home), self.usage)
             reason = "files can come along only to a skill in the user's own folder"
-            raise ReadOnlyError(umbrella.full_name, owner, reason)
-        return [(file.path, self._put(file, change.name, umbrella)) for file in files]
+            raise ReadOnlySkillError(umbrella.full_name, owner, reason)
+        return [(file.path, self._transfer_file(file, change.name, umbrella)) for file in files]
 
-    def _put(self, file: _File, name: str, umbrella: Skill) -> str:
-        for path in _places_for(file.path, name):
+    def _transfer_file(self, file: _SupportFile, name: str, umbrella: Skill) -> str:
+        for path in _target_paths(file.path, name):
             place = umbrella.folder / path
             there = read_bytes(place) if not place.is_dir() else b""
             if there == file.data and not place.is_dir():
                 return path
             if there is None:
-                written = Written(place, None, file.data, file.mode)
+                written = FileWrite(place, None, file.data, file.mode)
                 message = f"Moved {file.path} of {name!r} to {path} of {umbrella.name!r}."
                 super().commit(
-                    Change(
+                    SkillChange(
                         "write_file",
                         umbrella.name,
                         self.origin,
@@ -84,16 +84,16 @@ class CuratorKeeper(UnaskedKeeper):
         raise AssertionError  # the iterator is infinite
 
 
-def _files_of(folder: Path) -> Iterator[_File]:
+def _support_files(folder: Path) -> Iterator[_SupportFile]:
     """Yield the files of the four support directories; symlinks are not transferred."""
     for path, leaf in capture_own(folder).items():
         if leaf.kind == "file" and path.split("/", 1)[0] in LINKED_FOLDERS:
             data = read_bytes(folder / path)
             if data is not None:
-                yield _File(path, data, leaf.mode)
+                yield _SupportFile(path, data, leaf.mode)
 
 
-def _places_for(path: str, name: str) -> Iterator[str]:
+def _target_paths(path: str, name: str) -> Iterator[str]:
     """Yield the possible target paths of a file, the best first."""
     yield path
     kind, *rest = PurePosixPath(path).parts

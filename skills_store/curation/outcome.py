@@ -4,46 +4,53 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from skills_store.changes import Change, Moved
-from skills_store.curation.summary import Block
+from skills_store.changes import SkillChange, SkillMove
+from skills_store.curation.summary import CuratorSummary
 
 
 @dataclass(frozen=True, slots=True)
-class Archival:
+class ArchiveOutcome:
     """An archived skill; `into` is its successor, if any."""
 
     name: str
     into: str = ""
 
 
-def archivals(made: Iterable[Change]) -> tuple[Archival, ...]:
+def archive_outcomes(made: Iterable[SkillChange]) -> tuple[ArchiveOutcome, ...]:
     """Return the skills archived by changes, in order."""
-    moved = (change.effect for change in made if isinstance(change.effect, Moved))
-    return tuple(Archival(effect.entry.name, effect.entry.absorbed_into) for effect in moved)
+    moved = (change.effect for change in made if isinstance(change.effect, SkillMove))
+    return tuple(ArchiveOutcome(effect.entry.name, effect.entry.absorbed_into) for effect in moved)
 
 
-def discrepancies(block: Block, happened: Sequence[Archival]) -> tuple[str, ...]:
+def find_discrepancies(
+    summary: CuratorSummary, happened: Sequence[ArchiveOutcome]
+) -> tuple[str, ...]:
     """Return the differences between a summary and the archived skills, as sentences for the model.
 
-    >>> discrepancies(Block(), [Archival("pdf-read", "pdf")])
+    >>> find_discrepancies(CuratorSummary(), [ArchiveOutcome("pdf-read", "pdf")])
     ("'pdf-read' was archived into 'pdf' and stands in no list.",)
     """
-    return tuple(_differences(_said(block), Counter(happened)))
+    return tuple(_describe_differences(_claimed_outcomes(summary), Counter(happened)))
 
 
-def _said(block: Block) -> Counter[Archival]:
-    merged = (Archival(_bare(each.source), _bare(each.into)) for each in block.consolidations)
-    pruned = (Archival(_bare(each.name)) for each in block.prunings)
+def _claimed_outcomes(block: CuratorSummary) -> Counter[ArchiveOutcome]:
+    merged = (
+        ArchiveOutcome(_without_category(each.source), _without_category(each.into))
+        for each in block.consolidations
+    )
+    pruned = (ArchiveOutcome(_without_category(each.name)) for each in block.prunings)
     return Counter([*merged, *pruned])
 
 
-def _differences(said: Counter[Archival], happened: Counter[Archival]) -> Iterator[str]:
+def _describe_differences(
+    said: Counter[ArchiveOutcome], happened: Counter[ArchiveOutcome]
+) -> Iterator[str]:
     names = Counter(each.name for each in said.elements())
     for each in happened:
         if each in said:
             continue
         where = "stands otherwise in the block" if each.name in names else "stands in no list"
-        yield f"{_told(each)} and {where}."
+        yield f"{_describe(each)} and {where}."
     archived = {each.name for each in happened}
     for each in said:
         if each.name not in archived:
@@ -53,11 +60,11 @@ def _differences(said: Counter[Archival], happened: Counter[Archival]) -> Iterat
             yield f"{name!r} stands in the block {count} times; once is right."
 
 
-def _told(archival: Archival) -> str:
+def _describe(archival: ArchiveOutcome) -> str:
     into = f"into {archival.into!r}" if archival.into else "as a plain pruning"
     return f"{archival.name!r} was archived {into}"
 
 
-def _bare(name: str) -> str:
+def _without_category(name: str) -> str:
     """Return a name without its category."""
     return name.rsplit("/", 1)[-1]

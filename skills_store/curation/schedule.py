@@ -9,19 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from skills_store.home import Home
-from skills_store.json_file import Document, DocumentFile
+from skills_store.home import AgentHome
+from skills_store.json_file import JsonFile, JsonObject
 from skills_store.locks import locked
-from skills_store.usage import Clock, current_time, parsed_time, written_time
+from skills_store.usage import Clock, current_time, format_time, parse_time
 
-CURATED_EVERY = timedelta(days=7)
-IDLE_FOR = timedelta(hours=2)
-AGED_EVERY = timedelta(days=1)
-MOST_OVERLAPS = 50
+CURATION_INTERVAL = timedelta(days=7)
+MIN_IDLE = timedelta(hours=2)
+AGING_INTERVAL = timedelta(days=1)
+MAX_OVERLAPS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class LastPass:
+class LastCuration:
     """The last curator run that changed skills, and the backup taken before it."""
 
     name: str
@@ -30,12 +30,12 @@ class LastPass:
     undone_at: datetime | None = None
 
 
-class Schedule:
+class CurationSchedule:
     """Curation schedule of one agent home. All calls block."""
 
-    def __init__(self, home: Home, now: Clock = current_time) -> None:
+    def __init__(self, home: AgentHome, now: Clock = current_time) -> None:
         self._folder = home.folder / "acp" / "curator"
-        self._document = DocumentFile(self._folder / "state.json")
+        self._document = JsonFile(self._folder / "state.json")
         self._now = now
 
     def is_curation_due(self, idle: timedelta) -> bool:
@@ -44,77 +44,77 @@ class Schedule:
         Raises:
             OSError: The first check cannot be recorded.
         """
-        return idle >= IDLE_FOR and self._is_due("curated_at", CURATED_EVERY)
+        return idle >= MIN_IDLE and self._is_due("curated_at", CURATION_INTERVAL)
 
-    def is_ageing_due(self) -> bool:
+    def is_aging_due(self) -> bool:
         """Return whether the ages of skills should be checked.
 
         Raises:
             OSError: The first check cannot be recorded.
         """
-        return self._is_due("aged_at", AGED_EVERY)
+        return self._is_due("aged_at", AGING_INTERVAL)
 
-    def note_curation(self, last: LastPass | None) -> None:
+    def record_curation(self, last: LastCuration | None) -> None:
         """Record a curator run that starts or ended, and the last run that can be undone.
 
         Raises:
             OSError: The file cannot be written.
         """
-        self._note("curated_at")
-        written = None if last is None else _written(last)
-        self._document.change(lambda state: state.update(last_pass=written))
+        self._record("curated_at")
+        written = None if last is None else _serialize(last)
+        self._document.update(lambda state: state.update(last_pass=written))
 
-    def note_ageing(self) -> None:
+    def record_aging(self) -> None:
         """Record a check of the ages.
 
         Raises:
             OSError: The file cannot be written.
         """
-        self._note("aged_at")
+        self._record("aged_at")
 
-    def note_undone(self) -> None:
+    def record_undone(self) -> None:
         """Record that the last run was undone.
 
         Raises:
             OSError: The file cannot be written.
         """
-        last = self.last_pass()
+        last = self.last_curation()
         if last is not None:
-            undone = LastPass(last.name, last.snapshot_id, self._now())
-            self._document.change(lambda state: state.update(last_pass=_written(undone)))
+            undone = LastCuration(last.name, last.snapshot_id, self._now())
+            self._document.update(lambda state: state.update(last_pass=_serialize(undone)))
 
-    def last_pass(self) -> LastPass | None:
+    def last_curation(self) -> LastCuration | None:
         """Return the last run that changed skills; None if there was none."""
         match self._document.read().get("last_pass"):
             case {"name": str() as name, "snapshot": str() as snapshot, **rest}:
-                return LastPass(name, snapshot, parsed_time(rest.get("undone_at")))
+                return LastCuration(name, snapshot, parse_time(rest.get("undone_at")))
             case _:
                 return None
 
-    def note_overlaps(self, overlaps: Iterable[str]) -> None:
+    def record_overlaps(self, overlaps: Iterable[str]) -> None:
         """Store overlaps (each a few skill names) found by a review, for the next curator run.
 
         Raises:
             OSError: The file cannot be written.
         """
-        known = list(dict.fromkeys([*self.overlaps(), *overlaps]))[-MOST_OVERLAPS:]
-        self._document.change(lambda state: state.update(overlaps=[*known]))
+        known = list(dict.fromkeys([*self.overlaps(), *overlaps]))[-MAX_OVERLAPS:]
+        self._document.update(lambda state: state.update(overlaps=[*known]))
 
     def overlaps(self) -> tuple[str, ...]:
         """Return the overlaps found since the last curator run."""
         found = self._document.read().get("overlaps")
         return tuple(map(str, found)) if isinstance(found, list) else ()
 
-    def forget_overlaps(self) -> None:
+    def clear_overlaps(self) -> None:
         """Clear the overlaps after a curator run has seen them.
 
         Raises:
             OSError: The file cannot be written.
         """
-        self._document.change(lambda state: state.update(overlaps=[]))
+        self._document.update(lambda state: state.update(overlaps=[]))
 
     @contextmanager
-    def alone(self) -> Generator[None]:
+    def exclusive(self) -> Generator[None]:
         """Hold the curation lock. Does not wait.
 
         Raises:
@@ -122,21 +122,21 @@ class Schedule:
             OSError: The lock file cannot be created.
         """
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with locked(self._folder / "pass", patience_seconds=0):
+        with locked(self._folder / "pass", timeout_seconds=0):
             yield
 
     def _is_due(self, key: str, every: timedelta) -> bool:
-        last = parsed_time(self._document.read().get(key))
+        last = parse_time(self._document.read().get(key))
         if last is None:
-            self._note(key)
+            self._record(key)
             return False
         return self._now() - last >= every
 
-    def _note(self, key: str) -> None:
-        now = written_time(self._now())
-        self._document.change(lambda state: state.update({key: now}))
+    def _record(self, key: str) -> None:
+        now = format_time(self._now())
+        self._document.update(lambda state: state.update({key: now}))
 
 
-def _written(done: LastPass) -> Document:
-    undone = None if done.undone_at is None else written_time(done.undone_at)
+def _serialize(done: LastCuration) -> JsonObject:
+    undone = None if done.undone_at is None else format_time(done.undone_at)
     return {"name": done.name, "snapshot": done.snapshot_id, "undone_at": undone}

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from typing import cast
 
 from skills_store.json_file import Json
-from skills_store.plain_yaml import NoPlainYamlError, parse
+from skills_store.plain_yaml import PlainYamlError, parse
 
 _FENCED = re.compile(r"^```(?:ya?ml)?[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 _KEYS = ("consolidations", "prunings")
 
 
-class BlockError(ValueError):
+class CuratorSummaryError(ValueError):
     """The block is missing or not valid; the message is for the model."""
 
 
@@ -43,18 +43,18 @@ class Pruning:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CuratorSummary:
     """All archived skills according to the curator."""
 
     consolidations: tuple[Consolidation, ...] = ()
     prunings: tuple[Pruning, ...] = ()
 
 
-def parse_block(answer: str) -> Block:
+def parse_summary(answer: str) -> CuratorSummary:
     r"""Return the last block of an answer that has one of the two lists.
 
-    >>> parse_block("Done.\n```yaml\nconsolidations: []\nprunings: []\n```")
-    Block(consolidations=(), prunings=())
+    >>> parse_summary("Done.\n```yaml\nconsolidations: []\nprunings: []\n```")
+    CuratorSummary(consolidations=(), prunings=())
 
     Raises:
         CuratorSummaryError: There is none, or it is not valid.
@@ -63,19 +63,19 @@ def parse_block(answer: str) -> Block:
     text = next((each for each in reversed(texts) if "consolidations:" in each), None)
     if text is None:
         message = "there is no YAML block with the lists `consolidations` and `prunings`"
-        raise BlockError(message)
+        raise CuratorSummaryError(message)
     try:
         values = parse(text).values
-    except NoPlainYamlError as error:
+    except PlainYamlError as error:
         message = f"the block is no YAML (its line {error.line}): {error}"
-        raise BlockError(message) from None
+        raise CuratorSummaryError(message) from None
     unknown = [key for key in values if key not in _KEYS]
     if unknown or len(values) != len(_KEYS):
         message = f"the block holds the two lists {' and '.join(_KEYS)}, `[]` if one is empty"
-        raise BlockError(message)
+        raise CuratorSummaryError(message)
     consolidations = _entries(values, "consolidations", ("from", "into", "reason"))
     prunings = _entries(values, "prunings", ("name", "reason"))
-    return Block(
+    return CuratorSummary(
         tuple(Consolidation(*each) for each in consolidations),
         tuple(Pruning(*each) for each in prunings),
     )
@@ -85,11 +85,11 @@ def _entries(values: dict[str, Json], key: str, fields: tuple[str, ...]) -> Iter
     found = values[key]
     if not isinstance(found, list):
         message = f"`{key}` is no list; an empty one is written `[]`"
-        raise BlockError(message)
+        raise CuratorSummaryError(message)
     for entry in found:
         given = cast("dict[str, Json]", entry) if isinstance(entry, dict) else {}
         texts = [str(given.get(field) or "").strip() for field in fields]
         if set(given) != set(fields) or not all(texts):
             message = f"an entry of `{key}` needs {', '.join(fields)}, each with a text, no more"
-            raise BlockError(message)
+            raise CuratorSummaryError(message)
         yield texts

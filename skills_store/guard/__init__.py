@@ -12,24 +12,24 @@ The guard only catches known patterns. A skill without findings is not proven sa
 gate still authorises each of its actions.
 """
 
-from skills_store.guard.collecting import collect
-from skills_store.guard.contents import Contents
-from skills_store.guard.policy import POLICY, Decision, Trust, decide
-from skills_store.guard.scanning import TextScan, examine
-from skills_store.guard.verdict import Category, Finding, Level, Severity, Verdict
+from skills_store.guard.collecting import collect_skill_files
+from skills_store.guard.contents import SkillContents
+from skills_store.guard.policy import POLICY, SkillDecision, SkillTrust, decide
+from skills_store.guard.scanning import TextScan, scan_skill
+from skills_store.guard.verdict import Category, RiskLevel, Severity, SkillFinding, SkillVerdict
 
 __all__ = [
     "POLICY",
     "Category",
-    "Contents",
-    "Decision",
-    "Finding",
-    "Level",
+    "RiskLevel",
     "Severity",
+    "SkillContents",
+    "SkillDecision",
+    "SkillFinding",
+    "SkillTrust",
+    "SkillVerdict",
     "TextScan",
-    "Trust",
-    "Verdict",
-    "collect",
+    "collect_skill_files",
     "decide",
-    "examine",
+    "scan_skill",
 ]

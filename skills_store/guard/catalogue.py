@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Literal, NotRequired, TypedDict
 
-from skills_store.guard.engine import Expression, compiled
+from skills_store.guard.engine import GuardExpression, compile_expression
 from skills_store.guard.verdict import Category, Severity
 
 Signal = Literal["source", "sink", "drop-box", "decodes", "executes"]
@@ -28,7 +28,7 @@ _ENTRY = re.compile(r"\{([a-z-]+)\}")
 _OPTIONAL_GAP = re.compile(r" \?")
 
 
-class _Rule(TypedDict):
+class _RuleTable(TypedDict):
     category: Category
     severity: Severity
     what: str
@@ -39,50 +39,50 @@ class _Rule(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class GuardRule:
     """Guard rule: the finding it produces and the expression that triggers it."""
 
     category: Category
     severity: Severity
-    what: str
+    description: str
     expression: str
     signal: Signal | None
-    excuses_hosts: bool
+    exempts_known_hosts: bool
     """Whether commands that only use well-known installation hosts are exempt."""
-    excuses_examples: bool
+    exempts_placeholders: bool
     """Whether obvious placeholders are exempt."""
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RuleGroup:
     """Rules matched in one pass: capture group n of the expression is rule n."""
 
-    rules: tuple[Rule, ...]
-    expression: Expression
+    rules: tuple[GuardRule, ...]
+    expression: GuardExpression
 
 
 @cache
-def groups() -> tuple[Group, ...]:
+def rule_groups() -> tuple[RuleGroup, ...]:
     """Return all rule groups, compiled."""
-    grouped = groupby(rules(), key=lambda rule: rule.what)
+    grouped = groupby(all_rules(), key=lambda rule: rule.description)
     return tuple(_group(tuple(chosen)) for _, chosen in grouped)
 
 
 @cache
-def rules() -> tuple[Rule, ...]:
+def all_rules() -> tuple[GuardRule, ...]:
     """Return every rule, in table order."""
     return tuple(rule for table in GAPS for rule in _rules(table))
 
 
-def _group(chosen: tuple[Rule, ...]) -> Group:
+def _group(chosen: tuple[GuardRule, ...]) -> RuleGroup:
     alternatives = "|".join(f"({rule.expression})" for rule in chosen)
-    return Group(chosen, compiled(alternatives))
+    return RuleGroup(chosen, compile_expression(alternatives))
 
 
-def _rules(table: str) -> Iterator[Rule]:
-    read: dict[str, list[_Rule]] = tomllib.loads(_source(table))
+def _rules(table: str) -> Iterator[GuardRule]:
+    read: dict[str, list[_RuleTable]] = tomllib.loads(_read_table(table))
     for each in read["rule"]:
-        yield Rule(
+        yield GuardRule(
             each["category"],
             each["severity"],
             each["what"],
@@ -104,9 +104,9 @@ def _expression(pattern: str, gap: str) -> str:
 
 @cache
 def _vocabulary() -> dict[str, str]:
-    read: dict[str, str] = tomllib.loads(_source("vocabulary"))
+    read: dict[str, str] = tomllib.loads(_read_table("vocabulary"))
     return read
 
 
-def _source(table: str) -> str:
+def _read_table(table: str) -> str:
     return files("skills_store.guard").joinpath("rules", f"{table}.toml").read_text("utf-8")

@@ -11,18 +11,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from skills_store.guard.contents import Contents
+from skills_store.guard.contents import SkillContents
 
-MOST_FILE_BYTES = 1024 * 1024
-MOST_TOTAL_BYTES = 8 * 1024 * 1024
-MOST_ENTRIES = 1_000
-DEEPEST = 12
+MAX_FILE_BYTES = 1024 * 1024
+MAX_TOTAL_BYTES = 8 * 1024 * 1024
+MAX_ENTRIES = 1_000
+MAX_DEPTH = 12
 _FLAGS: int = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_ANY_MAY_RUN = 0o111
+_EXECUTE_BITS = 0o111
 
 
 @dataclass(slots=True)
-class _Basket:
+class _CollectedFiles:
     """Files collected so far, and the remaining byte budget."""
 
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
@@ -30,10 +30,10 @@ class _Basket:
     escapes: list[str] = field(default_factory=list[str])
     specials: list[str] = field(default_factory=list[str])
     unread: list[str] = field(default_factory=list[str])
-    bytes_left: int = MOST_TOTAL_BYTES
+    bytes_left: int = MAX_TOTAL_BYTES
 
 
-def collect(folder: Path) -> Contents:
+def collect_skill_files(folder: Path) -> SkillContents:
     """Read the contents of a skill directory. Blocks.
 
     Entries in the directory never cause an exception: unreadable ones are in `unread_paths`.
@@ -42,15 +42,15 @@ def collect(folder: Path) -> Contents:
         OSError: the directory itself cannot be listed.
     """
     root = folder.resolve(strict=True)
-    basket = _Basket()
+    basket = _CollectedFiles()
     entries = _entries(root, basket)
     for count, path in enumerate(entries):
         name = path.relative_to(root).as_posix()
-        if count >= MOST_ENTRIES:
+        if count >= MAX_ENTRIES:
             basket.unread.append("/")
             break
         _collect_entry(root, path, name, basket)
-    return Contents(
+    return SkillContents(
         basket.files,
         frozenset(basket.executables),
         tuple(sorted(basket.escapes)),
@@ -59,7 +59,7 @@ def collect(folder: Path) -> Contents:
     )
 
 
-def _entries(root: Path, basket: _Basket) -> Iterator[Path]:
+def _entries(root: Path, basket: _CollectedFiles) -> Iterator[Path]:
     """Yield everything except directories, sorted by name per directory; links are not followed."""
     waiting = [(root, 0)]
     while waiting:
@@ -77,15 +77,15 @@ def _entries(root: Path, basket: _Basket) -> Iterator[Path]:
                 continue
             if not entry.is_dir(follow_symlinks=False):
                 yield path
-            elif depth < DEEPEST:
+            elif depth < MAX_DEPTH:
                 waiting.append((path, depth + 1))
             else:
                 basket.unread.append(f"{path.relative_to(root).as_posix()}/")
 
 
-def _collect_entry(root: Path, path: Path, name: str, basket: _Basket) -> None:
+def _collect_entry(root: Path, path: Path, name: str, basket: _CollectedFiles) -> None:
     try:
-        source = _inside(root, path) if path.is_symlink() else path
+        source = _resolve_inside(root, path) if path.is_symlink() else path
         if source is None:
             basket.escapes.append(name)
             return
@@ -93,7 +93,7 @@ def _collect_entry(root: Path, path: Path, name: str, basket: _Basket) -> None:
         if not stat.S_ISREG(status.st_mode):
             basket.specials.append(name)
             return
-        data = _bytes_of(source, min(MOST_FILE_BYTES, basket.bytes_left))
+        data = _read_bytes(source, min(MAX_FILE_BYTES, basket.bytes_left))
     except OSError:
         basket.unread.append(name)
         return
@@ -102,11 +102,11 @@ def _collect_entry(root: Path, path: Path, name: str, basket: _Basket) -> None:
         return
     basket.files[name] = data
     basket.bytes_left -= len(data)
-    if status.st_mode & _ANY_MAY_RUN:
+    if status.st_mode & _EXECUTE_BITS:
         basket.executables.add(name)
 
 
-def _inside(root: Path, link: Path) -> Path | None:
+def _resolve_inside(root: Path, link: Path) -> Path | None:
     """Return the file that a link leads to, or None if it is outside this directory."""
     try:
         target = link.resolve(strict=True)
@@ -115,7 +115,7 @@ def _inside(root: Path, link: Path) -> Path | None:
     return target if target.is_relative_to(root) and target.is_file() else None
 
 
-def _bytes_of(path: Path, most_bytes: int) -> bytes | None:
+def _read_bytes(path: Path, most_bytes: int) -> bytes | None:
     """Return a file's content; None if it is too large or no longer a regular file."""
     # The path may have been replaced since lstat: O_NOFOLLOW rejects a link, O_NONBLOCK avoids
     # hanging on a pipe, and fstat checks the file that was actually opened.

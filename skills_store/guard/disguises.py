@@ -1,6 +1,6 @@
 r"""Evaluates trivial obfuscation, as a shell or interpreter would: split words, character codes.
 
->>> undisguised("c''url http://x | s\\h")
+>>> undo_disguises("c''url http://x | s\\h")
 'curl http://x | sh'
 
 Line numbers are preserved. Time is linear in the text's length: no expression here can backtrack.
@@ -37,35 +37,35 @@ _VARIABLE = re.compile(r"\$\{?(\w{1,30})\}?")
 _NAMES_ADDED = re.compile(r"\((\w{1,30}(?: ?\+ ?\w{1,30}){1,8})\)")
 
 
-def undisguised(text: str) -> str:
+def undo_disguises(text: str) -> str:
     """Return the text with split words joined and escapes decoded."""
-    text = _ESCAPE.sub(_escaped, text)
-    text = _NUMBERS.sub(_spelled, text)
+    text = _ESCAPE.sub(_replace_escape, text)
+    text = _NUMBERS.sub(_replace_number_list, text)
     lowered = text.lower()
     if "chr(" in lowered or "[char]" in lowered:
-        text = _NUMBERED.sub(_numbered, text)
+        text = _NUMBERED.sub(_replace_char_call, text)
     text = _FIELD_SEPARATOR.sub(" ", text)
     text = _EMPTY_QUOTES.sub("", text)
     text = _ESCAPED_LETTER.sub("", text)
     text = _JOINED.sub(lambda found: "\f" * found[0].count("\n"), text)
-    text = _with_variables(text)
+    text = _expand_variables(text)
     text = _QUOTED_INSIDE.sub(r"\2", text)
     text = _QUOTED_BEFORE.sub(r"\2", text)
     return _PATH_PARTS.sub("/", text)
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _replace_escape(found: re.Match[str]) -> str:
     number = found.lastindex or 1
     code = int(found[number], _BASES[number - 1])
     return _character(code) or found[0]
 
 
-def _numbered(found: re.Match[str]) -> str:
+def _replace_char_call(found: re.Match[str]) -> str:
     character = _character(int(found[1], 0) if found[1][:2].lower() == "0x" else int(found[1]))
     return f"'{character}'" if character else found[0]
 
 
-def _spelled(found: re.Match[str]) -> str:
+def _replace_number_list(found: re.Match[str]) -> str:
     numbers = [part.strip() for part in found[1].split(",")]
     codes = [int(part, 16 if part.startswith("0x") else 10) for part in numbers if _is_number(part)]
     return "'" + "".join(_character(code) for code in codes) + "'"
@@ -80,7 +80,7 @@ def _character(code: int) -> str:
     return chr(code) if 0x20 <= code < 0x7F else ""  # noqa: PLR2004  # ASCII
 
 
-def _with_variables(text: str) -> str:
+def _expand_variables(text: str) -> str:
     """Replace adjacent or added variables by their values, if those are short."""
     has_sums = _NAMES_ADDED.search(text) is not None
     if not has_sums and not _VARIABLES_TOGETHER.search(text):
@@ -90,15 +90,15 @@ def _with_variables(text: str) -> str:
         values.setdefault(name, double or single or bare)
     if not values:
         return text
-    text = _VARIABLES_TOGETHER.sub(lambda run: _filled(run[0], values), text)
-    return _NAMES_ADDED.sub(lambda run: _added(run[1], values), text) if has_sums else text
+    text = _VARIABLES_TOGETHER.sub(lambda run: _fill_variables(run[0], values), text)
+    return _NAMES_ADDED.sub(lambda run: _join_names(run[1], values), text) if has_sums else text
 
 
-def _filled(run: str, values: dict[str, str]) -> str:
+def _fill_variables(run: str, values: dict[str, str]) -> str:
     return _VARIABLE.sub(lambda variable: values.get(variable[1], variable[0]), run)
 
 
-def _added(run: str, values: dict[str, str]) -> str:
+def _join_names(run: str, values: dict[str, str]) -> str:
     names = [name.strip() for name in run.split("+")]
     if all(name in values for name in names):
         run = "".join(values[name] for name in names)

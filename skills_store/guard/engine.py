@@ -11,7 +11,7 @@ MEMORY_BYTES = 64 * 1024 * 1024
 """Maximum memory of one expression for its states; a hostile text creates many states."""
 
 
-class Match(Protocol):
+class GuardMatch(Protocol):
     """Match of an expression; offsets are in bytes."""
 
     @property
@@ -28,33 +28,33 @@ class Match(Protocol):
         ...
 
 
-class Expression(Protocol):
+class GuardExpression(Protocol):
     """Compiled expression over UTF-8; every search is linear in the length of the text."""
 
-    def finditer(self, text: bytes) -> Iterator[Match]:
+    def finditer(self, text: bytes) -> Iterator[GuardMatch]:
         """Yield all matches, leftmost first and non-overlapping."""
         ...
 
-    def search(self, text: bytes) -> Match | None:
+    def search(self, text: bytes) -> GuardMatch | None:
         """Return the first match."""
         ...
 
 
-class _Options(Protocol):
+class _GuardRe2Options(Protocol):
     max_mem: int
     log_errors: bool
     case_sensitive: bool
 
 
-class _Engine(Protocol):
-    def Options(self) -> _Options: ...  # noqa: N802  # the engine's own name
+class _GuardRe2Module(Protocol):
+    def Options(self) -> _GuardRe2Options: ...  # noqa: N802  # the engine's own name
 
-    def compile(self, pattern: bytes, options: _Options) -> Expression: ...
+    def compile(self, pattern: bytes, options: _GuardRe2Options) -> GuardExpression: ...
 
 
-def compiled(pattern: str) -> Expression:
+def compile_expression(pattern: str) -> GuardExpression:
     """Compile an expression in RE2 syntax, case-insensitively."""
-    engine = cast("_Engine", import_module("re2"))
+    engine = cast("_GuardRe2Module", import_module("re2"))
     options = engine.Options()
     options.max_mem = MEMORY_BYTES
     options.log_errors = False

@@ -35,10 +35,10 @@ _PLACEHOLDER = re.compile(
     rb"|password@|getenv|secrets\.|process\.env",
     re.I,
 )
-_FEWEST_LETTERS = 9
+_MIN_DISTINCT_BYTES = 9
 
 
-def comes_from_known_hosts(command: bytes) -> bool:
+def uses_only_known_hosts(command: bytes) -> bool:
     """Return whether every address in a command is a well-known installation host."""
     found = _ADDRESS.findall(command)
     return bool(found) and all(_is_known(*map(_lowered, parts)) for parts in found)
@@ -46,7 +46,7 @@ def comes_from_known_hosts(command: bytes) -> bool:
 
 def is_placeholder(key: bytes) -> bool:
     """Return whether a key-like text is an obvious placeholder."""
-    return bool(_PLACEHOLDER.search(key)) or len(set(key.lower())) < _FEWEST_LETTERS
+    return bool(_PLACEHOLDER.search(key)) or len(set(key.lower())) < _MIN_DISTINCT_BYTES
 
 
 def _lowered(part: bytes) -> str:

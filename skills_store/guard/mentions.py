@@ -41,7 +41,7 @@ _CLOSING = (b'"', b"`", b"'", b"\xe2\x80\x9d", b"\xc2\xbb")
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class RuleMatchSpan:
     """The bytes `data[start:end]` of a text."""
 
     data: bytes
@@ -50,7 +50,7 @@ class Passage:
     is_program: bool
 
 
-def is_mention(passage: Passage) -> bool:
+def is_mention(passage: RuleMatchSpan) -> bool:
     """Return whether a span is a mention, neither an order nor a command."""
     line_start = passage.data.rfind(b"\n", 0, passage.start) + 1
     head = passage.data[max(line_start, passage.start - _SENTENCE_BYTES) : passage.start]

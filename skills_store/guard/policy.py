@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from skills_store.guard.verdict import Level
+from skills_store.guard.verdict import RiskLevel
 
-Trust = Literal["builtin", "trusted", "community", "agent-created"]
+SkillTrust = Literal["builtin", "trusted", "community", "agent-created"]
 """Author: this package; a source named in the user's settings; the public; the model."""
-Decision = Literal["allow", "ask", "block"]
+SkillDecision = Literal["allow", "ask", "block"]
 
-POLICY: Mapping[Trust, Mapping[Level, Decision]] = {
+POLICY: Mapping[SkillTrust, Mapping[RiskLevel, SkillDecision]] = {
     "builtin": {"safe": "allow", "caution": "allow", "dangerous": "allow"},
     "trusted": {"safe": "allow", "caution": "allow", "dangerous": "block"},
     "community": {"safe": "allow", "caution": "block", "dangerous": "block"},
@@ -17,6 +17,6 @@ POLICY: Mapping[Trust, Mapping[Level, Decision]] = {
 }
 
 
-def decide(trust: Trust, level: Level) -> Decision:
+def decide(trust: SkillTrust, level: RiskLevel) -> SkillDecision:
     """Return the decision for a skill of this level from such a source."""
     return POLICY[trust][level]

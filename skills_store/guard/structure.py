@@ -6,21 +6,21 @@ Judges names, sizes and the first bytes of files; the rules judge their text.
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from skills_store.guard.contents import MOST_BYTES, MOST_FILES, Contents
-from skills_store.guard.verdict import Category, Finding, Severity
+from skills_store.guard.contents import MAX_BYTES, MAX_FILES, SkillContents
+from skills_store.guard.verdict import Category, Severity, SkillFinding
 
 SKILL_FILE = "SKILL.md"
 
-_PROGRAMS = (
+_PROGRAM_MAGIC = (
     b"\x7fELF", b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\xce\xfa\xed\xfe", b"\xcf\xfa\xed\xfe",
     b"\xca\xfe\xba\xbe", b"MZ", b"\0asm", b"dex\n", b"L\0\0\0\x01\x14\x02\0",
 )  # fmt: skip
 """Executables of Linux, macOS, Java, Windows, the web and Android; Windows shortcuts."""
-_PACKED = (
+_ARCHIVE_MAGIC = (
     b"PK\x03\x04", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!", b"\x28\xb5\x2f\xfd",
     b"!<arch>",
 )  # fmt: skip
-_MEDIA = {
+_MEDIA_SUFFIXES_BY_MAGIC = {
     b"\x89PNG": (".png",),
     b"\xff\xd8\xff": (".jpg", ".jpeg"),
     b"GIF8": (".gif",),
@@ -35,9 +35,32 @@ _MEDIA = {
     b"OggS": (".ogg",),
     b"ID3": (".mp3",),
 }
-_OFFICE = (".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".dotx", ".xltx", ".potx", ".epub")
-_COMPILED = (".pyc", ".pyo", ".class", ".so", ".dylib", ".dll", ".exe", ".com", ".scr", ".o", ".a")
-_PACKED_ENDINGS = (
+_OFFICE_SUFFIXES = (
+    ".docx",
+    ".xlsx",
+    ".pptx",
+    ".odt",
+    ".ods",
+    ".odp",
+    ".dotx",
+    ".xltx",
+    ".potx",
+    ".epub",
+)
+_COMPILED_SUFFIXES = (
+    ".pyc",
+    ".pyo",
+    ".class",
+    ".so",
+    ".dylib",
+    ".dll",
+    ".exe",
+    ".com",
+    ".scr",
+    ".o",
+    ".a",
+)
+_ARCHIVE_SUFFIXES = (
     ".zip",
     ".tar",
     ".gz",
@@ -50,21 +73,21 @@ _PACKED_ENDINGS = (
     ".egg",
     ".jar",
 )
-_STARTERS = {
+_AUTO_LOADED_FILES = {
     ".vscode/tasks.json", ".envrc", ".claude/settings.json", ".mcp.json", ".npmrc", ".pypirc",
     "sitecustomize.py", "usercustomize.py", "conftest.py", ".gitmodules", ".pre-commit-config.yaml",
 }  # fmt: skip
 _CATEGORY: Category = "structure"
 
 
-def structure_findings(contents: Contents) -> Iterator[Finding]:
+def structure_findings(contents: SkillContents) -> Iterator[SkillFinding]:
     """Yield the structural findings of a skill."""
-    yield from _sizes(contents)
-    for name in contents.escapes:
+    yield from _size_findings(contents)
+    for name in contents.outside_links:
         yield _finding(name, "dangerous", "links outside the skill's directory")
-    for name in contents.specials:
+    for name in contents.special_files:
         yield _finding(name, "dangerous", "is neither a file nor a directory")
-    for name in contents.unread:
+    for name in contents.unread_paths:
         yield _finding(name, "dangerous", "is too large or unreadable, so it was not scanned")
     for name, data in contents.files.items():
         yield from _file_findings(name, data)
@@ -75,26 +98,28 @@ def is_opaque(name: str, data: bytes) -> bool:
     head = data[:16]
     if _is_media(name, head):
         return True
-    return head.startswith((*_PROGRAMS, *_PACKED)) and b"\0" in data[:4096]
+    return head.startswith((*_PROGRAM_MAGIC, *_ARCHIVE_MAGIC)) and b"\0" in data[:4096]
 
 
-def _sizes(contents: Contents) -> Iterator[Finding]:
+def _size_findings(contents: SkillContents) -> Iterator[SkillFinding]:
     count, size = len(contents.files), sum(map(len, contents.files.values()))
-    if count > MOST_FILES:
-        yield _finding("", "caution", f"holds {count} files, more than {MOST_FILES}")
-    if size > MOST_BYTES:
-        yield _finding("", "caution", f"holds {size} bytes, more than {MOST_BYTES}")
+    if count > MAX_FILES:
+        yield _finding("", "caution", f"holds {count} files, more than {MAX_FILES}")
+    if size > MAX_BYTES:
+        yield _finding("", "caution", f"holds {size} bytes, more than {MAX_BYTES}")
     if SKILL_FILE not in contents.files:
         yield _finding("", "caution", f"has no {SKILL_FILE}")
 
 
-def _file_findings(name: str, data: bytes) -> Iterator[Finding]:
+def _file_findings(name: str, data: bytes) -> Iterator[SkillFinding]:
     path, head = PurePosixPath(name.lower()), data[:16]
-    if head.startswith(_PROGRAMS) or (path.suffix in _COMPILED and b"\0" in data[:4096]):
+    if head.startswith(_PROGRAM_MAGIC) or (
+        path.suffix in _COMPILED_SUFFIXES and b"\0" in data[:4096]
+    ):
         yield _finding(name, "dangerous", "is a compiled program, which cannot be scanned")
-    elif path.suffix in _OFFICE and head.startswith(b"PK"):
+    elif path.suffix in _OFFICE_SUFFIXES and head.startswith(b"PK"):
         yield _finding(name, "note", "is an office document")
-    elif head.startswith(_PACKED) or path.suffix in _PACKED_ENDINGS:
+    elif head.startswith(_ARCHIVE_MAGIC) or path.suffix in _ARCHIVE_SUFFIXES:
         yield _finding(name, "caution", "is an archive, which cannot be scanned")
     elif _claims_media(path.suffix) and not _is_media(name, head) and data:
         severity: Severity = "dangerous" if head.startswith((b"#!", b"<?php")) else "caution"
@@ -105,21 +130,22 @@ def _file_findings(name: str, data: bytes) -> Iterator[Finding]:
         and not data.startswith((b"\xff\xfe", b"\xfe\xff"))
     ):
         yield _finding(name, "caution", "contains binary data")
-    if any(name == each or name.endswith(f"/{each}") for each in _STARTERS):
+    if any(name == each or name.endswith(f"/{each}") for each in _AUTO_LOADED_FILES):
         yield _finding(name, "caution", "is loaded automatically by other programs")
     if path.name == ".env" or path.name.startswith(("id_rsa", "id_ed25519")):
-        yield Finding(name, 0, "secrets", "caution", "is a file that usually contains secrets")
+        yield SkillFinding(name, 0, "secrets", "caution", "is a file that usually contains secrets")
 
 
 def _is_media(name: str, head: bytes) -> bool:
     return any(
-        head.startswith(magic) and name.lower().endswith(ends) for magic, ends in _MEDIA.items()
+        head.startswith(magic) and name.lower().endswith(ends)
+        for magic, ends in _MEDIA_SUFFIXES_BY_MAGIC.items()
     )
 
 
 def _claims_media(suffix: str) -> bool:
-    return any(suffix in endings for endings in _MEDIA.values())
+    return any(suffix in endings for endings in _MEDIA_SUFFIXES_BY_MAGIC.values())
 
 
-def _finding(name: str, severity: Severity, what: str) -> Finding:
-    return Finding(name, 0, _CATEGORY, severity, what)
+def _finding(name: str, severity: Severity, what: str) -> SkillFinding:
+    return SkillFinding(name, 0, _CATEGORY, severity, what)

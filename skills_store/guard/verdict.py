@@ -17,15 +17,15 @@ Category = Literal[
     "structure",
 ]
 Severity = Literal["note", "caution", "dangerous"]
-Level = Literal["safe", "caution", "dangerous"]
+RiskLevel = Literal["safe", "caution", "dangerous"]
 
 SEVERITIES: tuple[Severity, ...] = ("note", "caution", "dangerous")
-LEVELS: tuple[Level, ...] = ("safe", "caution", "dangerous")
+RISK_LEVELS: tuple[RiskLevel, ...] = ("safe", "caution", "dangerous")
 """Risk level by position in `SEVERITIES`: a note alone leaves a skill safe."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Finding:
+class SkillFinding:
     """Finding that the user should see before the skill is used."""
 
     file: str
@@ -34,26 +34,26 @@ class Finding:
     """Counted from 1; 0 for the entire file."""
     category: Category
     severity: Severity
-    what: str
+    description: str
     """Short description for the user. Never quotes the skill, whose text may be hostile."""
 
     def __str__(self) -> str:
         """Return one line; the name is made printable, so that it cannot break out of it."""
         name = "".join(letter if letter.isprintable() else "?" for letter in self.file)
         place = f"{name}:{self.line}" if self.line else name or "the directory"
-        return f"{place}: {self.severity}: {self.category}: {self.what}"
+        return f"{place}: {self.severity}: {self.category}: {self.description}"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class SkillVerdict:
     """Risk level of a skill, with its findings sorted by file and line."""
 
-    level: Level
-    findings: tuple[Finding, ...]
+    level: RiskLevel
+    findings: tuple[SkillFinding, ...]
 
 
-def verdict_of(findings: Iterable[Finding]) -> Verdict:
+def build_verdict(findings: Iterable[SkillFinding]) -> SkillVerdict:
     """Build the verdict; the worst finding determines the level."""
     found = tuple(sorted(set(findings)))
     worst = max((SEVERITIES.index(finding.severity) for finding in found), default=0)
-    return Verdict(LEVELS[worst], found)
+    return SkillVerdict(RISK_LEVELS[worst], found)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from skills_store.guard.decoding import decoded
-from skills_store.guard.disguises import undisguised
+from skills_store.guard.decoding import decode_hidden_text
+from skills_store.guard.disguises import undo_disguises
 
 _STYLED = re.compile("[\uff01-\uff5e\u2100-\u214f\U0001d400-\U0001d7ff\ufb00-\ufb06]{1,1000}")
 _INVISIBLE = re.compile(
@@ -24,19 +24,21 @@ _LOOK_ALIKES = str.maketrans(
     "\u0131\u0410\u0415\u041e\u0420\u0421\u0422\u041d\u041a\u041c\u0412",
     "aeopcyxishdgoaviAEOPCTHKMB",
 )
-_FOREIGN = "".join(map(chr, _LOOK_ALIKES))
-_BETWEEN_LETTERS = re.compile(f"(?<=[A-Za-z])[{_FOREIGN}]{{1,8}}|[{_FOREIGN}]{{1,8}}(?=[A-Za-z])")
+_LOOK_ALIKE_LETTERS = "".join(map(chr, _LOOK_ALIKES))
+_BETWEEN_LETTERS = re.compile(
+    f"(?<=[A-Za-z])[{_LOOK_ALIKE_LETTERS}]{{1,8}}|[{_LOOK_ALIKE_LETTERS}]{{1,8}}(?=[A-Za-z])"
+)
 _CONTINUED = re.compile(r"[\\^`][ \t]{0,8}\n")
-_TURNING_WORDS = ("| rev", "|rev", "[::-1]", "reverse", "strrev")
+_REVERSING_WORDS = ("| rev", "|rev", "[::-1]", "reverse", "strrev")
 _ROTATING_WORDS = ("rot13", "rot_13", "n-za-m")
 _BLOCK_BYTES = 4096
-_LONGEST_LINE = 500
+_MAX_LINE_BYTES = 500
 """In bytes. A longer line is cut, which bounds patterns that match words far apart."""
 _OVERLAP = 200
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class TextView:
     """View of a file in UTF-8, with the file's line number for each of its parts."""
 
     data: bytes
@@ -54,7 +56,7 @@ class View:
         return self.lines[part] + between
 
 
-def text_of(data: bytes) -> str:
+def decode_file(data: bytes) -> str:
     """Decode a file leniently: invalid bytes are replaced."""
     if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         text = data.decode("utf-16", errors="replace")
@@ -63,21 +65,21 @@ def text_of(data: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", " ").replace("\v", " ")
 
 
-def views_of(text: str) -> Iterator[View]:
+def text_views(text: str) -> Iterator[TextView]:
     """Yield every view of a text; the first is the least processed."""
-    plain = _plain(text)
-    yield _lined(plain)
-    bare = undisguised(plain)
+    plain = _normalize(text)
+    yield _line_view(plain)
+    bare = undo_disguises(plain)
     if bare != plain:
-        yield _lined(bare)
+        yield _line_view(bare)
     lowered = plain.lower()
-    if any(word in lowered for word in _TURNING_WORDS):
-        yield _lined("\n".join(line[::-1] for line in plain.split("\n")), is_decoded=True)
+    if any(word in lowered for word in _REVERSING_WORDS):
+        yield _line_view("\n".join(line[::-1] for line in plain.split("\n")), is_decoded=True)
     if any(word in lowered for word in _ROTATING_WORDS):
-        yield _lined(codecs.encode(plain, "rot13"), is_decoded=True)
-    said = decoded(plain)
+        yield _line_view(codecs.encode(plain, "rot13"), is_decoded=True)
+    said = decode_hidden_text(plain)
     if said:
-        yield _gathered(said)
+        yield _decoded_view(said)
 
 
 def hidden_line(text: str) -> int:
@@ -95,55 +97,59 @@ _TELLING_INVISIBLE = re.compile(
 )
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     """Normalise styled and look-alike letters, invisible characters and line continuations."""
     if not text.isascii():
-        text = _INVISIBLE.sub(_tags_spoken, text)
+        text = _INVISIBLE.sub(_decode_tags, text)
         text = _STYLED.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
         text = _BETWEEN_LETTERS.sub(lambda found: found[0].translate(_LOOK_ALIKES), text)
     return _CONTINUED.sub("\f", text)
 
 
-def _tags_spoken(run: re.Match[str]) -> str:
+def _decode_tags(run: re.Match[str]) -> str:
     """Return the ASCII text that tag characters encode; other characters are dropped."""
     codes = (ord(character) - 0xE0000 for character in run[0])
     return "".join(chr(code) for code in codes if 0x20 <= code < 0x7F)  # noqa: PLR2004  # ASCII
 
 
-def _lined(text: str, *, is_decoded: bool = False) -> View:
+def _line_view(text: str, *, is_decoded: bool = False) -> TextView:
     """Return a view with the file's lines; a continued line counts as two."""
-    data = _cut(text.encode(errors="replace"))
+    data = _cut_long_lines(text.encode(errors="replace"))
     starts = range(0, max(len(data), 1), _BLOCK_BYTES)
     lines = accumulate(
         (_line_ends(data, start, start + _BLOCK_BYTES) for start in starts[:-1]), initial=1
     )
-    return View(data, tuple(starts), tuple(lines), is_decoded)
+    return TextView(data, tuple(starts), tuple(lines), is_decoded)
 
 
 def _line_ends(data: bytes, start: int, end: int) -> int:
     """Count the file's line ends in a range, without inserted cuts."""
     return (
-        data.count(b"\n", start, end) + data.count(b"\f", start, end) - data.count(_CUT, start, end)
+        data.count(b"\n", start, end)
+        + data.count(b"\f", start, end)
+        - data.count(_CUT_MARK, start, end)
     )
 
 
-_CUT = b"\r\n"
+_CUT_MARK = b"\r\n"
 _LONG_LINE = re.compile(rb"[^\n]{500}[^\n]+")
 
 
-def _cut(data: bytes) -> bytes:
+def _cut_long_lines(data: bytes) -> bytes:
     """Cut long lines into overlapping pieces: each short command is whole in one of them."""
-    return _LONG_LINE.sub(lambda found: _CUT.join(_pieces(found[0])), data)
+    return _LONG_LINE.sub(lambda found: _CUT_MARK.join(_line_pieces(found[0])), data)
 
 
-def _pieces(line: bytes) -> Iterator[bytes]:
-    step = _LONGEST_LINE - _OVERLAP
-    return (line[at : at + _LONGEST_LINE] for at in range(0, len(line) - _OVERLAP, step))
+def _line_pieces(line: bytes) -> Iterator[bytes]:
+    step = _MAX_LINE_BYTES - _OVERLAP
+    return (line[at : at + _MAX_LINE_BYTES] for at in range(0, len(line) - _OVERLAP, step))
 
 
-def _gathered(said: list[tuple[int, str]]) -> View:
+def _decoded_view(said: list[tuple[int, str]]) -> TextView:
     """Return a view of all decoded pieces."""
-    pieces = [_cut(_plain(text).encode(errors="replace")) + b"\n" for _, text in said]
+    pieces = [
+        _cut_long_lines(_normalize(text).encode(errors="replace")) + b"\n" for _, text in said
+    ]
     starts = accumulate((len(piece) for piece in pieces[:-1]), initial=0)
     lines = tuple(line for line, _ in said)
-    return View(b"".join(pieces), tuple(starts), lines, is_decoded=True, has_lines=False)
+    return TextView(b"".join(pieces), tuple(starts), lines, is_decoded=True, has_lines=False)

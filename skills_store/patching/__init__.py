@@ -20,7 +20,7 @@ from skills_store.patching.errors import (
     AmbiguousError,
     EmptyPatchError,
     MalformedPatchError,
-    Nearest,
+    NearestText,
     NotFoundError,
     NothingToChangeError,
     NothingToFindError,
@@ -29,7 +29,7 @@ from skills_store.patching.errors import (
     UnplacedInsertionError,
 )
 from skills_store.patching.matching import Replacement, replace
-from skills_store.patching.partial_patch import Region, regions
+from skills_store.patching.partial_patch import PatchRegion, partial_patch_regions
 from skills_store.patching.v4a import HunksApplied, apply_hunks, parse_patch
 
 __all__ = [
@@ -42,18 +42,18 @@ __all__ = [
     "HunkLine",
     "HunksApplied",
     "MalformedPatchError",
-    "Nearest",
+    "NearestText",
     "NotFoundError",
     "NothingToChangeError",
     "NothingToFindError",
     "PatchError",
-    "Region",
+    "PatchRegion",
     "RepeatedPathError",
     "Replacement",
     "UnplacedInsertionError",
     "UpdateFile",
     "apply_hunks",
     "parse_patch",
-    "regions",
+    "partial_patch_regions",
     "replace",
 ]

@@ -8,7 +8,7 @@ import re
 
 from skills_store.patching.folding import END_BLANKS
 from skills_store.patching.indentation import Indentation, derive_indentation
-from skills_store.patching.text_search import Place, Source, Wanted, place_lines
+from skills_store.patching.text_search import EditRequest, MatchedSpan, SearchableText, to_spans
 
 MIN_LINES = 3
 MAX_COMPARED_LINES = 20_000
@@ -18,7 +18,7 @@ _COMMENT = re.compile(r"(?:#|//|--)\s+\S.*")
 _PUNCTUATION = re.compile(r"[.,;:]+(?=\s|$)")
 
 
-def find_anchored(source: Source, wanted: Wanted) -> list[Place]:
+def find_anchored(source: SearchableText, wanted: EditRequest) -> list[MatchedSpan]:
     """Return the spans whose first and last line are equal and whose middle has the same tokens."""
     old_lines = wanted.old.split("\n")
     count = len(old_lines)
@@ -31,21 +31,23 @@ def find_anchored(source: Source, wanted: Wanted) -> list[Place]:
     indices = [index for index in indices if lines[index].strip() == first]
     if len(indices) * count > MAX_COMPARED_LINES:
         return []
-    keys = [_key(line) for line in old_lines]
-    candidates = (_compared(lines[index : index + count], index, keys, wanted) for index in indices)
-    return place_lines(source, candidates, END_BLANKS)
+    keys = [_line_tokens(line) for line in old_lines]
+    candidates = (
+        _compare_block(lines[index : index + count], index, keys, wanted) for index in indices
+    )
+    return to_spans(source, candidates, END_BLANKS)
 
 
-def _compared(
-    own: list[str], index: int, keys: list[tuple[str, ...]], wanted: Wanted
+def _compare_block(
+    own: list[str], index: int, keys: list[tuple[str, ...]], wanted: EditRequest
 ) -> tuple[int, int, Indentation] | None:
-    if any(_key(line) != key for line, key in zip(own, keys, strict=True)):
+    if any(_line_tokens(line) != key for line, key in zip(own, keys, strict=True)):
         return None
     rule = derive_indentation(wanted.old.split("\n"), own, wanted.new.split("\n"))
     return None if rule is None else (index, len(own), rule)
 
 
-def _key(line: str) -> tuple[str, ...]:
+def _line_tokens(line: str) -> tuple[str, ...]:
     """Return the tokens of a line, without blanks that only separate symbols."""
     line = line.strip()
     if _COMMENT.fullmatch(line):
@@ -54,11 +56,11 @@ def _key(line: str) -> tuple[str, ...]:
     return tuple(
         " " if token.isspace() else token
         for position, token in enumerate(tokens)
-        if not token.isspace() or _separates(tokens[position - 1], tokens[position + 1])
+        if not token.isspace() or _is_separator_needed(tokens[position - 1], tokens[position + 1])
     )
 
 
-def _separates(before: str, after: str) -> bool:
+def _is_separator_needed(before: str, after: str) -> bool:
     """Return whether two tokens would merge into something else without the blank between them."""
     are_words = _is_word(before[-1]) and _is_word(after[0])
     are_signs = not _is_bracket(before[-1]) and not _is_bracket(after[0])

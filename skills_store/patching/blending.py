@@ -12,51 +12,53 @@ from difflib import SequenceMatcher
 
 from skills_store.patching.folding import BLANKS, Fold, source_columns
 from skills_store.patching.indentation import indent_of
-from skills_store.patching.text_search import Place, Wanted
+from skills_store.patching.text_search import EditRequest, MatchedSpan
 
 _TOKEN = re.compile(r"\w+|[^\S\n]+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptLine:
     """Line of the old text that is kept."""
 
     old_index: int
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class NewLine:
     """Line of the new text; `old_index` is the line it replaces, if there is one."""
 
     line: str
     old_index: int | None
 
 
-Plan = tuple[Kept | Written, ...]
+LinePlan = tuple[KeptLine | NewLine, ...]
 
 
-def plan_lines(wanted: Wanted) -> Plan:
+def plan_lines(wanted: EditRequest) -> LinePlan:
     """Return for each line of the new text whether it is kept or new."""
-    return tuple(_planned(wanted.old.split("\n"), wanted.new.split("\n")))
+    return tuple(_plan_steps(wanted.old.split("\n"), wanted.new.split("\n")))
 
 
-def _planned(old: Sequence[str], new: Sequence[str]) -> Iterator[Kept | Written]:
+def _plan_steps(old: Sequence[str], new: Sequence[str]) -> Iterator[KeptLine | NewLine]:
     for tag, start, end, new_start, new_end in SequenceMatcher(None, old, new).get_opcodes():
         if tag == "equal":
-            yield from map(Kept, range(start, end))
+            yield from map(KeptLine, range(start, end))
             continue
         are_paired = end - start == new_end - new_start
         for offset, line in enumerate(new[new_start:new_end]):
-            yield Written(line, start + offset if are_paired else None)
+            yield NewLine(line, start + offset if are_paired else None)
 
 
-def with_end_blanks(text: str, place: Place, wanted: Wanted, plan: Plan) -> Place:
+def include_trailing_blanks(
+    text: str, place: MatchedSpan, wanted: EditRequest, plan: LinePlan
+) -> MatchedSpan:
     """Extend a span by the blanks after its last line, unless that line remains the last one.
 
     The blanks belong to that line: they stay with it if lines are added below, and are removed with
     it. A carriage return directly before the newline belongs to the line end.
     """
-    if _ends_alike(wanted.old.split("\n"), plan[-1]):
+    if _is_last_line_shared(wanted.old.split("\n"), plan[-1]):
         return place
     line_end = text.find("\n", place.end)
     rest = text[place.end : None if line_end < 0 else line_end]
@@ -65,17 +67,17 @@ def with_end_blanks(text: str, place: Place, wanted: Wanted, plan: Plan) -> Plac
     return replace(place, end=place.end + len(rest.removesuffix("\r")))
 
 
-def _ends_alike(old: Sequence[str], last: Kept | Written) -> bool:
+def _is_last_line_shared(old: Sequence[str], last: KeptLine | NewLine) -> bool:
     """Return whether the last new line is the last old one, kept or changed."""
     is_made_of_it = last.old_index == len(old) - 1
-    return is_made_of_it and (isinstance(last, Kept) or bool(last.line.strip()))
+    return is_made_of_it and (isinstance(last, KeptLine) or bool(last.line.strip()))
 
 
-def blend(text: str, place: Place, wanted: Wanted, plan: Plan) -> str:
+def merge_edit(text: str, place: MatchedSpan, wanted: EditRequest, plan: LinePlan) -> str:
     """Return the replacement for a span that matched with tolerances (blanks, quotes, ...)."""
     own = text[place.start : place.end].split("\n")
     old = wanted.old.split("\n")
-    lines = [_line(step, own, old, place) for step in plan]
+    lines = [_merge_line(step, own, old, place) for step in plan]
     # The file has CRLF here, and the model writes LF: new lines get the file's line ending.
     if text.startswith("\r", place.end) or (own[1:] and own[0].endswith("\r")):
         lines = [*(line.removesuffix("\r") + "\r" for line in lines[:-1]), *lines[-1:]]
@@ -84,8 +86,10 @@ def blend(text: str, place: Place, wanted: Wanted, plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def _line(step: Kept | Written, own: Sequence[str], old: Sequence[str], place: Place) -> str:
-    if isinstance(step, Kept):
+def _merge_line(
+    step: KeptLine | NewLine, own: Sequence[str], old: Sequence[str], place: MatchedSpan
+) -> str:
+    if isinstance(step, KeptLine):
         return own[step.old_index]
     index = step.old_index
     if not step.line.strip():
@@ -97,10 +101,10 @@ def _line(step: Kept | Written, own: Sequence[str], old: Sequence[str], place: P
     own_indent, old_indent = indent_of(own[index]), indent_of(old[index])
     kept_indent = own_indent if indent == old_indent else place.indentation.translate(indent)
     own_body, old_body = own[index][len(own_indent) :], old[index][len(old_indent) :]
-    return kept_indent + _changed(old_body, body, own_body, place.fold)
+    return kept_indent + _transfer_change(old_body, body, own_body, place.fold)
 
 
-def _changed(old: str, new: str, own: str, fold: Fold) -> str:
+def _transfer_change(old: str, new: str, own: str, fold: Fold) -> str:
     """Apply the change from `old` to `new` to `own`, which folds to the same text as `old`."""
     if old == new:
         return own
@@ -108,7 +112,7 @@ def _changed(old: str, new: str, own: str, fold: Fold) -> str:
     columns, own_columns = source_columns(old, fold), source_columns(own, fold)
     if columns is None or own_columns is None or fold(old) != fold(own):
         return new
-    before, after = _common_ends(old, new)
+    before, after = _common_affixes(old, new)
     folded_before, folded_after = _index(columns, before), _index(columns, len(old) - after)
     if folded_before is None or folded_after is None:
         return new
@@ -122,13 +126,13 @@ def _index(columns: Sequence[int], column: int) -> int | None:
     return columns.index(column) if column in columns else None
 
 
-def _common_ends(old: str, new: str) -> tuple[int, int]:
+def _common_affixes(old: str, new: str) -> tuple[int, int]:
     """Return the lengths of the common prefix and suffix, in whole tokens."""
     tokens, new_tokens = _TOKEN.findall(old), _TOKEN.findall(new)
     shorter = min(len(tokens), len(new_tokens))
     before = _common(tokens, new_tokens, shorter)
     after = _common(tokens[::-1], new_tokens[::-1], shorter - before)
-    return _size(tokens[:before]), _size(tokens[len(tokens) - after :])
+    return _total_length(tokens[:before]), _total_length(tokens[len(tokens) - after :])
 
 
 def _common(tokens: Sequence[str], others: Sequence[str], limit: int) -> int:
@@ -138,5 +142,5 @@ def _common(tokens: Sequence[str], others: Sequence[str], limit: int) -> int:
     return limit
 
 
-def _size(tokens: Sequence[str]) -> int:
+def _total_length(tokens: Sequence[str]) -> int:
     return sum(map(len, tokens))

@@ -64,6 +64,6 @@ class DeleteFile:
 FileChange = AddFile | UpdateFile | DeleteFile
 
 
-def joined(lines: tuple[str, ...]) -> str:
+def join_lines(lines: tuple[str, ...]) -> str:
     """Return the lines as a text, each ended by a newline."""
     return "".join(f"{line}\n" for line in lines)

@@ -18,7 +18,7 @@ MAX_SHOWN_PLACES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Nearest:
+class NearestText:
     """Part of a text most similar to the missing text. Lines count from 1."""
 
     first_line: int
@@ -59,9 +59,9 @@ class NotFoundError(PatchError):
     """The old text does not occur. `applied_line` is the line of the new text, if that occurs."""
 
     def __init__(
-        self, nearest: Nearest | None, applied_line: int | None = None, hunk: int | None = None
+        self, nearest: NearestText | None, applied_line: int | None = None, hunk: int | None = None
     ) -> None:
-        super().__init__(_absence(nearest, applied_line), hunk)
+        super().__init__(_not_found_message(nearest, applied_line), hunk)
         self.nearest = nearest
         self.applied_line = applied_line
 
@@ -118,7 +118,7 @@ class RepeatedPathError(MalformedPatchError):
         self.path = path
 
 
-def _absence(nearest: Nearest | None, applied_line: int | None) -> str:
+def _not_found_message(nearest: NearestText | None, applied_line: int | None) -> str:
     if applied_line is not None:
         return (
             f"The old text is not there, and the new text already is, at line {applied_line}: "

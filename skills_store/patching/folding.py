@@ -35,15 +35,15 @@ def _same(text: str) -> str:
     return text
 
 
-def _without_end_blanks(text: str) -> str:
+def _strip_end_blanks(text: str) -> str:
     return "\n".join([line.rstrip(BLANKS) for line in text.split("\n")])
 
 
-def _with_single_blanks(text: str) -> str:
-    return _INNER_RUN.sub(" ", _without_end_blanks(text))
+def _collapse_blanks(text: str) -> str:
+    return _INNER_RUN.sub(" ", _strip_end_blanks(text))
 
 
-def _translated(table: dict[int, str]) -> Callable[[str], str]:
+def _translator(table: dict[int, str]) -> Callable[[str], str]:
     def translate(text: str) -> str:
         return text if text.isascii() else unicodedata.normalize("NFC", text.translate(table))
 
@@ -62,7 +62,7 @@ class Fold:
         """Return the normalised text."""
         return self.without_blanks(self.same_characters(text))
 
-    def is_harmless(self, one: str, other: str) -> bool:
+    def is_safe_match(self, one: str, other: str) -> bool:
         """Return whether two lines that fold alike have the same blanks inside their quotes.
 
         Blanks inside a string literal are data: ignoring them could match different code.
@@ -70,14 +70,14 @@ class Fold:
         if not self.ignores_spacing:
             return True
         one, other = self.same_characters(one), self.same_characters(other)
-        return one == other or _agree_in_quotes(one.strip(BLANKS), other.strip(BLANKS))
+        return one == other or _has_same_quoted_blanks(one.strip(BLANKS), other.strip(BLANKS))
 
 
 PLAIN = Fold()
-END_BLANKS = Fold(without_blanks=_without_end_blanks)
-SPACING = Fold(without_blanks=_with_single_blanks, ignores_spacing=True)
-LOOKALIKES = Fold(_translated(_LOOKALIKES), _with_single_blanks, ignores_spacing=True)
-LONG_DASHES = Fold(_translated(_LONG_DASHES), _with_single_blanks, ignores_spacing=True)
+END_BLANKS = Fold(without_blanks=_strip_end_blanks)
+SPACING = Fold(without_blanks=_collapse_blanks, ignores_spacing=True)
+LOOKALIKES = Fold(_translator(_LOOKALIKES), _collapse_blanks, ignores_spacing=True)
+LONG_DASHES = Fold(_translator(_LONG_DASHES), _collapse_blanks, ignores_spacing=True)
 
 
 def source_columns(line: str, fold: Fold) -> Sequence[int] | None:
@@ -109,7 +109,7 @@ def _folded_cluster(line: str, cluster: re.Match[str], fold: Fold) -> str:
     return folded[len(before) : len(folded) - len(after)]
 
 
-def _agree_in_quotes(one: str, other: str) -> bool:
+def _has_same_quoted_blanks(one: str, other: str) -> bool:
     gaps, other_gaps = _GAP.findall(one), _GAP.findall(other)
     if len(gaps) != len(other_gaps):
         return False

@@ -5,22 +5,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from skills_store.patching.indentation import indent_of
-from skills_store.patching.text_search import Place, line_starts
+from skills_store.patching.text_search import MatchedSpan, line_starts
 
 MAX_HEADINGS = 20
 """A heading that occurs more often is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SearchScope:
     """Part of a text in which to search for a hunk. `heading` is the offset of its heading."""
 
     start: int
     end: int
-    heading: int | None = None
+    heading_start: int | None = None
 
 
-def led_scopes(text: str, headings: Sequence[str]) -> list[Scope]:
+def heading_scopes(text: str, headings: Sequence[str]) -> list[SearchScope]:
     """Return the parts that start with the last heading, each within those of the one before.
 
     Empty without headings, or if one of them does not occur or occurs too often.
@@ -30,24 +30,27 @@ def led_scopes(text: str, headings: Sequence[str]) -> list[Scope]:
     lines = text.split("\n")
     ranges = [range(len(lines))]
     for position, heading in enumerate(headings):
-        blocks = [_block(lines, each) for each in ranges] if position else ranges
-        ranges = _below(lines, blocks, heading)
+        blocks = [_block_range(lines, each) for each in ranges] if position else ranges
+        ranges = _split_at_heading(lines, blocks, heading)
     if len(ranges) > MAX_HEADINGS:
         return []
     starts = line_starts(lines)
-    return [Scope(starts[each.start], starts[each.stop] - 1, starts[each.start]) for each in ranges]
+    return [
+        SearchScope(starts[each.start], starts[each.stop] - 1, starts[each.start])
+        for each in ranges
+    ]
 
 
-def leads_to_first(text: str, scope: Scope, places: Sequence[Place]) -> bool:
+def is_first_alone_in_block(text: str, scope: SearchScope, places: Sequence[MatchedSpan]) -> bool:
     """Return whether the first of several spans is the only one in the block below the heading."""
-    if scope.heading is None:
+    if scope.heading_start is None:
         return False
-    lines = text[scope.heading : next_line(text, places[1].start + 1)].split("\n")
-    second = text.count("\n", scope.heading, places[1].start)
+    lines = text[scope.heading_start : next_line_start(text, places[1].start + 1)].split("\n")
+    second = text.count("\n", scope.heading_start, places[1].start)
     return _block_stop(lines, range(len(lines))) <= second
 
 
-def next_line(text: str, position: int) -> int:
+def next_line_start(text: str, position: int) -> int:
     """Return the start of the next line, or the position itself if it is at the start of a line.
 
     A negative position gives 0.
@@ -58,9 +61,9 @@ def next_line(text: str, position: int) -> int:
     return len(text) if end < 0 else end + 1
 
 
-def _below(lines: Sequence[str], ranges: Sequence[range], heading: str) -> list[range]:
+def _split_at_heading(lines: Sequence[str], ranges: Sequence[range], heading: str) -> list[range]:
     """Split each range at the heading; an exact match takes precedence over a partial one."""
-    for is_heading in _likenesses(heading):
+    for is_heading in _heading_matchers(heading):
         cuts = [[index for index in each if is_heading(lines[index].strip())] for each in ranges]
         if any(cuts):
             return [
@@ -72,7 +75,7 @@ def _below(lines: Sequence[str], ranges: Sequence[range], heading: str) -> list[
     return []
 
 
-def _likenesses(heading: str) -> tuple[Callable[[str], bool], ...]:
+def _heading_matchers(heading: str) -> tuple[Callable[[str], bool], ...]:
     begins = re.compile(rf"{re.escape(heading)}(?!\w)")
     has = re.compile(rf"(?<!\w){re.escape(heading)}(?!\w)")
     return (
@@ -82,7 +85,7 @@ def _likenesses(heading: str) -> tuple[Callable[[str], bool], ...]:
     )
 
 
-def _block(lines: Sequence[str], cut: range) -> range:
+def _block_range(lines: Sequence[str], cut: range) -> range:
     """Return the part of a range that is its first line's indented block; all, if there is none."""
     stop = _block_stop(lines, cut)
     return range(cut.start, stop) if "".join(lines[cut.start + 1 : stop]).strip() else cut

@@ -16,16 +16,21 @@ from skills_store.patching.errors import (
     NothingToChangeError,
     UnplacedInsertionError,
 )
-from skills_store.patching.headings import Scope, leads_to_first, led_scopes, next_line
+from skills_store.patching.headings import (
+    SearchScope,
+    heading_scopes,
+    is_first_alone_in_block,
+    next_line_start,
+)
 from skills_store.patching.matching import (
-    Finding,
+    StrategyMatch,
     edit_at,
-    find,
+    find_match,
     first_changed_line,
-    first_lines,
+    first_line_numbers,
 )
 from skills_store.patching.nearest import find_applied, find_nearest
-from skills_store.patching.text_search import Place, Wanted, line_number
+from skills_store.patching.text_search import EditRequest, MatchedSpan, line_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,7 @@ class HunksApplied:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class HunkEdit:
     """Effect of a hunk: the span and its replacement. `line` is the first changed line."""
 
     start: int
@@ -59,23 +64,23 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> HunksApplied:
     cursor = 0
     lines: list[int] = []
     for number, hunk in enumerate(hunks, 1):
-        edit = _edit(result, hunk, number, cursor)
+        edit = _locate_edit(result, hunk, number, cursor)
         grown = edit.new.count("\n") - result.count("\n", edit.start, edit.end)
         # A later hunk can apply above an earlier one, which shifts the lines already reported.
         lines = [line + grown if line > edit.line else line for line in lines]
         lines.append(edit.line)
         result = result[: edit.start] + edit.new + result[edit.end :]
-        cursor = next_line(result, edit.start + len(edit.new))
+        cursor = next_line_start(result, edit.start + len(edit.new))
     if result == text:
         raise NothingToChangeError
     last = result.count("\n") + (not result.endswith("\n"))
     return HunksApplied(result, tuple(max(1, min(line, last)) for line in lines))
 
 
-def _edit(text: str, hunk: Hunk, number: int, cursor: int) -> Edit:
+def _locate_edit(text: str, hunk: Hunk, number: int, cursor: int) -> HunkEdit:
     if not any(line.sign == "-" or (line.sign == " " and line.text.strip()) for line in hunk.lines):
-        return _insertion(text, hunk, number, cursor)
-    wanted = Wanted(
+        return _locate_insertion(text, hunk, number, cursor)
+    wanted = EditRequest(
         "\n".join(hunk.old_lines),
         "\n".join(hunk.new_lines),
         starts_line=True,
@@ -83,29 +88,31 @@ def _edit(text: str, hunk: Hunk, number: int, cursor: int) -> Edit:
         takes_newline_before=not hunk.new_lines,
         takes_newline_after=not hunk.new_lines,
     )
-    for scopes in _scopes(text, hunk, cursor):
-        found = _find_in(text, scopes, wanted)
+    for scopes in _search_scopes(text, hunk, cursor):
+        found = _find_in_scopes(text, scopes, wanted)
         if found:
-            return _chosen(text, found, hunk, number)
+            return _choose_edit(text, found, hunk, number)
     raise NotFoundError(find_nearest(text, wanted.old), find_applied(text, wanted.new), number)
 
 
-def _scopes(text: str, hunk: Hunk, cursor: int) -> Iterator[list[Scope]]:
+def _search_scopes(text: str, hunk: Hunk, cursor: int) -> Iterator[list[SearchScope]]:
     """Yield groups of search scopes; each is tried if the ones before contain no match."""
-    led = led_scopes(text, hunk.headings)
+    led = heading_scopes(text, hunk.headings)
     if led:
         yield [replace(each, start=max(each.start, cursor)) for each in led if each.end >= cursor]
         yield led
     if cursor:
-        yield [Scope(cursor, len(text))]
-    yield [Scope(0, len(text))]
+        yield [SearchScope(cursor, len(text))]
+    yield [SearchScope(0, len(text))]
 
 
-def _find_in(text: str, scopes: Sequence[Scope], wanted: Wanted) -> list[tuple[Scope, Finding]]:
+def _find_in_scopes(
+    text: str, scopes: Sequence[SearchScope], wanted: EditRequest
+) -> list[tuple[SearchScope, StrategyMatch]]:
     """Return the matches in each scope; only the exact ones, if there are any."""
-    found: list[tuple[Scope, Finding]] = []
+    found: list[tuple[SearchScope, StrategyMatch]] = []
     for scope in scopes:
-        finding = find(text[scope.start : scope.end], wanted)
+        finding = find_match(text[scope.start : scope.end], wanted)
         if finding is not None:
             places = [
                 replace(place, start=place.start + scope.start, end=place.end + scope.start)
@@ -115,27 +122,29 @@ def _find_in(text: str, scopes: Sequence[Scope], wanted: Wanted) -> list[tuple[S
     return [each for each in found if each[1].strategy == "exact"] or found
 
 
-def _chosen(text: str, found: Sequence[tuple[Scope, Finding]], hunk: Hunk, number: int) -> Edit:
+def _choose_edit(
+    text: str, found: Sequence[tuple[SearchScope, StrategyMatch]], hunk: Hunk, number: int
+) -> HunkEdit:
     """Choose one of the matches and build its edit."""
     places = [place for _, finding in found for place in finding.places]
     scope, finding = found[0]
     place = places[0]
     if len(places) > 1:
-        chosen = _preferred(text, places, hunk)
-        if chosen is None and len(found) == 1 and leads_to_first(text, scope, places):
+        chosen = _preferred_span(text, places, hunk)
+        if chosen is None and len(found) == 1 and is_first_alone_in_block(text, scope, places):
             chosen = place
         if chosen is None:
-            raise AmbiguousError(len(places), first_lines(text, places), number)
+            raise AmbiguousError(len(places), first_line_numbers(text, places), number)
         place = chosen
         finding = next(each for _, each in found if place in each.places)
     start, end, new = edit_at(text, place, finding.wanted, plan_lines(finding.wanted))
     changed = text[:start] + new + text[end:]
     is_same = changed == text
     line = line_number(text, start) if is_same else first_changed_line(text, changed, start)
-    return Edit(start, end, new, line)
+    return HunkEdit(start, end, new, line)
 
 
-def _preferred(text: str, places: Sequence[Place], hunk: Hunk) -> Place | None:
+def _preferred_span(text: str, places: Sequence[MatchedSpan], hunk: Hunk) -> MatchedSpan | None:
     """Return the span at the end of the file or on the line the hunk names, if there is one."""
     if hunk.is_at_end and not text[places[-1].end :].strip():
         return places[-1]
@@ -143,22 +152,22 @@ def _preferred(text: str, places: Sequence[Place], hunk: Hunk) -> Place | None:
     return named[0] if len(named) == 1 else None
 
 
-def _insertion(text: str, hunk: Hunk, number: int, cursor: int) -> Edit:
+def _locate_insertion(text: str, hunk: Hunk, number: int, cursor: int) -> HunkEdit:
     """Insert lines below the heading, or at the end of the file."""
     lines = [line.text for line in hunk.lines if line.sign == "+"]
     if not text.strip():
-        return Edit(0, len(text), "".join(f"{line}\n" for line in lines), 1)
+        return HunkEdit(0, len(text), "".join(f"{line}\n" for line in lines), 1)
     if hunk.is_at_end:
-        return _inserted(text, len(text), lines)
-    led = led_scopes(text, hunk.headings)
+        return _insert_lines(text, len(text), lines)
+    led = heading_scopes(text, hunk.headings)
     below = [scope for scope in led if scope.start >= cursor] or led
     if len(below) != 1:
         raise UnplacedInsertionError(number, hunk.headings[-1] if hunk.headings else None)
-    return _inserted(text, next_line(text, below[0].start + 1), lines)
+    return _insert_lines(text, next_line_start(text, below[0].start + 1), lines)
 
 
-def _inserted(text: str, position: int, lines: Sequence[str]) -> Edit:
+def _insert_lines(text: str, position: int, lines: Sequence[str]) -> HunkEdit:
     """Insert complete lines at the start of a line, or after a last line without newline."""
     is_ended = text.endswith("\n", 0, position)
     new = "".join(f"{line}\n" if is_ended else f"\n{line}" for line in lines)
-    return Edit(position, position, new, line_number(text, position) + (not is_ended))
+    return HunkEdit(position, position, new, line_number(text, position) + (not is_ended))

@@ -44,7 +44,7 @@ class Indentation:
     def _scaled(self, extra: str) -> str:
         """Convert the excess over a known indentation to the text's own kind of blanks."""
         scale = self.scales.get(extra[:1])
-        if scale is None or not _is_pure(extra):
+        if scale is None or not _is_uniform(extra):
             return extra
         return self.fill * round(len(extra) * scale)
 
@@ -72,7 +72,7 @@ def derive_indentation(
     if scale is None:
         return None
     fill = next((indent[-1] for indent in pairs.values() if indent), "")
-    return Indentation(pairs, fill, _scales(pairs, fill, scale, (*written, *added)))
+    return Indentation(pairs, fill, _blank_scales(pairs, fill, scale, (*written, *added)))
 
 
 def _is_shift(pairs: Mapping[str, str]) -> bool:
@@ -92,10 +92,10 @@ def _has_common_lead(pairs: Iterable[tuple[str, str]]) -> bool:
 
 def _common_scale(pairs: Mapping[str, str]) -> Fraction | None:
     """Return the number of own blanks per written blank; None if it varies."""
-    kinds = {_kind(pairs), _kind(pairs.values())}
+    kinds = {_blank_kind(pairs), _blank_kind(pairs.values())}
     if None in kinds:
         return None
-    kind, own_kind = _kind(pairs) or " ", _kind(pairs.values()) or " "
+    kind, own_kind = _blank_kind(pairs) or " ", _blank_kind(pairs.values()) or " "
     allowed = _SCALES.get((kind, own_kind), set[Fraction]())
     depths = sorted((len(indent), len(own)) for indent, own in pairs.items())
     if len(depths) == 1:
@@ -110,7 +110,7 @@ def _common_scale(pairs: Mapping[str, str]) -> Fraction | None:
     return found.pop() if len(found) == 1 and found <= allowed else None
 
 
-def _kind(indents: Iterable[str]) -> str | None:
+def _blank_kind(indents: Iterable[str]) -> str | None:
     """Return the kind of blank in use, "" if there is none, None if they are mixed."""
     kinds = set("".join(indents))
     if len(kinds) > 1:
@@ -118,17 +118,17 @@ def _kind(indents: Iterable[str]) -> str | None:
     return kinds.pop() if kinds else ""
 
 
-def _is_pure(indent: str) -> bool:
+def _is_uniform(indent: str) -> bool:
     return len(set(indent)) == 1
 
 
-def _scales(
+def _blank_scales(
     pairs: Mapping[str, str], fill: str, scale: Fraction, lines: Iterable[str]
 ) -> dict[str, Fraction]:
     """Return the number of own blanks for each kind of written blank."""
     if not fill:
         return {}
-    kind = _kind(pairs) or fill
+    kind = _blank_kind(pairs) or fill
     usual = (
         {" ": Fraction(1), "\t": Fraction(_USUAL_WIDTH)}
         if fill == " "

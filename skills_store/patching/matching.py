@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from skills_store.patching.anchors import find_anchored
-from skills_store.patching.blending import Plan, blend, plan_lines, with_end_blanks
+from skills_store.patching.blending import LinePlan, include_trailing_blanks, merge_edit, plan_lines
 from skills_store.patching.errors import (
     MAX_SHOWN_PLACES,
     AmbiguousError,
@@ -27,9 +27,9 @@ from skills_store.patching.request_variants import (
     without_line_numbers,
 )
 from skills_store.patching.text_search import (
-    Place,
-    Source,
-    Wanted,
+    EditRequest,
+    MatchedSpan,
+    SearchableText,
     find_anywhere,
     find_reindented,
     line_number,
@@ -48,12 +48,12 @@ class Replacement:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class StrategyMatch:
     """Matches of one strategy; at least one span."""
 
     strategy: str
-    wanted: Wanted
-    places: tuple[Place, ...]
+    wanted: EditRequest
+    places: tuple[MatchedSpan, ...]
 
 
 def replace(text: str, old: str, new: str, *, replace_all: bool = False) -> Replacement:
@@ -71,23 +71,23 @@ def replace(text: str, old: str, new: str, *, replace_all: bool = False) -> Repl
         raise NothingToFindError
     if old == new:
         raise NothingToChangeError
-    finding = find(text, Wanted(old, new))
+    finding = find_match(text, EditRequest(old, new))
     if finding is None:
         raise NotFoundError(find_nearest(text, old), find_applied(text, new))
     places = finding.places
     # Anchored blocks may differ in the middle, too loose to replace several of them unseen.
     if len(places) > 1 and not (replace_all and finding.strategy != "block anchor"):
-        raise AmbiguousError(len(places), first_lines(text, places))
-    return apply(text, finding)
+        raise AmbiguousError(len(places), first_line_numbers(text, places))
+    return apply_match(text, finding)
 
 
-def find(text: str, wanted: Wanted) -> Finding | None:
+def find_match(text: str, wanted: EditRequest) -> StrategyMatch | None:
     """Return the matches of the first strategy that has any; None if none does."""
-    source = Source(text)
-    return next(chain(_plainly(source, wanted), _in_disguise(source, wanted)), None)
+    source = SearchableText(text)
+    return next(chain(_find_as_written(source, wanted), _find_reinterpreted(source, wanted)), None)
 
 
-def apply(text: str, finding: Finding) -> Replacement:
+def apply_match(text: str, finding: StrategyMatch) -> Replacement:
     """Apply the edit at every matched span; of two that overlap, at the first.
 
     Raises:
@@ -112,15 +112,17 @@ def apply(text: str, finding: Finding) -> Replacement:
     return Replacement(result, len(spans), finding.strategy, tuple(spans), line)
 
 
-def edit_at(text: str, place: Place, wanted: Wanted, plan: Plan) -> tuple[int, int, str]:
+def edit_at(
+    text: str, place: MatchedSpan, wanted: EditRequest, plan: LinePlan
+) -> tuple[int, int, str]:
     """Return the range that an edit removes at a span, and its replacement."""
     if place.fold is PLAIN:
-        return (*_span(text, place, wanted), wanted.new)
-    place = with_end_blanks(text, place, wanted, plan)
-    return (*_span(text, place, wanted), blend(text, place, wanted, plan))
+        return (*_removed_span(text, place, wanted), wanted.new)
+    place = include_trailing_blanks(text, place, wanted, plan)
+    return (*_removed_span(text, place, wanted), merge_edit(text, place, wanted, plan))
 
 
-def first_lines(text: str, places: Sequence[Place]) -> list[int]:
+def first_line_numbers(text: str, places: Sequence[MatchedSpan]) -> list[int]:
     """Return the line numbers of the first spans."""
     return [line_number(text, place.start) for place in places[:MAX_SHOWN_PLACES]]
 
@@ -137,7 +139,7 @@ def first_changed_line(text: str, result: str, position: int) -> int:
     return max(1, min(number, last))
 
 
-def _span(text: str, place: Place, wanted: Wanted) -> tuple[int, int]:
+def _removed_span(text: str, place: MatchedSpan, wanted: EditRequest) -> tuple[int, int]:
     """Return the range to remove: a span, plus a newline that is removed together with it."""
     if wanted.takes_newline_after:
         end = text.find("\n", place.end)
@@ -157,60 +159,66 @@ def _lines_from(text: str, start: int) -> Iterator[str]:
         start = end + 1
 
 
-def _plainly(source: Source, wanted: Wanted) -> Iterator[Finding]:
+def _find_as_written(source: SearchableText, wanted: EditRequest) -> Iterator[StrategyMatch]:
     """Try the strategies that take the model's text literally."""
-    yield from _found("exact", wanted, find_anywhere(source, wanted, PLAIN))
+    yield from _matches("exact", wanted, find_anywhere(source, wanted, PLAIN))
     if not wanted.old.strip():
         return
     bare = without_edge_newlines(source.text, wanted)
     if bare is not None:
-        yield from _found("edge newlines", bare, find_anywhere(source, bare, PLAIN))
-    yield from _found("end blanks", wanted, find_anywhere(source, wanted, END_BLANKS))
+        yield from _matches("edge newlines", bare, find_anywhere(source, bare, PLAIN))
+    yield from _matches("end blanks", wanted, find_anywhere(source, wanted, END_BLANKS))
     bare = without_blank_edges(wanted)
     if bare != wanted:
-        yield from _found("blank edges", bare, find_anywhere(source, bare, END_BLANKS))
-    yield from _found("indentation", bare, find_reindented(source, bare, END_BLANKS))
-    yield from _folded("spacing", source, bare, SPACING)
+        yield from _matches("blank edges", bare, find_anywhere(source, bare, END_BLANKS))
+    yield from _matches("indentation", bare, find_reindented(source, bare, END_BLANKS))
+    yield from _find_folded("spacing", source, bare, SPACING)
 
 
-def _in_disguise(source: Source, wanted: Wanted) -> Iterator[Finding]:
+def _find_reinterpreted(source: SearchableText, wanted: EditRequest) -> Iterator[StrategyMatch]:
     """Try the strategies that reinterpret the model's text."""
     if not wanted.old.strip():
         return
     bare = without_escapes(wanted)
     if bare is not None and bare.old.strip():
-        for finding in _plainly(source, bare):
-            yield Finding("escapes", finding.wanted, finding.places)
+        for finding in _find_as_written(source, bare):
+            yield StrategyMatch("escapes", finding.wanted, finding.places)
     bare = without_blank_edges(wanted)
     if not (source.text.isascii() and bare.old.isascii()):
-        yield from _folded("look-alikes", source, bare, LOOKALIKES)
+        yield from _find_folded("look-alikes", source, bare, LOOKALIKES)
         if "--" in bare.old or "--" in source.text:  # "--" may represent an em dash
-            yield from _folded("look-alikes", source, bare, LONG_DASHES)
-    yield from _numbered(source, wanted)
-    yield from _found("block anchor", bare, find_anchored(source, bare))
+            yield from _find_folded("look-alikes", source, bare, LONG_DASHES)
+    yield from _find_without_line_numbers(source, wanted)
+    yield from _matches("block anchor", bare, find_anchored(source, bare))
 
 
-def _numbered(source: Source, wanted: Wanted) -> Iterator[Finding]:
+def _find_without_line_numbers(
+    source: SearchableText, wanted: EditRequest
+) -> Iterator[StrategyMatch]:
     """Try without line numbers. A single line must be at the line that its number gives."""
     numbered = without_line_numbers(wanted)
     if numbered is None or not numbered[0].old.strip():
         return
     bare, first = numbered
     is_single = "\n" not in bare.old.strip("\n")
-    for finding in _plainly(source, bare):
+    for finding in _find_as_written(source, bare):
         places = [
             place
             for place in finding.places
             if not is_single or line_number(source.text, place.start) == first
         ]
-        yield from _found("line numbers", finding.wanted, places)
+        yield from _matches("line numbers", finding.wanted, places)
 
 
-def _folded(strategy: str, source: Source, wanted: Wanted, fold: Fold) -> Iterator[Finding]:
-    yield from _found(strategy, wanted, find_anywhere(source, wanted, fold))
-    yield from _found(strategy, wanted, find_reindented(source, wanted, fold))
+def _find_folded(
+    strategy: str, source: SearchableText, wanted: EditRequest, fold: Fold
+) -> Iterator[StrategyMatch]:
+    yield from _matches(strategy, wanted, find_anywhere(source, wanted, fold))
+    yield from _matches(strategy, wanted, find_reindented(source, wanted, fold))
 
 
-def _found(strategy: str, wanted: Wanted, places: Sequence[Place]) -> Iterator[Finding]:
+def _matches(
+    strategy: str, wanted: EditRequest, places: Sequence[MatchedSpan]
+) -> Iterator[StrategyMatch]:
     if places:
-        yield Finding(strategy, wanted, tuple(places))
+        yield StrategyMatch(strategy, wanted, tuple(places))

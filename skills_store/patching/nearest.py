@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import accumulate
 
-from skills_store.patching.errors import Nearest
+from skills_store.patching.errors import NearestText
 from skills_store.patching.text_search import line_number
 
 MAX_SHOWN_LINES = 8
@@ -19,14 +19,14 @@ _WORD = re.compile(r"\w{2,}")
 _PAIR = re.compile(r"\w\w")
 
 
-def find_nearest(text: str, old: str) -> Nearest | None:
+def find_nearest(text: str, old: str) -> NearestText | None:
     """Return the region most similar to the old text, around its first difference, or None."""
     lines = text.split("\n")
     old_lines = old.strip("\n").split("\n")
-    start = _by_equal_lines(lines, old_lines)
+    start = _start_by_equal_lines(lines, old_lines)
     if start is None:
-        start = _by_shared_words(lines, old_lines)
-    return None if start is None else _shown(lines, old_lines, start)
+        start = _start_by_shared_words(lines, old_lines)
+    return None if start is None else _excerpt(lines, old_lines, start)
 
 
 def find_applied(text: str, new: str) -> int | None:
@@ -47,7 +47,7 @@ def _are_one_word(pair: str) -> bool:
     return _PAIR.fullmatch(pair) is not None
 
 
-def _by_equal_lines(lines: Sequence[str], old_lines: Sequence[str]) -> int | None:
+def _start_by_equal_lines(lines: Sequence[str], old_lines: Sequence[str]) -> int | None:
     """Let each occurrence of an old line vote for the implied start of the first line."""
     wanted: defaultdict[str, list[int]] = defaultdict(list)
     for offset, line in enumerate(old_lines):
@@ -67,7 +67,7 @@ def _by_equal_lines(lines: Sequence[str], old_lines: Sequence[str]) -> int | Non
     return max(votes, key=lambda start: (votes[start], -start)) if votes else None
 
 
-def _by_shared_words(lines: Sequence[str], old_lines: Sequence[str]) -> int | None:
+def _start_by_shared_words(lines: Sequence[str], old_lines: Sequence[str]) -> int | None:
     """Return the start of the window of equal height that shares most words with the old text."""
     words = {word for line in old_lines for word in _WORD.findall(line)}
     if not words:
@@ -80,10 +80,10 @@ def _by_shared_words(lines: Sequence[str], old_lines: Sequence[str]) -> int | No
     return scores.index(best) if best >= MIN_SHARED_WORDS * len(words) else None
 
 
-def _shown(lines: Sequence[str], old_lines: Sequence[str], start: int) -> Nearest:
+def _excerpt(lines: Sequence[str], old_lines: Sequence[str], start: int) -> NearestText:
     end = min(len(lines), start + len(old_lines))
     pairs = zip(lines[start:end], old_lines, strict=False)
     alike = (index for index, (own, line) in enumerate(pairs) if own != line)
     first = start + max(0, next(alike, 0) - _LINES_BEFORE)
     shown = lines[first : min(end, first + MAX_SHOWN_LINES)] or lines[first : first + 1]
-    return Nearest(first + 1, tuple(line[:MAX_SHOWN_CHARACTERS] for line in shown))
+    return NearestText(first + 1, tuple(line[:MAX_SHOWN_CHARACTERS] for line in shown))

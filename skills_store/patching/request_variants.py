@@ -6,10 +6,10 @@ Each is only a guess. Whether it is right shows when the old text is found.
 import re
 from dataclasses import replace
 
-from skills_store.patching.text_search import Wanted
+from skills_store.patching.text_search import EditRequest
 
 _ESCAPE = re.compile(r"""\\[ntr"'\\]""")
-_MEANINGS = {
+_ESCAPE_CHARACTERS = {
     "\\n": "\n",
     "\\t": "\t",
     "\\r": "\r",
@@ -20,7 +20,7 @@ _MEANINGS = {
 _NUMBERED = re.compile(r"[ \t]*(\d+)([|\t:→])(.*)")
 
 
-def without_edge_newlines(text: str, wanted: Wanted) -> Wanted | None:
+def without_edge_newlines(text: str, wanted: EditRequest) -> EditRequest | None:
     """Remove a newline that the text lacks at its very end or start; None if there is none."""
     old, new = wanted.old, wanted.new
     at_end, at_start = old.removesuffix("\n"), old.removeprefix("\n")
@@ -31,7 +31,7 @@ def without_edge_newlines(text: str, wanted: Wanted) -> Wanted | None:
     return None
 
 
-def without_blank_edges(wanted: Wanted) -> Wanted:
+def without_blank_edges(wanted: EditRequest) -> EditRequest:
     """Remove blank lines at the edges of the old text, and at most as many from the new text."""
     old, new = wanted.old.split("\n"), wanted.new.split("\n")
     first, last = _blank_edges(old)
@@ -41,7 +41,7 @@ def without_blank_edges(wanted: Wanted) -> Wanted:
     new_first = min(first, new_first)
     new_last = min(last, new_last, len(new) - new_first - 1)
     is_removal = not wanted.new.strip()  # otherwise it would be joined to the next line
-    return Wanted(
+    return EditRequest(
         old="\n".join(old[first : len(old) - last]),
         new="\n".join(new[new_first : len(new) - new_last]),
         starts_line=wanted.starts_line or first > 0,
@@ -59,7 +59,7 @@ def _blank_edges(lines: list[str]) -> tuple[int, int]:
     return (filled[0], len(lines) - 1 - filled[-1]) if filled else (len(lines), 0)
 
 
-def without_escapes(wanted: Wanted) -> Wanted | None:
+def without_escapes(wanted: EditRequest) -> EditRequest | None:
     r"""Replace escape sequences by their characters; None if the old text has none.
 
     In the new text only the kinds of sequences in the old text are replaced. If those include
@@ -68,24 +68,24 @@ def without_escapes(wanted: Wanted) -> Wanted | None:
     kinds = set(_ESCAPE.findall(wanted.old))
     if not kinds:
         return None
-    new_kinds = set(_MEANINGS) if "\\n" in kinds else kinds
-    old, new = _unescaped(wanted.old, kinds), _unescaped(wanted.new, new_kinds)
+    new_kinds = set(_ESCAPE_CHARACTERS) if "\\n" in kinds else kinds
+    old, new = _unescape(wanted.old, kinds), _unescape(wanted.new, new_kinds)
     return replace(wanted, old=old, new=new)
 
 
-def _unescaped(text: str, kinds: set[str]) -> str:
+def _unescape(text: str, kinds: set[str]) -> str:
     def meaning(escape: re.Match[str]) -> str:
-        return _MEANINGS[escape.group()] if escape.group() in kinds else escape.group()
+        return _ESCAPE_CHARACTERS[escape.group()] if escape.group() in kinds else escape.group()
 
     return _ESCAPE.sub(meaning, text)
 
 
-def without_line_numbers(wanted: Wanted) -> tuple[Wanted, int] | None:
+def without_line_numbers(wanted: EditRequest) -> tuple[EditRequest, int] | None:
     """Remove a file viewer's line numbers and return the first; None unless all lines have them."""
-    old = _unnumbered(wanted.old)
+    old = _strip_line_numbers(wanted.old)
     if old is None:
         return None
-    new = _unnumbered(wanted.new)
+    new = _strip_line_numbers(wanted.new)
     if new is None and any(_NUMBERED.fullmatch(line) for line in wanted.new.split("\n")):
         return None
     bare = replace(
@@ -98,7 +98,7 @@ def without_line_numbers(wanted: Wanted) -> tuple[Wanted, int] | None:
     return bare, old[1]
 
 
-def _unnumbered(text: str) -> tuple[str, int] | None:
+def _strip_line_numbers(text: str) -> tuple[str, int] | None:
     """Return the text without line numbers, and the first number."""
     body = text.removesuffix("\n")
     parts = [_NUMBERED.fullmatch(line) for line in body.split("\n")]

@@ -27,13 +27,13 @@ class HunkDraft:
     is_at_end: bool = False
     line_hint: int | None = None
 
-    def finish(self) -> Hunk:
+    def build(self) -> Hunk:
         """Return the hunk read so far."""
         return Hunk(tuple(self.lines), tuple(self.headings), self.is_at_end, self.line_hint)
 
 
 @dataclass(slots=True)
-class Section:
+class PatchSection:
     """Part of a patch about one file. `line` is the 1-based line of its marker."""
 
     kind: SectionKind
@@ -45,7 +45,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class PatchProblem:
     """Problem in a line of a patch."""
 
     line: int
@@ -53,27 +53,27 @@ class Fault:
 
 
 @dataclass(slots=True)
-class Reader:
+class PatchReader:
     """Incremental patch reader. `is_open` tells whether the next line belongs to a file."""
 
-    sections: list[Section] = field(default_factory=list[Section])
-    faults: list[Fault] = field(default_factory=list[Fault])
+    sections: list[PatchSection] = field(default_factory=list[PatchSection])
+    problems: list[PatchProblem] = field(default_factory=list[PatchProblem])
     is_open: bool = False
     _number: int = 0
     _blank_lines: int = 0
-    _is_over: bool = False
+    _is_finished: bool = False
 
     def read(self, line: str) -> None:
         """Read the next line, without its line end."""
         self._number += 1
-        if self._is_over:
+        if self._is_finished:
             return
         if line.startswith("***") and self._read_marker(line):
             self._blank_lines = 0
         elif self.is_open:
             self._read_body(self.sections[-1], line)
         elif self.sections and line.strip():
-            self._blame("it belongs to no file.")
+            self._add_problem("it belongs to no file.")
 
     def _read_marker(self, line: str) -> bool:
         if boundary := _BOUNDARY.fullmatch(line):
@@ -91,7 +91,7 @@ class Reader:
             if self.is_open and self.sections[-1].hunks:
                 self.sections[-1].hunks[-1].is_at_end = True
             return
-        self._is_over = said == "end patch" and bool(self.sections)
+        self._is_finished = said == "end patch" and bool(self.sections)
         self.is_open = False
 
     def _open(self, verb: str, path: str) -> None:
@@ -99,19 +99,19 @@ class Reader:
         if verb == "move":
             path, _, move_to = (part.strip() for part in path.partition("->"))
         if not path or move_to == "":
-            self._blame("the path is missing.")
+            self._add_problem("the path is missing.")
         kind = cast("SectionKind", "update" if verb == "move" else verb)
-        self.sections.append(Section(kind, path, self._number, move_to))
+        self.sections.append(PatchSection(kind, path, self._number, move_to))
         self.is_open = True
 
     def _move(self, path: str) -> None:
         section = self.sections[-1] if self.is_open else None
         if section is None or section.kind != "update" or not path:
-            self._blame("*** Move to: path belongs right below *** Update File: path.")
+            self._add_problem("*** Move to: path belongs right below *** Update File: path.")
         else:
             section.move_to = path
 
-    def _read_body(self, section: Section, line: str) -> None:
+    def _read_body(self, section: PatchSection, line: str) -> None:
         match section.kind:
             case "add":
                 self._read_added(section, line)
@@ -119,9 +119,9 @@ class Reader:
                 self._read_hunk(section, line)
             case "delete":
                 if line.strip() and not line.startswith("```"):
-                    self._blame("a file that is deleted has no lines.")
+                    self._add_problem("a file that is deleted has no lines.")
 
-    def _read_added(self, section: Section, line: str) -> None:
+    def _read_added(self, section: PatchSection, line: str) -> None:
         if not line.strip():
             self._blank_lines += 1
         elif line.startswith("+"):
@@ -129,9 +129,9 @@ class Reader:
             self._blank_lines = 0
             section.added.append(line[1:])
         elif not line.startswith(("```", _NO_NEWLINE)):
-            self._blame("every line of a new file begins with +.")
+            self._add_problem("every line of a new file begins with +.")
 
-    def _read_hunk(self, section: Section, line: str) -> None:
+    def _read_hunk(self, section: PatchSection, line: str) -> None:
         if line.startswith("@@"):
             self._blank_lines = 0
             _read_heading(section, line)
@@ -140,7 +140,7 @@ class Reader:
         elif not line.startswith(_NO_NEWLINE):
             self._read_line(section, line)
 
-    def _read_line(self, section: Section, line: str) -> None:
+    def _read_line(self, section: PatchSection, line: str) -> None:
         if line.startswith("```"):  # the end of a fence around the patch
             self.is_open = False
             return
@@ -153,11 +153,11 @@ class Reader:
         sign = cast("Sign", line[0]) if is_signed else " "
         lines.append(HunkLine(sign, line[1:] if is_signed else line))
 
-    def _blame(self, reason: str) -> None:
-        self.faults.append(Fault(self._number, reason))
+    def _add_problem(self, reason: str) -> None:
+        self.problems.append(PatchProblem(self._number, reason))
 
 
-def _read_heading(section: Section, line: str) -> None:
+def _read_heading(section: PatchSection, line: str) -> None:
     """Start a hunk, or add a heading to one that has no lines yet."""
     if not section.hunks or section.hunks[-1].lines or section.hunks[-1].is_at_end:
         section.hunks.append(HunkDraft())

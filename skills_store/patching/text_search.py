@@ -12,11 +12,11 @@ from skills_store.patching.indentation import UNCHANGED, Indentation, derive_ind
 MAX_COMPARED_LINES = 200_000
 """Maximum lines compared one by one; beyond that, a search returns no result."""
 
-_PARTNERS = frozenset(" \t\r\n,;:()[]{}\"'`")
+_EDGE_CHARACTERS = frozenset(" \t\r\n,;:()[]{}\"'`")
 """Characters allowed next to an inexact match: anything else could belong to the matched text."""
 
 
-class Source:
+class SearchableText:
     """Text that is searched in several ways, with cached derived forms."""
 
     def __init__(self, text: str) -> None:
@@ -43,12 +43,12 @@ class Source:
     def keys(self, fold: Fold) -> str:
         """Return the folded lines without indentation, with a newline before and after each."""
         if fold not in self._keys:
-            self._keys[fold] = _keys(self.folded(fold))
+            self._keys[fold] = _line_keys(self.folded(fold))
         return self._keys[fold]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EditRequest:
     """Old text to find, its replacement, and constraints on the ends of a match."""
 
     old: str
@@ -60,7 +60,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MatchedSpan:
     """Span of the text that matches the old text, line for line."""
 
     start: int
@@ -69,7 +69,7 @@ class Place:
     indentation: Indentation = field(default=UNCHANGED)
 
 
-def find_anywhere(source: Source, wanted: Wanted, fold: Fold) -> list[Place]:
+def find_anywhere(source: SearchableText, wanted: EditRequest, fold: Fold) -> list[MatchedSpan]:
     """Return the spans where the folded text contains the folded old text, by lines or parts."""
     text = source.text
     needle = fold(wanted.old)
@@ -78,36 +78,36 @@ def find_anywhere(source: Source, wanted: Wanted, fold: Fold) -> list[Place]:
         source.folded(fold), needle, starts_line=wanted.starts_line, ends_line=ends_line
     )
     if fold is PLAIN:
-        return [Place(hit, hit + len(needle)) for hit in hits]
+        return [MatchedSpan(hit, hit + len(needle)) for hit in hits]
     if not hits or not needle.strip():
         return []
-    spans = _unfolded(source, [(hit, hit + len(needle)) for hit in hits], fold)
+    spans = _map_spans_back(source, [(hit, hit + len(needle)) for hit in hits], fold)
     return [
-        Place(start, end, fold)
+        MatchedSpan(start, end, fold)
         for start, end in spans
-        if _has_clean_edges(text, start, end) and _is_harmless(text[start:end], wanted.old, fold)
+        if _has_clean_edges(text, start, end) and _is_safe_region(text[start:end], wanted.old, fold)
     ]
 
 
-def find_reindented(source: Source, wanted: Wanted, fold: Fold) -> list[Place]:
+def find_reindented(source: SearchableText, wanted: EditRequest, fold: Fold) -> list[MatchedSpan]:
     """Return the spans of complete lines that differ only by one rule of indentation."""
     old_lines = wanted.old.split("\n")
     if not old_lines[0].strip() or not old_lines[-1].strip():
         return []
-    indices = _line_indices(source.keys(fold), _keys(fold(wanted.old)), len(old_lines))
-    candidates = (_compared(source, index, old_lines, wanted, fold) for index in indices)
-    return place_lines(source, candidates, fold)
+    indices = _line_indices(source.keys(fold), _line_keys(fold(wanted.old)), len(old_lines))
+    candidates = (_compare_lines(source, index, old_lines, wanted, fold) for index in indices)
+    return to_spans(source, candidates, fold)
 
 
-def place_lines(
-    source: Source, candidates: Iterable[tuple[int, int, Indentation] | None], fold: Fold
-) -> list[Place]:
+def to_spans(
+    source: SearchableText, candidates: Iterable[tuple[int, int, Indentation] | None], fold: Fold
+) -> list[MatchedSpan]:
     """Convert (index of the first line, number of lines, rule) to spans, skipping None."""
     found = [candidate for candidate in candidates if candidate is not None]
     return [
-        Place(
+        MatchedSpan(
             source.starts[index],
-            _visible_end(source.text, source.starts[index + count] - 1),
+            _skip_end_blanks(source.text, source.starts[index + count] - 1),
             fold,
             rule,
         )
@@ -125,21 +125,21 @@ def line_number(text: str, position: int) -> int:
     return text.count("\n", 0, position) + 1
 
 
-def _compared(
-    source: Source, index: int, old_lines: Sequence[str], wanted: Wanted, fold: Fold
+def _compare_lines(
+    source: SearchableText, index: int, old_lines: Sequence[str], wanted: EditRequest, fold: Fold
 ) -> tuple[int, int, Indentation] | None:
     own = source.lines[index : index + len(old_lines)]
     rule = derive_indentation(old_lines, own, wanted.new.split("\n"))
-    if rule is None or not _are_harmless(own, old_lines, fold):
+    if rule is None or not _are_safe_lines(own, old_lines, fold):
         return None
     return index, len(old_lines), rule
 
 
-def _keys(folded: str) -> str:
+def _line_keys(folded: str) -> str:
     return "\n".join(("", *[line.lstrip(" \t") for line in folded.split("\n")], ""))
 
 
-def _visible_end(text: str, end: int) -> int:
+def _skip_end_blanks(text: str, end: int) -> int:
     while end and text[end - 1] in BLANKS:
         end -= 1
     return end
@@ -182,8 +182,8 @@ def _line_indices(keys: str, wanted: str, count: int) -> list[int]:
     return indices
 
 
-def _unfolded(
-    source: Source, spans: Iterable[tuple[int, int]], fold: Fold
+def _map_spans_back(
+    source: SearchableText, spans: Iterable[tuple[int, int]], fold: Fold
 ) -> Iterator[tuple[int, int]]:
     """Map spans of the folded text, in order, back to the text."""
     lines, starts, folded = source.lines, source.starts, source.folded(fold)
@@ -193,8 +193,8 @@ def _unfolded(
         index += folded.count("\n", position, start)
         position = start
         last = index + folded.count("\n", start, end)
-        own_start = _own_column(lines[index], start - _line_start(folded, start), fold, known)
-        own_end = _own_column(lines[last], end - _line_start(folded, end), fold, known)
+        own_start = _map_column_back(lines[index], start - _line_start(folded, start), fold, known)
+        own_end = _map_column_back(lines[last], end - _line_start(folded, end), fold, known)
         if own_start is not None and own_end is not None:
             yield starts[index] + own_start, starts[last] + own_end
 
@@ -203,7 +203,7 @@ def _line_start(text: str, position: int) -> int:
     return text.rfind("\n", 0, position) + 1
 
 
-def _own_column(
+def _map_column_back(
     line: str, column: int, fold: Fold, known: dict[str, Sequence[int] | None]
 ) -> int | None:
     """Map a column back; `known` caches the column tables by line."""
@@ -217,14 +217,14 @@ def _has_clean_edges(text: str, start: int, end: int) -> bool:
     """Return whether the characters next to a span cannot belong to the matched text."""
     before = text[start - 1 : start] if start else ""
     after = text[end : end + 2]
-    is_open_before = not before or before in _PARTNERS or text[start] in "\n"
-    is_open_after = not after or after[0] in _PARTNERS or bool(re.fullmatch(r"\.\s?", after))
+    is_open_before = not before or before in _EDGE_CHARACTERS or text[start] in "\n"
+    is_open_after = not after or after[0] in _EDGE_CHARACTERS or bool(re.fullmatch(r"\.\s?", after))
     return is_open_before and (is_open_after or text[end - 1] == "\n")
 
 
-def _is_harmless(region: str, old: str, fold: Fold) -> bool:
-    return _are_harmless(region.split("\n"), old.split("\n"), fold)
+def _is_safe_region(region: str, old: str, fold: Fold) -> bool:
+    return _are_safe_lines(region.split("\n"), old.split("\n"), fold)
 
 
-def _are_harmless(own: Sequence[str], old: Sequence[str], fold: Fold) -> bool:
-    return all(fold.is_harmless(line, other) for line, other in zip(own, old, strict=True))
+def _are_safe_lines(own: Sequence[str], old: Sequence[str], fold: Fold) -> bool:
+    return all(fold.is_safe_match(line, other) for line, other in zip(own, old, strict=True))

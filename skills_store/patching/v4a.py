@@ -14,10 +14,10 @@ a line that stays
 
 from dataclasses import replace
 
-from skills_store.patching.changes import AddFile, DeleteFile, FileChange, UpdateFile, joined
+from skills_store.patching.changes import AddFile, DeleteFile, FileChange, UpdateFile, join_lines
 from skills_store.patching.errors import EmptyPatchError, MalformedPatchError, RepeatedPathError
 from skills_store.patching.hunk_application import HunksApplied, apply_hunks
-from skills_store.patching.sections import Reader, Section
+from skills_store.patching.sections import PatchReader, PatchSection
 
 __all__ = ["HunksApplied", "apply_hunks", "parse_patch"]
 
@@ -31,46 +31,46 @@ def parse_patch(text: str) -> tuple[FileChange, ...]:
         MalformedPatchError: a line is invalid.
     """
     reader = read_sections(text)
-    if reader.faults:
-        fault = reader.faults[0]
+    if reader.problems:
+        fault = reader.problems[0]
         raise MalformedPatchError(fault.reason, fault.line)
     if not reader.sections:
         raise EmptyPatchError
     changes: dict[str, FileChange] = {}
     for section in reader.sections:
-        change = _change(section)
+        change = _build_change(section)
         known = changes.get(section.path)
-        changes[section.path] = change if known is None else _merged(known, change, section)
+        changes[section.path] = change if known is None else _merge_changes(known, change, section)
     return tuple(changes.values())
 
 
-def read_sections(text: str) -> Reader:
+def read_sections(text: str) -> PatchReader:
     """Read all sections of a complete patch."""
-    reader = Reader()
+    reader = PatchReader()
     for line in text.replace("\r\n", "\n").split("\n"):
         reader.read(line)
     return reader
 
 
-def _change(section: Section) -> FileChange:
+def _build_change(section: PatchSection) -> FileChange:
     match section.kind:
         case "add":
-            return AddFile(section.path, joined(tuple(section.added)))
+            return AddFile(section.path, join_lines(tuple(section.added)))
         case "delete":
             return DeleteFile(section.path)
         case "update":
-            return _update(section)
+            return _build_update(section)
 
 
-def _update(section: Section) -> UpdateFile:
-    hunks = tuple(draft.finish() for draft in section.hunks if draft.lines)
+def _build_update(section: PatchSection) -> UpdateFile:
+    hunks = tuple(draft.build() for draft in section.hunks if draft.lines)
     if not hunks and section.move_to is None:
         reason = f"nothing is said of {section.path}. Give lines that begin with -, + or a blank."
         raise MalformedPatchError(reason, section.line)
     return UpdateFile(section.path, hunks, section.move_to)
 
 
-def _merged(known: FileChange, change: FileChange, section: Section) -> FileChange:
+def _merge_changes(known: FileChange, change: FileChange, section: PatchSection) -> FileChange:
     if not (isinstance(known, UpdateFile) and isinstance(change, UpdateFile)):
         raise RepeatedPathError(section.path, section.line)
     targets = {known.move_to, change.move_to} - {None}

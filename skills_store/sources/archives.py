@@ -19,17 +19,17 @@ from typing_extensions import Buffer
 
 from skills_store.sources.errors import ArchiveRefusedError
 
-MOST_ENTRIES = 5_000
-MOST_BYTES = 64 * 1024 * 1024
+MAX_ENTRIES = 5_000
+MAX_BYTES = 64 * 1024 * 1024
 """Limit for the unpacked size of all files together."""
-MOST_PACKED_BYTES = 32 * 1024 * 1024
-_MOST_NAME_CHARACTERS = 400
+MAX_PACKED_BYTES = 32 * 1024 * 1024
+_MAX_NAME_CHARACTERS = 400
 _CHUNK_BYTES = 64 * 1024
 _FILE_MODE = 0o644
-_PROGRAM_MODE = 0o755
-_ANY_MAY_RUN = 0o111
+_EXECUTABLE_MODE = 0o755
+_EXECUTE_BITS = 0o111
 _ENCRYPTED = 0x1
-_CORRUPT = (
+_UNPACK_ERRORS = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError,
     NotImplementedError, UnicodeError, ValueError, RuntimeError, OSError,
 )  # fmt: skip
@@ -37,21 +37,21 @@ _CORRUPT = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _ArchiveMember:
     """A file of an archive. Read it before the next one, which closes its stream."""
 
     name: str
-    is_program: bool
+    is_executable: bool
     content: IO[bytes]
 
 
-class _CountedStream(io.RawIOBase):
+class _LimitedStream(io.RawIOBase):
     """A decompressed stream that raises once more than `MAX_BYTES` were read."""
 
     def __init__(self, stream: gzip.GzipFile, archive: Path) -> None:
         self._stream = stream
         self._archive = archive
-        self._left = MOST_BYTES
+        self._left = MAX_BYTES
 
     def readable(self) -> bool:
         """Return True."""
@@ -75,40 +75,40 @@ def unpack(archive: Path, folder: Path) -> None:
         ArchiveRefusedError: It has content that is not allowed; the directory may be incomplete.
         OSError: A file cannot be written.
     """
-    if archive.stat().st_size > MOST_PACKED_BYTES:
+    if archive.stat().st_size > MAX_PACKED_BYTES:
         raise _too_large(archive)
     seen: set[str] = set()
-    left = MOST_BYTES
+    left = MAX_BYTES
     entries = (
         _zip_entries(archive) if archive.name.lower().endswith(".zip") else _tar_entries(archive)
     )
-    for entry in _guarded(entries, archive):
+    for entry in _translate_errors(entries, archive):
         name = _checked_name(entry.name, archive)
         # On a case-insensitive system the second file would overwrite the first one.
         if name.casefold() in seen:
             raise ArchiveRefusedError(str(archive), f"two of its files are named {name!r}")
         seen.add(name.casefold())
-        data = _content(entry, left, archive)
+        data = _read_entry(entry, left, archive)
         left -= len(data)
-        _write(folder / name, data, is_program=entry.is_program)
+        _write(folder / name, data, is_program=entry.is_executable)
 
 
-def _guarded(entries: Iterator[_Entry], archive: Path) -> Iterator[_Entry]:
+def _translate_errors(entries: Iterator[_ArchiveMember], archive: Path) -> Iterator[_ArchiveMember]:
     """Yield the entries; errors of the archive libraries become `ArchiveRefusedError`."""
-    for _ in range(MOST_ENTRIES):
+    for _ in range(MAX_ENTRIES):
         try:
             entry = next(entries)
         except StopIteration:
             return
         except ArchiveRefusedError:
             raise
-        except _CORRUPT as error:
+        except _UNPACK_ERRORS as error:
             raise ArchiveRefusedError(str(archive), f"it cannot be unpacked: {error}") from error
         yield entry
-    raise ArchiveRefusedError(str(archive), f"it contains more than {MOST_ENTRIES} files")
+    raise ArchiveRefusedError(str(archive), f"it contains more than {MAX_ENTRIES} files")
 
 
-def _zip_entries(archive: Path) -> Iterator[_Entry]:
+def _zip_entries(archive: Path) -> Iterator[_ArchiveMember]:
     with zipfile.ZipFile(archive) as packed:
         for item in packed.infolist():
             mode = item.external_attr >> 16
@@ -119,18 +119,18 @@ def _zip_entries(archive: Path) -> Iterator[_Entry]:
                 raise ArchiveRefusedError(str(archive), "it is protected with a password")
             if not item.is_dir():
                 with packed.open(item) as content:
-                    yield _Entry(item.filename, bool(mode & _ANY_MAY_RUN), content)
+                    yield _ArchiveMember(item.filename, bool(mode & _EXECUTE_BITS), content)
 
 
-def _tar_entries(archive: Path) -> Iterator[_Entry]:
+def _tar_entries(archive: Path) -> Iterator[_ArchiveMember]:
     with gzip.open(archive) as stream:
         # Count below tarfile: it also decompresses the headers and files that it skips.
-        counted = io.BufferedReader(_CountedStream(stream, archive))
+        counted = io.BufferedReader(_LimitedStream(stream, archive))
         with tarfile.open(fileobj=counted, mode="r|") as packed:
             for item in packed:
                 content = packed.extractfile(item) if item.isreg() else None
                 if content is not None:
-                    yield _Entry(item.name, bool(item.mode & _ANY_MAY_RUN), content)
+                    yield _ArchiveMember(item.name, bool(item.mode & _EXECUTE_BITS), content)
                 elif not item.isdir():
                     raise _refused_kind(archive, item.name)
 
@@ -142,22 +142,22 @@ def _checked_name(name: str, archive: Path) -> str:
         raise ArchiveRefusedError(
             str(archive), f"it contains a file outside its directory: {name!r}"
         )
-    if len(name) > _MOST_NAME_CHARACTERS:
+    if len(name) > _MAX_NAME_CHARACTERS:
         raise ArchiveRefusedError(str(archive), "it contains a file whose name is too long")
     return "/".join(parts)
 
 
-def _content(entry: _Entry, most_bytes: int, archive: Path) -> bytes:
+def _read_entry(entry: _ArchiveMember, max_bytes: int, archive: Path) -> bytes:
     """Return a file's content. Counts the bytes read and ignores the size in the header."""
     data = bytearray()
     try:
         while chunk := entry.content.read(_CHUNK_BYTES):
             data += chunk
-            if len(data) > most_bytes:
+            if len(data) > max_bytes:
                 raise _too_large(archive)
     except ArchiveRefusedError:
         raise
-    except _CORRUPT as error:
+    except _UNPACK_ERRORS as error:
         raise ArchiveRefusedError(str(archive), f"it cannot be unpacked: {error}") from error
     return bytes(data)
 
@@ -167,11 +167,11 @@ def _write(path: Path, data: bytes, *, is_program: bool) -> None:
     # Exclusive: never write through an existing file or link.
     with path.open("xb") as file:
         file.write(data)
-    path.chmod(_PROGRAM_MODE if is_program else _FILE_MODE)
+    path.chmod(_EXECUTABLE_MODE if is_program else _FILE_MODE)
 
 
 def _too_large(archive: Path) -> ArchiveRefusedError:
-    return ArchiveRefusedError(str(archive), f"it contains more than {MOST_BYTES} bytes")
+    return ArchiveRefusedError(str(archive), f"it contains more than {MAX_BYTES} bytes")
 
 
 def _refused_kind(archive: Path, name: str) -> ArchiveRefusedError:

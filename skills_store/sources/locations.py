@@ -47,10 +47,10 @@ class RepositorySource:
     folder: str = ""
 
 
-Source = FolderSource | ArchiveSource | RepositorySource
+SkillSource = FolderSource | ArchiveSource | RepositorySource
 
 
-def parse_source(text: str) -> Source:
+def parse_source(text: str) -> SkillSource:
     """Parse a source.
 
     Raises:
@@ -70,14 +70,14 @@ def parse_source(text: str) -> Source:
     return _repository(text)
 
 
-def is_named(source: str, named: Sequence[str]) -> bool:
+def is_listed_source(source: str, named: Sequence[str]) -> bool:
     """Return whether a source equals or is below one of `named`, such as `https://host/owner`."""
-    place = _comparable(source)
-    places = [_comparable(each) for each in named]
+    place = _comparable_location(source)
+    places = [_comparable_location(each) for each in named]
     return any(place == each or place.startswith(f"{each}/") for each in places if each)
 
 
-def _comparable(source: str) -> str:
+def _comparable_location(source: str) -> str:
     """Return the location of a source without ref and directory; paths become absolute."""
     found = _ADDRESS.fullmatch(source)
     if found is None:

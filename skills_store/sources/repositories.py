@@ -45,14 +45,14 @@ _VARIABLES = {
     "GIT_ALLOW_PROTOCOL": "https:ssh:file",
     "LC_ALL": "C",
 }
-_MOVING_VARIABLES = frozenset(
+_REDIRECTING_VARIABLES = frozenset(
     {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_TEMPLATE_DIR"}
 )
 """Variables that would make git work on another repository."""
 
 
 @dataclass(frozen=True, slots=True)
-class Git:
+class GitCloner:
     """Runs git with the caller's environment."""
 
     environment: Mapping[str, str]
@@ -92,7 +92,9 @@ class Git:
         if program is None:
             raise CloneError(source.url, f"{self.program} was not found on PATH; install it first")
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
-        kept = {n: value for n, value in self.environment.items() if n not in _MOVING_VARIABLES}
+        kept = {
+            n: value for n, value in self.environment.items() if n not in _REDIRECTING_VARIABLES
+        }
         try:
             process = subprocess.Popen(  # noqa: S603  # a list, no shell; the arguments are validated
                 [program, *settings, *arguments],
@@ -109,15 +111,15 @@ class Git:
             try:
                 output, complaints = process.communicate(timeout=self.timeout_seconds)
             except subprocess.TimeoutExpired:
-                _end(process)
+                _kill_group(process)
                 reason = f"it took longer than {self.timeout_seconds:.0f} seconds"
                 raise CloneError(source.url, reason) from None
         if process.returncode:
-            raise CloneError(source.url, _last_words(complaints))
+            raise CloneError(source.url, _failure_reason(complaints))
         return output.decode(errors="replace")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
     """Kill git and its child processes."""
     if sys.platform == "win32":
         process.kill()
@@ -125,7 +127,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _last_words(complaints: bytes) -> str:
+def _failure_reason(complaints: bytes) -> str:
     lines = complaints.decode(errors="replace").strip().splitlines()
     said = next((line for line in lines if line.startswith("fatal:")), "")
     words = said.removeprefix("fatal:").strip() or (lines[-1] if lines else "git gave no reason")

@@ -6,23 +6,28 @@ import anyio
 import pytest
 
 from acp_server.turn.conversation import Text, UserMessage
-from acp_server.turn.loop import GO_ON
-from tests.anthropic_model.model_session import Rules, check_history, open_desk, text_kept
+from acp_server.turn.loop import CONTINUE_PROMPT
+from tests.anthropic_model.model_session import (
+    ModelSessionConfig,
+    check_history,
+    open_model_session,
+    stored_text,
+)
 from tests.support.messages_api import (
-    Ask,
     CutAfterBytes,
     CutAfterEvents,
     CutInsideCharacter,
-    Drip,
     EndAfterEvents,
     ErrorEvent,
     ExtraEvent,
-    Garbage,
-    Gate,
-    Hang,
-    HoldBack,
-    Reply,
+    GarbageBytes,
+    HoldUntilGate,
+    ParsedRequest,
+    PauseBeforeEvent,
+    ResponseGate,
+    ScriptedReply,
     StreamFault,
+    TrickledBytes,
     call,
     huge_event,
     messages_api,
@@ -31,14 +36,14 @@ from tests.support.messages_api import (
     say,
     think,
 )
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 WHOLE = "It begins here, goes on for a while, över and över, and it ends there."
 THOUGHT = "How does it go on?"
 EVENTS_OF_REPLY = 16
 
 
-def rest_of(ask: Ask) -> Reply:
+def rest_of(ask: ParsedRequest) -> ScriptedReply:
     """Return what was not said yet, as a model that was cut off would go on."""
     said = [
         block.text
@@ -50,7 +55,7 @@ def rest_of(ask: Ask) -> Reply:
     return reply(think(THOUGHT), say(WHOLE[len("".join(said)) :]))
 
 
-def broken(*faults: StreamFault) -> Reply:
+def broken(*faults: StreamFault) -> ScriptedReply:
     """Return the whole answer with faults."""
     return reply(think(THOUGHT), say(WHOLE), faults=faults)
 
@@ -65,10 +70,10 @@ CUTS: dict[str, StreamFault] = {
         for kind in ("overloaded_error", "api_error", "rate_limit_error")
         for n in (0, 1, 5, 9, EVENTS_OF_REPLY - 2)
     },
-    **{f"garbage at event {n}": Garbage(n) for n in (0, 1, 5, 9)},
-    "garbage that looks like an event": Garbage(9, b'event: x\ndata: {"type": 1\n\n'),
-    "JSON that is no event": Garbage(9, b"event: x\ndata: [1]\n\n"),
-    "a delta of nothing": Garbage(
+    **{f"garbage at event {n}": GarbageBytes(n) for n in (0, 1, 5, 9)},
+    "garbage that looks like an event": GarbageBytes(9, b'event: x\ndata: {"type": 1\n\n'),
+    "JSON that is no event": GarbageBytes(9, b"event: x\ndata: [1]\n\n"),
+    "a delta of nothing": GarbageBytes(
         9, b'event: content_block_delta\ndata: {"type":"content_block_delta"}\n\n'
     ),
 }
@@ -76,8 +81,8 @@ HARMLESS: dict[str, StreamFault] = {
     "pings": pings(5, 100),
     "an unknown event": ExtraEvent(5),
     "a huge event": huge_event(9),
-    "bit by bit": Drip(7, 0),
-    "a short silence": Hang(9, 0.05),
+    "bit by bit": TrickledBytes(7, 0),
+    "a short silence": PauseBeforeEvent(9, 0.05),
 }
 
 
@@ -85,80 +90,83 @@ HARMLESS: dict[str, StreamFault] = {
 async def test_an_answer_goes_on_where_it_broke_off(tmp_path: Path, name: str) -> None:
     async with (
         messages_api([broken(CUTS[name]), rest_of]) as api,
-        open_desk(api, tmp_path) as desk,
+        open_model_session(api, tmp_path) as desk,
     ):
-        with anyio.fail_after(PATIENCE_SECONDS):
-            assert await desk.ask() == "end_turn"
-        assert desk.said() == WHOLE
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            assert await desk.prompt() == "end_turn"
+        assert desk.agent_text() == WHOLE
         assert len(desk.message_ids()) == 1
-        assert text_kept(desk.history()) == WHOLE
-        assert len(desk.notices()) == len(api.asks) - 1
-        assert all(ask.verdict == "answered" for ask in api.asks)
+        assert stored_text(desk.history()) == WHOLE
+        assert len(desk.notices()) == len(api.model_requests) - 1
+        assert all(ask.verdict == "answered" for ask in api.model_requests)
         check_history(desk.history())
         api.add("And on.")
-        assert await desk.ask("more") == "end_turn"
-        assert api.asks[-1].verdict == "answered"
+        assert await desk.prompt("more") == "end_turn"
+        assert api.model_requests[-1].verdict == "answered"
 
 
 async def test_the_reply_of_these_tests_has_as_many_events_as_they_say(tmp_path: Path) -> None:
-    async with messages_api([broken()]) as api, open_desk(api, tmp_path) as desk:
-        await desk.ask()
+    async with messages_api([broken()]) as api, open_model_session(api, tmp_path) as desk:
+        await desk.prompt()
         assert len([data for data in desk.translated if data]) == EVENTS_OF_REPLY
 
 
 @pytest.mark.parametrize("name", HARMLESS)
 async def test_what_is_odd_but_harmless_is_passed_over(tmp_path: Path, name: str) -> None:
-    async with messages_api([broken(HARMLESS[name])]) as api, open_desk(api, tmp_path) as desk:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            assert await desk.ask() == "end_turn"
-        assert desk.said() == WHOLE
+    async with (
+        messages_api([broken(HARMLESS[name])]) as api,
+        open_model_session(api, tmp_path) as desk,
+    ):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            assert await desk.prompt() == "end_turn"
+        assert desk.agent_text() == WHOLE
         assert desk.notices() == []
-        assert len(api.asks) == 1
+        assert len(api.model_requests) == 1
 
 
 @pytest.mark.parametrize("at_event", [1, 4, 9])
 async def test_an_answer_that_falls_silent_goes_on(tmp_path: Path, at_event: int) -> None:
-    script = [broken(HoldBack(at_event, Gate())), rest_of]
-    rules = Rules(idle_seconds=0.2)
-    async with messages_api(script) as api, open_desk(api, tmp_path, rules) as desk:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            assert await desk.ask() == "end_turn"
-        assert desk.said() == WHOLE
+    script = [broken(HoldUntilGate(at_event, ResponseGate())), rest_of]
+    rules = ModelSessionConfig(idle_seconds=0.2)
+    async with messages_api(script) as api, open_model_session(api, tmp_path, rules) as desk:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            assert await desk.prompt() == "end_turn"
+        assert desk.agent_text() == WHOLE
         assert "did not answer in time" in desk.notices()[0]
 
 
 async def test_an_answer_is_over_when_it_says_so(tmp_path: Path) -> None:
     """Though the endpoint keeps the connection open."""
-    held = broken(HoldBack(EVENTS_OF_REPLY, Gate()))
-    async with messages_api([held, "And on."]) as api, open_desk(api, tmp_path) as desk:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            assert await desk.ask() == "end_turn"
-            assert await desk.ask("more") == "end_turn"
+    held = broken(HoldUntilGate(EVENTS_OF_REPLY, ResponseGate()))
+    async with messages_api([held, "And on."]) as api, open_model_session(api, tmp_path) as desk:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            assert await desk.prompt() == "end_turn"
+            assert await desk.prompt("more") == "end_turn"
         assert desk.notices() == []
 
 
 async def test_an_answer_that_breaks_off_again_and_again_ends_the_turn(tmp_path: Path) -> None:
     async with (
         messages_api(lambda _ask: reply(say("Well, "), faults=[CutAfterEvents(4)])) as api,
-        open_desk(api, tmp_path) as desk,
+        open_model_session(api, tmp_path) as desk,
     ):
-        with anyio.fail_after(PATIENCE_SECONDS):
-            data = await desk.fail()
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            data = await desk.prompt_expecting_error()
         assert data["kind"] == "connection"
-        assert len(api.asks) == 6
-        assert desk.said() == "Well, " * 6 + str(data["message"])
+        assert len(api.model_requests) == 6
+        assert desk.agent_text() == "Well, " * 6 + str(data["message"])
         check_history(desk.history())
 
 
 async def test_an_endpoint_that_gives_up_for_good_is_not_asked_again(tmp_path: Path) -> None:
     fault = ErrorEvent(9, "invalid_request_error", "that will not do")
-    async with messages_api([broken(fault)]) as api, open_desk(api, tmp_path) as desk:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            data = await desk.fail()
+    async with messages_api([broken(fault)]) as api, open_model_session(api, tmp_path) as desk:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            data = await desk.prompt_expecting_error()
         assert "that will not do" in str(data["message"])
-        assert len(api.asks) == 1
-        assert text_kept(desk.history())
-        assert WHOLE.startswith(text_kept(desk.history()))
+        assert len(api.model_requests) == 1
+        assert stored_text(desk.history())
+        assert WHOLE.startswith(stored_text(desk.history()))
         check_history(desk.history())
 
 
@@ -166,41 +174,44 @@ async def test_calls_that_arrived_whole_are_run_though_the_rest_is_missing(tmp_p
     said = reply(
         say("I look."), call("look", text="a"), call("note", text="b"), faults=[CutAfterEvents(12)]
     )
-    async with messages_api([said, "Done."]) as api, open_desk(api, tmp_path) as desk:
-        assert await desk.ask() == "end_turn"
-        assert [run.name for run in desk.tools.runs] == ["look"]
+    async with messages_api([said, "Done."]) as api, open_model_session(api, tmp_path) as desk:
+        assert await desk.prompt() == "end_turn"
+        assert [run.name for run in desk.tools.target_subcommands] == ["look"]
         assert len(desk.updates("tool_call")) == 2
         assert "not run: the answer ended before this call was complete" in str(
             desk.updates("tool_call_update")
         )
         check_history(desk.history())
-        assert api.asks[-1].verdict == "answered"
+        assert api.model_requests[-1].verdict == "answered"
 
 
 async def test_the_model_is_asked_to_go_on_only_where_something_was_said(tmp_path: Path) -> None:
     in_thought = broken(CutAfterEvents(4))
-    async with messages_api([in_thought, rest_of]) as api, open_desk(api, tmp_path) as desk:
-        await desk.ask()
-        assert api.asks[0].body == api.asks[1].body
+    async with (
+        messages_api([in_thought, rest_of]) as api,
+        open_model_session(api, tmp_path) as desk,
+    ):
+        await desk.prompt()
+        assert api.model_requests[0].body == api.model_requests[1].body
         asked = [m for m in desk.history() if isinstance(m, UserMessage)]
-        assert all(Text(GO_ON) not in message.parts for message in asked)
+        assert all(Text(CONTINUE_PROMPT) not in message.parts for message in asked)
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain", "text/html"])
 async def test_a_wrong_content_type_does_not_matter(tmp_path: Path, content_type: str) -> None:
     script = [reply(say(WHOLE), content_type=content_type)]
-    async with messages_api(script) as api, open_desk(api, tmp_path) as desk:
-        assert await desk.ask() == "end_turn"
-        assert desk.said() == WHOLE
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
+        assert await desk.prompt() == "end_turn"
+        assert desk.agent_text() == WHOLE
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/html; charset=UTF-8"])
 async def test_what_is_no_stream_at_all_is_told_at_once(tmp_path: Path, content_type: str) -> None:
     """A gateway that cannot stream, or the page of somebody else."""
-    page = Garbage(0, b"<html>\n<p>Welcome to our network!</p></html>\n")
+    page = GarbageBytes(0, b"<html>\n<p>Welcome to our network!</p></html>\n")
     script = [reply(faults=[EndAfterEvents(0), page], content_type=content_type)]
-    async with messages_api(script) as api, open_desk(api, tmp_path) as desk:
-        data = await desk.fail()
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
+        data = await desk.prompt_expecting_error()
         assert content_type.partition(";")[0] in str(data["message"])
         assert "check that the base URL" in str(data["message"])
-        assert len(api.asks) == 1
+        assert len(api.model_requests) == 1

@@ -6,14 +6,19 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.anthropic_model.model_session import Desk, Rules, check_history, open_desk
-from tests.support.editor import Pending, at, prompt_params
+from tests.anthropic_model.model_session import (
+    ModelSession,
+    ModelSessionConfig,
+    check_history,
+    open_model_session,
+)
+from tests.support.editor import PendingResponse, json_at, prompt_params
 from tests.support.messages_api import (
     CutAfterEvents,
-    Gate,
-    HoldBack,
-    MessagesApi,
-    Reply,
+    FakeApiServer,
+    HoldUntilGate,
+    ResponseGate,
+    ScriptedReply,
     call,
     messages_api,
     overloaded,
@@ -26,75 +31,75 @@ EVENTS_OF_REPLY = 25
 SAID = "First I look at it, then I write it down for you."
 
 
-def rich_reply(gate: Gate, at_event: int) -> Reply:
+def rich_reply(gate: ResponseGate, at_event: int) -> ScriptedReply:
     """Return thinking, text and two calls, held back before an event."""
     return reply(
         think("What is asked for here, and why?"),
         say(SAID),
         call("note", text="a thing to remember"),
         call("look", text="where"),
-        faults=[HoldBack(at_event, gate)],
+        faults=[HoldUntilGate(at_event, gate)],
     )
 
 
-async def check_cancelled(desk: Desk, api: MessagesApi, pending: Pending) -> None:
+async def check_cancelled(desk: ModelSession, api: FakeApiServer, pending: PendingResponse) -> None:
     """Check the answer, the silence behind it, and that the next prompt works."""
     response = await pending.response()
     assert response["result"] is not None
-    assert at(response["result"], "stopReason") == "cancelled"
+    assert json_at(response["result"], "stopReason") == "cancelled"
     assert await desk.turn_updates_after(pending) == []
     check_history(desk.history())
     check_calls_are_closed(desk)
     await check_next_prompt(desk, api)
 
 
-async def check_next_prompt(desk: Desk, api: MessagesApi) -> None:
+async def check_next_prompt(desk: ModelSession, api: FakeApiServer) -> None:
     """Check that the strict server takes the conversation, and that its answer arrives."""
-    before = desk.said()
+    before = desk.agent_text()
     api.add("All good.")
-    assert await desk.ask("and now?") == "end_turn"
-    assert desk.said() == before + "All good."
-    assert api.asks[-1].verdict == "answered"
-    assert all(ask.verdict != "refused" for ask in api.asks)
+    assert await desk.prompt("and now?") == "end_turn"
+    assert desk.agent_text() == before + "All good."
+    assert api.model_requests[-1].verdict == "answered"
+    assert all(ask.verdict != "refused" for ask in api.model_requests)
     check_history(desk.history())
 
 
-def check_calls_are_closed(desk: Desk) -> None:
+def check_calls_are_closed(desk: ModelSession) -> None:
     """Check that every call that appeared has ended for the user."""
-    appeared = [at(each, "toolCallId") for each in desk.updates("tool_call")]
+    appeared = [json_at(each, "toolCallId") for each in desk.updates("tool_call")]
     ended = [
-        at(each, "toolCallId")
+        json_at(each, "toolCallId")
         for each in desk.updates("tool_call_update")
-        if at(each, "status") in {"completed", "failed"}
+        if json_at(each, "status") in {"completed", "failed"}
     ]
     assert sorted(map(str, ended)) == sorted(map(str, appeared))
 
 
 @pytest.mark.parametrize("at_event", range(1, EVENTS_OF_REPLY + 1))
 async def test_a_turn_is_cancelled_in_front_of_any_event(tmp_path: Path, at_event: int) -> None:
-    gate = Gate()
+    gate = ResponseGate()
     async with (
         messages_api([rich_reply(gate, at_event)]) as api,
-        open_desk(api, tmp_path) as desk,
+        open_model_session(api, tmp_path) as desk,
     ):
-        pending = desk.begin()
+        pending = desk.start_prompt()
         await desk.wait_until_translated(at_event)
         desk.cancel()
         await check_cancelled(desk, api, pending)
-        assert SAID.startswith(desk.said().removesuffix("All good."))
-        assert api.asks[0].ending == "left"
-        assert desk.tools.runs == []
+        assert SAID.startswith(desk.agent_text().removesuffix("All good."))
+        assert api.model_requests[0].send_result == "left"
+        assert desk.tools.target_subcommands == []
         gate.open()
 
 
 async def test_the_reply_of_these_tests_has_as_many_events_as_they_say(tmp_path: Path) -> None:
-    gate = Gate()
+    gate = ResponseGate()
     gate.open()
     async with (
         messages_api([rich_reply(gate, 0), "done"]) as api,
-        open_desk(api, tmp_path) as desk,
+        open_model_session(api, tmp_path) as desk,
     ):
-        await desk.ask()
+        await desk.prompt()
         first = [data for data in desk.translated if data]
         assert next(i for i, data in enumerate(first) if "message_stop" in data) + 1 == (
             EVENTS_OF_REPLY
@@ -102,79 +107,83 @@ async def test_the_reply_of_these_tests_has_as_many_events_as_they_say(tmp_path:
 
 
 async def test_a_turn_is_cancelled_before_the_first_byte(tmp_path: Path) -> None:
-    held = Gate()
+    held = ResponseGate()
     script = [reply("never", head_gate=held)]
-    async with messages_api(script) as api, open_desk(api, tmp_path) as desk:
-        pending = desk.begin()
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
+        pending = desk.start_prompt()
         await api.wait_for_requests(1)
-        while not api.asks:
+        while not api.model_requests:
             await api.wait_for_requests(len(api.requests) + 1)
         desk.cancel()
         await check_cancelled(desk, api, pending)
 
 
 async def test_a_turn_is_cancelled_right_behind_its_prompt(tmp_path: Path) -> None:
-    async with messages_api() as api, open_desk(api, tmp_path) as desk:
-        pending = desk.begin()
+    async with messages_api() as api, open_model_session(api, tmp_path) as desk:
+        pending = desk.start_prompt()
         desk.cancel()
         await check_cancelled(desk, api, pending)
 
 
 async def test_a_turn_is_cancelled_in_the_same_write_as_its_prompt(tmp_path: Path) -> None:
-    async with messages_api() as api, open_desk(api, tmp_path) as desk:
+    async with messages_api() as api, open_model_session(api, tmp_path) as desk:
         prompt = prompt_params(desk.session_id, "hi")
         desk.editor.send(
             {"jsonrpc": "2.0", "id": "p", "method": "session/prompt", "params": prompt}
         )
         desk.cancel()
-        answer = await desk.editor.wait_for(lambda message: message.get("id") == "p")
-        assert at(answer, "result", "stopReason") == "cancelled"
+        answer = await desk.editor.wait_for_response(lambda message: message.get("id") == "p")
+        assert json_at(answer, "result", "stopReason") == "cancelled"
         await check_next_prompt(desk, api)
 
 
 async def test_a_turn_is_cancelled_while_a_tool_runs(tmp_path: Path) -> None:
     script = [reply(think("Hm."), say("I look."), call("look", text="x"), call("note", text="y"))]
-    async with messages_api(script) as api, open_desk(api, tmp_path) as desk:
-        desk.tools.may_end = anyio.Event()
-        pending = desk.begin()
-        await desk.tools.has_begun.wait()
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
+        desk.tools.allowed_to_end = anyio.Event()
+        pending = desk.start_prompt()
+        await desk.tools.started.wait()
         desk.cancel()
         await check_cancelled(desk, api, pending)
-        assert "cancelled by the user" in str(api.asks[-1].body)
+        assert "cancelled by the user" in str(api.model_requests[-1].body)
 
 
 async def test_a_turn_is_cancelled_between_two_steps(tmp_path: Path) -> None:
     """The tool has ended; the request with its result is not answered yet."""
-    held = Gate()
+    held = ResponseGate()
     script = [reply(call("look", text="x")), reply("never", head_gate=held)]
-    async with messages_api(script) as api, open_desk(api, tmp_path) as desk:
-        pending = desk.begin()
-        while len(api.asks) < 2:
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
+        pending = desk.start_prompt()
+        while len(api.model_requests) < 2:
             await api.wait_for_requests(len(api.requests) + 1)
         desk.cancel()
         await check_cancelled(desk, api, pending)
-        assert "look: done" in str(api.asks[-1].body)
+        assert "look: done" in str(api.model_requests[-1].body)
 
 
 async def test_a_turn_is_cancelled_as_soon_as_a_tool_ends(tmp_path: Path) -> None:
     async with (
         messages_api([reply(call("look", text="x"))]) as api,
-        open_desk(api, tmp_path) as desk,
+        open_model_session(api, tmp_path) as desk,
     ):
-        desk.tools.may_end = anyio.Event()
-        pending = desk.begin()
-        await desk.tools.has_begun.wait()
-        desk.tools.may_end.set()
+        desk.tools.allowed_to_end = anyio.Event()
+        pending = desk.start_prompt()
+        await desk.tools.started.wait()
+        desk.tools.allowed_to_end.set()
         desk.cancel()
         await check_cancelled(desk, api, pending)
 
 
 LONG_SECONDS, SOON_SECONDS = 600, 60
 WAITS = {
-    "before it asks again": (overloaded(), Rules(retry_seconds=LONG_SECONDS), "retrying in"),
+    "before it asks again": (
+        overloaded(),
+        ModelSessionConfig(retry_seconds=LONG_SECONDS),
+        "retrying in",
+    ),
     "before it goes on": (
         reply(say(SAID), faults=[CutAfterEvents(5)]),
-        Rules(go_on_seconds=LONG_SECONDS),
+        ModelSessionConfig(resume_wait_seconds=LONG_SECONDS),
         "continuing from where it stopped",
     ),
 }
@@ -187,48 +196,54 @@ async def test_a_turn_is_cancelled_while_it_waits(
 ) -> None:
     turn, rules, told = WAITS[name]
     rules.shows_notices = shows_notices
-    shown: Callable[[Desk], str] = lambda desk: str(desk.notices()) + desk.thoughts()  # noqa: E731
-    async with messages_api([turn]) as api, open_desk(api, tmp_path, rules) as desk:
-        pending = desk.begin()
-        await desk.editor.wait_for(lambda _message: told in shown(desk))
+    shown: Callable[[ModelSession], str] = lambda desk: str(desk.notices()) + desk.thoughts()  # noqa: E731
+    async with messages_api([turn]) as api, open_model_session(api, tmp_path, rules) as desk:
+        pending = desk.start_prompt()
+        await desk.editor.wait_for_response(lambda _message: told in shown(desk))
         with anyio.fail_after(SOON_SECONDS):
             desk.cancel()
             await check_cancelled(desk, api, pending)
 
 
 async def test_a_cancel_behind_the_last_byte_is_answered_once(tmp_path: Path) -> None:
-    async with messages_api(["Hello."]) as api, open_desk(api, tmp_path) as desk:
-        pending = desk.begin()
+    async with messages_api(["Hello."]) as api, open_model_session(api, tmp_path) as desk:
+        pending = desk.start_prompt()
         await desk.wait_until_translated(5)
         desk.cancel()
         response = await pending.response()
-        assert at(response["result"], "stopReason") in {"cancelled", "end_turn"}
+        assert json_at(response["result"], "stopReason") in {"cancelled", "end_turn"}
         assert await desk.turn_updates_after(pending) == []
         await check_next_prompt(desk, api)
 
 
 async def test_a_cancel_behind_the_answer_does_nothing(tmp_path: Path) -> None:
-    async with messages_api(["Hello."]) as api, open_desk(api, tmp_path) as desk:
-        assert await desk.ask() == "end_turn"
+    async with messages_api(["Hello."]) as api, open_model_session(api, tmp_path) as desk:
+        assert await desk.prompt() == "end_turn"
         desk.cancel()
         await check_next_prompt(desk, api)
 
 
 async def test_a_cancel_ends_the_prompt_that_waits_as_well(tmp_path: Path) -> None:
-    gate = Gate()
-    async with messages_api([rich_reply(gate, 10)]) as api, open_desk(api, tmp_path) as desk:
-        first, second = desk.begin("one"), desk.begin("two")
+    gate = ResponseGate()
+    async with (
+        messages_api([rich_reply(gate, 10)]) as api,
+        open_model_session(api, tmp_path) as desk,
+    ):
+        first, second = desk.start_prompt("one"), desk.start_prompt("two")
         await desk.wait_until_translated(10)
         desk.cancel()
-        assert at(await second.response(), "result", "stopReason") == "cancelled"
+        assert json_at(await second.response(), "result", "stopReason") == "cancelled"
         await check_cancelled(desk, api, first)
-        assert len(api.asks) == 2
+        assert len(api.model_requests) == 2
 
 
 async def test_two_cancels_in_a_row_are_one(tmp_path: Path) -> None:
-    gate = Gate()
-    async with messages_api([rich_reply(gate, 10)]) as api, open_desk(api, tmp_path) as desk:
-        pending = desk.begin()
+    gate = ResponseGate()
+    async with (
+        messages_api([rich_reply(gate, 10)]) as api,
+        open_model_session(api, tmp_path) as desk,
+    ):
+        pending = desk.start_prompt()
         await desk.wait_until_translated(10)
         desk.cancel()
         desk.cancel()
@@ -236,30 +251,30 @@ async def test_two_cancels_in_a_row_are_one(tmp_path: Path) -> None:
 
 
 async def test_two_turns_in_a_row_are_cancelled(tmp_path: Path) -> None:
-    gate = Gate()
+    gate = ResponseGate()
     script = [rich_reply(gate, 6), rich_reply(gate, 12)]
-    async with messages_api(script) as api, open_desk(api, tmp_path) as desk:
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
         for translated in (6, 18):
-            pending = desk.begin()
+            pending = desk.start_prompt()
             await desk.wait_until_translated(translated)
             desk.cancel()
-            assert at(await pending.response(), "result", "stopReason") == "cancelled"
+            assert json_at(await pending.response(), "result", "stopReason") == "cancelled"
             assert await desk.turn_updates_after(pending) == []
         await check_next_prompt(desk, api)
 
 
 async def test_a_cancelled_request_leaves_other_sessions_alone(tmp_path: Path) -> None:
-    gate = Gate()
-    script = [rich_reply(gate, 10), reply("Here I am.", faults=[HoldBack(4, gate)])]
-    rules = Rules(session_count=2)
-    async with messages_api(script) as api, open_desk(api, tmp_path, rules) as desk:
+    gate = ResponseGate()
+    script = [rich_reply(gate, 10), reply("Here I am.", faults=[HoldUntilGate(4, gate)])]
+    rules = ModelSessionConfig(session_count=2)
+    async with messages_api(script) as api, open_model_session(api, tmp_path, rules) as desk:
         first, second = [session.id for session in desk.sessions]
-        stopped = desk.editor.begin_prompt(first, "one")
+        stopped = desk.editor.start_prompt(first, "one")
         await desk.wait_until_translated(10)
-        kept = desk.editor.begin_prompt(second, "two")
+        kept = desk.editor.start_prompt(second, "two")
         await desk.wait_until_translated(14)
         desk.editor.cancel(first)
-        assert at(await stopped.response(), "result", "stopReason") == "cancelled"
+        assert json_at(await stopped.response(), "result", "stopReason") == "cancelled"
         gate.open()
-        assert at(await kept.response(), "result", "stopReason") == "end_turn"
-        assert desk.editor.said(second) == "Here I am."
+        assert json_at(await kept.response(), "result", "stopReason") == "end_turn"
+        assert desk.editor.agent_text(second) == "Here I am."

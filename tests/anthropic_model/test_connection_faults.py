@@ -3,8 +3,8 @@
 import httpx2
 import pytest
 
-from acp_server.models.anthropic.failures import understand
-from acp_server.models.failures import Fault
+from acp_server.models.anthropic.failures import classify_error
+from acp_server.models.failures import ProviderFailure
 
 
 def test_a_certificate_that_nobody_trusts_is_not_tried_again() -> None:
@@ -13,11 +13,11 @@ def test_a_certificate_that_nobody_trusts_is_not_tried_again() -> None:
         "the connection to host failed ([SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate); "
         "set SSL_CERT_FILE to the authority that signed it"
     )
-    assert understand(error, "host") == Fault(reason, "connection")
+    assert classify_error(error, "host") == ProviderFailure(reason, "connection")
 
 
 @pytest.mark.parametrize(("said", "shown"), [("refused", "refused"), ("", "ConnectError")])
 def test_another_failure_may_pass(said: str, shown: str) -> None:
     reason = f"the connection to host failed ({shown})"
-    expected = Fault(reason, "connection", is_temporary=True)
-    assert understand(httpx2.ConnectError(said), "host") == expected
+    expected = ProviderFailure(reason, "connection", is_temporary=True)
+    assert classify_error(httpx2.ConnectError(said), "host") == expected

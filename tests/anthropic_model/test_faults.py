@@ -6,12 +6,17 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.anthropic_model.model_session import HOST, Rules, check_history, open_desk
+from tests.anthropic_model.model_session import (
+    HOST,
+    ModelSessionConfig,
+    check_history,
+    open_model_session,
+)
 from tests.support.messages_api import (
-    Failure,
-    Gate,
-    Turn,
-    Vanish,
+    DroppedConnection,
+    HttpFailure,
+    ResponseGate,
+    ScriptedTurn,
     bad_gateway,
     bad_request,
     forbidden,
@@ -25,11 +30,11 @@ from tests.support.messages_api import (
     unauthorized,
     unavailable,
 )
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
-TIMEOUT = Failure(408, type="timeout_error", message="Request timeout")
-CONFLICT = Failure(409, message="Conflict")
-PASSING: dict[str, Turn] = {
+TIMEOUT = HttpFailure(408, type="timeout_error", message="Request timeout")
+CONFLICT = HttpFailure(409, message="Conflict")
+PASSING: dict[str, ScriptedTurn] = {
     "408": TIMEOUT,
     "409": CONFLICT,
     "429": rate_limited(),
@@ -39,17 +44,17 @@ PASSING: dict[str, Turn] = {
     "502": bad_gateway(),
     "503": unavailable(),
     "529": overloaded(),
-    "529 with retry-after": Failure(529, retry_after_seconds=0.01),
-    "vanish": Vanish(),
+    "529 with retry-after": HttpFailure(529, retry_after_seconds=0.01),
+    "vanish": DroppedConnection(),
 }
-LASTING: dict[str, tuple[Turn, str, str]] = {
+LASTING: dict[str, tuple[ScriptedTurn, str, str]] = {
     "400": (bad_request("messages: something is wrong"), "request", "something is wrong"),
     "401": (unauthorized(), "authentication", "`acp-server setup`"),
-    "402": (Failure(402, message="Your credit balance is too low"), "permission", "credit"),
+    "402": (HttpFailure(402, message="Your credit balance is too low"), "permission", "credit"),
     "403": (forbidden(), "permission", "does not permit"),
     "404": (not_found("claude-none"), "unknown", "choose another model"),
     "413": (too_large(), "request", "too large"),
-    "422": (Failure(422, message="unprocessable"), "request", "unprocessable"),
+    "422": (HttpFailure(422, message="unprocessable"), "request", "unprocessable"),
     "429 for an hour": (rate_limited(3600), "rate_limit", "wait 3600 s"),
 }
 
@@ -57,65 +62,65 @@ LASTING: dict[str, tuple[Turn, str, str]] = {
 @pytest.mark.parametrize("name", PASSING)
 async def test_a_passing_fault_is_told_and_outlived(tmp_path: Path, name: str) -> None:
     script = [PASSING[name], PASSING[name], "Here I am."]
-    async with messages_api(script) as api, open_desk(api, tmp_path) as desk:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            assert await desk.ask() == "end_turn"
-        assert desk.said() == "Here I am."
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            assert await desk.prompt() == "end_turn"
+        assert desk.agent_text() == "Here I am."
         first, second = desk.notices()
         assert first.endswith("retrying in a moment (attempt 1 of 3)")
         assert second.endswith("(attempt 2 of 3)")
         assert HOST in first
         assert "<" not in first, "no HTML in front of people"
-        assert [ask.body for ask in api.asks[1:]] == [api.asks[0].body] * 2
+        assert [ask.body for ask in api.model_requests[1:]] == [api.model_requests[0].body] * 2
         check_history(desk.history())
 
 
 @pytest.mark.parametrize("name", PASSING)
 async def test_a_fault_that_does_not_pass_ends_the_turn(tmp_path: Path, name: str) -> None:
-    script: Sequence[Turn] = [PASSING[name]] * 4
-    async with messages_api(script) as api, open_desk(api, tmp_path) as desk:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            data = await desk.fail()
-        assert len(api.asks) == 4
+    script: Sequence[ScriptedTurn] = [PASSING[name]] * 4
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            data = await desk.prompt_expecting_error()
+        assert len(api.model_requests) == 4
         assert HOST in str(data["message"])
         assert "try again" in str(data["message"])
-        assert desk.said() == data["message"], "said in the chat as well"
+        assert desk.agent_text() == data["message"], "said in the chat as well"
         check_history(desk.history())
         api.add("Here I am.")
-        assert await desk.ask("again") == "end_turn"
-        assert desk.said().endswith("Here I am.")
+        assert await desk.prompt("again") == "end_turn"
+        assert desk.agent_text().endswith("Here I am.")
 
 
 @pytest.mark.parametrize("name", LASTING)
 async def test_a_lasting_fault_ends_the_turn_at_once(tmp_path: Path, name: str) -> None:
     turn, kind, told = LASTING[name]
-    async with messages_api([turn]) as api, open_desk(api, tmp_path) as desk:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            data = await desk.fail()
-        assert len(api.asks) == 1
+    async with messages_api([turn]) as api, open_model_session(api, tmp_path) as desk:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            data = await desk.prompt_expecting_error()
+        assert len(api.model_requests) == 1
         assert data["kind"] == kind
         assert told in str(data["message"])
         assert "test-key" not in str(desk.editor.messages)
         check_history(desk.history())
         api.add("Here I am.")
-        assert await desk.ask("again") == "end_turn"
+        assert await desk.prompt("again") == "end_turn"
 
 
 async def test_a_client_without_notices_is_told_by_a_thought(tmp_path: Path) -> None:
-    rules = Rules(shows_notices=False)
+    rules = ModelSessionConfig(shows_notices=False)
     async with (
         messages_api([overloaded(), "Here I am."]) as api,
-        open_desk(api, tmp_path, rules) as desk,
+        open_model_session(api, tmp_path, rules) as desk,
     ):
-        assert await desk.ask() == "end_turn"
+        assert await desk.prompt() == "end_turn"
         assert "is overloaded: Overloaded; retrying in" in desk.thoughts()
         assert desk.updates("notice") == []
 
 
 async def test_a_long_wait_is_told_in_seconds(tmp_path: Path) -> None:
-    async with messages_api([rate_limited(2)]) as api, open_desk(api, tmp_path) as desk:
-        pending = desk.begin()
-        await desk.editor.wait_for(
+    async with messages_api([rate_limited(2)]) as api, open_model_session(api, tmp_path) as desk:
+        pending = desk.start_prompt()
+        await desk.editor.wait_for_response(
             lambda _message: "in 2 s (attempt 1 of 3)" in str(desk.notices())
         )
         desk.cancel()
@@ -123,76 +128,82 @@ async def test_a_long_wait_is_told_in_seconds(tmp_path: Path) -> None:
 
 
 async def test_a_refused_connection_is_told_and_outlived(tmp_path: Path) -> None:
-    rules = Rules(retry_seconds=0.05, retries=6)
-    async with messages_api(["Here I am."]) as api, open_desk(api, tmp_path, rules) as desk:
-        await api.close_door()
-        with anyio.fail_after(PATIENCE_SECONDS):
-            pending = desk.begin()
-            await desk.editor.wait_for(lambda _message: len(desk.notices()) == 2)
-            await api.open_door()
+    rules = ModelSessionConfig(retry_seconds=0.05, retries=6)
+    async with (
+        messages_api(["Here I am."]) as api,
+        open_model_session(api, tmp_path, rules) as desk,
+    ):
+        await api.stop_listening()
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            pending = desk.start_prompt()
+            await desk.editor.wait_for_response(lambda _message: len(desk.notices()) == 2)
+            await api.start_listening()
             await pending.response()
-        assert desk.said() == "Here I am."
+        assert desk.agent_text() == "Here I am."
         assert f"the connection to {HOST} failed" in desk.notices()[0]
 
 
 async def test_a_connection_refused_for_good_ends_the_turn(tmp_path: Path) -> None:
-    async with messages_api() as api, open_desk(api, tmp_path) as desk:
-        await api.close_door()
-        with anyio.fail_after(PATIENCE_SECONDS):
-            data = await desk.fail()
+    async with messages_api() as api, open_model_session(api, tmp_path) as desk:
+        await api.stop_listening()
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            data = await desk.prompt_expecting_error()
         assert data["kind"] == "connection"
         assert "tried 4 times, try again later" in str(data["message"])
-        await api.open_door()
+        await api.start_listening()
         api.add("Here I am.")
-        assert await desk.ask("again") == "end_turn"
+        assert await desk.prompt("again") == "end_turn"
 
 
 async def test_an_endpoint_that_says_nothing_is_asked_again(tmp_path: Path) -> None:
-    never = Gate()
+    never = ResponseGate()
     script = [reply("never", head_gate=never), "Here I am."]
-    rules = Rules(idle_seconds=0.2)
-    async with messages_api(script) as api, open_desk(api, tmp_path, rules) as desk:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            assert await desk.ask() == "end_turn"
+    rules = ModelSessionConfig(idle_seconds=0.2)
+    async with messages_api(script) as api, open_model_session(api, tmp_path, rules) as desk:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            assert await desk.prompt() == "end_turn"
         assert f"{HOST} did not answer in time" in desk.notices()[0]
-        assert desk.said() == "Here I am."
+        assert desk.agent_text() == "Here I am."
 
 
 async def test_an_endpoint_that_never_says_anything_ends_the_turn(tmp_path: Path) -> None:
-    never = Gate()
-    rules = Rules(idle_seconds=0.1)
+    never = ResponseGate()
+    rules = ModelSessionConfig(idle_seconds=0.1)
     async with (
         messages_api(lambda _ask: reply("never", head_gate=never)) as api,
-        open_desk(api, tmp_path, rules) as desk,
+        open_model_session(api, tmp_path, rules) as desk,
     ):
-        with anyio.fail_after(PATIENCE_SECONDS):
-            data = await desk.fail()
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            data = await desk.prompt_expecting_error()
         assert data["kind"] == "connection"
         assert "did not answer in time" in str(data["message"])
 
 
 async def test_without_a_key_the_client_is_asked_to_sign_in(tmp_path: Path) -> None:
-    rules = Rules(api_key=None)
-    async with messages_api() as api, open_desk(api, tmp_path, rules) as desk:
-        response = await desk.begin().response()
+    rules = ModelSessionConfig(api_key=None)
+    async with messages_api() as api, open_model_session(api, tmp_path, rules) as desk:
+        response = await desk.start_prompt().response()
         assert "ANTHROPIC_API_KEY" in str(response["error"])
         assert "-32000" in str(response["error"])
-        assert api.asks == ()
+        assert api.model_requests == ()
 
 
 async def test_a_wrong_key_is_no_missing_key(tmp_path: Path) -> None:
-    rules = Rules(api_key="wrong-key-0123456789")
-    async with messages_api() as api, open_desk(api, tmp_path, rules) as desk:
-        response = await desk.begin().response()
+    rules = ModelSessionConfig(api_key="wrong-key-0123456789")
+    async with messages_api() as api, open_model_session(api, tmp_path, rules) as desk:
+        response = await desk.start_prompt().response()
         assert "-32603" in str(response["error"])
-        assert "refused the credentials" in desk.said()
+        assert "refused the credentials" in desk.agent_text()
         assert "wrong-key" not in str(desk.editor.messages)
 
 
 async def test_what_an_endpoint_says_at_length_is_shown_on_one_short_line(tmp_path: Path) -> None:
-    wordy = Failure(500, message="It broke.\n\n" + "And this is how. " * 1000)
-    async with messages_api([wordy, "Here I am."]) as api, open_desk(api, tmp_path) as desk:
-        assert await desk.ask() == "end_turn"
+    wordy = HttpFailure(500, message="It broke.\n\n" + "And this is how. " * 1000)
+    async with (
+        messages_api([wordy, "Here I am."]) as api,
+        open_model_session(api, tmp_path) as desk,
+    ):
+        assert await desk.prompt() == "end_turn"
         assert "It broke. And this" in desk.notices()[0]
         assert "\n" not in desk.notices()[0]
         assert len(desk.notices()[0]) < 400

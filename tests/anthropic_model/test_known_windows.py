@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from acp_server.config.credentials import Credential
-from acp_server.models.access import Access, ListedModel
-from acp_server.models.endpoint_catalog import EndpointCatalog, Plan
-from acp_server.models.lazy_imports import messages_loader
-from acp_server.models.model_list_cache import save_list
+from acp_server.models.access import EndpointAccess, ListedModel
+from acp_server.models.endpoint_catalog import EndpointCatalog, EndpointConfig
+from acp_server.models.lazy_imports import anthropic_loader
+from acp_server.models.model_list_cache import save_model_list
 from acp_server.models.retry_policy import RetryPolicy
-from prompt_engine.cache_control import mark
-from tests.anthropic_model.model_session import speech_for
+from prompt_engine.cache_control import add_cache_breakpoints
+from tests.anthropic_model.model_session import make_provider_adapter
 
 URL = "https://models.example"
 
@@ -35,8 +35,10 @@ def test_a_window_that_is_only_assumed_is_not_known(
 ) -> None:
     list_file = tmp_path / "models.json"
     listed = (ListedModel("listed-with-window", "One", 64_000), ListedModel("listed", "Two"))
-    save_list(list_file, URL, listed)
-    plan = Plan(Access(URL), None, RetryPolicy(), list_file)
-    provider = EndpointCatalog(plan, speech_for("messages"), nobody, messages_loader(mark))
+    save_model_list(list_file, URL, listed)
+    plan = EndpointConfig(EndpointAccess(URL), None, RetryPolicy(), list_file)
+    provider = EndpointCatalog(
+        plan, make_provider_adapter("messages"), nobody, anthropic_loader(add_cache_breakpoints)
+    )
     assert provider.known_window_tokens(model_id) == known
     assert provider.meter(model_id).window_tokens == counted

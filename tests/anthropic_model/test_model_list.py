@@ -6,95 +6,103 @@ from pathlib import Path
 import anyio
 from pydantic import JsonValue
 
-from tests.anthropic_model.model_session import KEY, Desk, Rules, open_desk
-from tests.support.editor import at
-from tests.support.messages_api import Endpoint, messages_api
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.anthropic_model.model_session import (
+    KEY,
+    ModelSession,
+    ModelSessionConfig,
+    open_model_session,
+)
+from tests.support.editor import json_at
+from tests.support.messages_api import MessagesServerConfig, messages_api
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 DEFAULT = "claude-fable-5-2"
-UNDECIDED = Rules(model=None)
+UNDECIDED = ModelSessionConfig(model=None)
 
 
 def option(options: JsonValue, name: str) -> JsonValue:
     """Return one option of a list."""
     assert isinstance(options, list)
-    return next((each for each in options if at(each, "id") == name), None)
+    return next((each for each in options if json_at(each, "id") == name), None)
 
 
 def values(picker: JsonValue) -> list[str]:
     """Return what can be chosen."""
-    choices = at(picker, "options")
+    choices = json_at(picker, "options")
     assert isinstance(choices, list)
-    return [str(at(choice, "value")) for choice in choices]
+    return [str(json_at(choice, "value")) for choice in choices]
 
 
-async def options_told(desk: Desk) -> JsonValue:
+async def options_told(desk: ModelSession) -> JsonValue:
     """Wait for the options to be sent again."""
-    await desk.editor.wait_for(lambda _message: bool(desk.updates("config_option_update")))
-    return at(desk.updates("config_option_update")[-1], "configOptions")
+    await desk.editor.wait_for_response(lambda _message: bool(desk.updates("config_option_update")))
+    return json_at(desk.updates("config_option_update")[-1], "configOptions")
 
 
-def options_at_once(desk: Desk) -> JsonValue:
+def options_at_once(desk: ModelSession) -> JsonValue:
     """Return the options in the answer to `session/new`."""
     answer = next(m for m in desk.editor.messages if "sessionId" in str(m.get("result")))
-    return at(answer, "result", "configOptions")
+    return json_at(answer, "result", "configOptions")
 
 
 async def test_the_list_arrives_behind_the_session_and_is_kept(tmp_path: Path) -> None:
-    async with messages_api() as api, open_desk(api, tmp_path, UNDECIDED) as desk:
+    async with messages_api() as api, open_model_session(api, tmp_path, UNDECIDED) as desk:
         assert values(option(options_at_once(desk), "model")) == ["default"]
         assert option(options_at_once(desk), "thought_level") is None
         options = await options_told(desk)
         models = option(options, "model")
         assert values(models)[:2] == [DEFAULT, "claude-haiku-5-5"]
-        assert at(models, "currentValue") == DEFAULT
+        assert json_at(models, "currentValue") == DEFAULT
         assert values(option(options, "thought_level")) == ["low", "medium", "high", "xhigh", "max"]
         file = tmp_path / "acp" / "models.json"
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             while not file.exists():  # noqa: ASYNC110  nobody tells
                 await anyio.sleep(0.005)
         assert file.stat().st_mode & 0o777 == 0o600
         assert KEY not in file.read_text()
         assert list(json.loads(file.read_text())) == [api.url]
-    async with messages_api() as other, open_desk(api, tmp_path, UNDECIDED) as desk:
+    async with messages_api() as other, open_model_session(api, tmp_path, UNDECIDED) as desk:
         del other
         assert values(option(options_at_once(desk), "model"))[0] == DEFAULT
 
 
 async def test_the_default_model_is_the_first_that_is_known(tmp_path: Path) -> None:
-    async with messages_api(["Hello."]) as api, open_desk(api, tmp_path, UNDECIDED) as desk:
-        assert await desk.ask() == "end_turn"
-        assert api.asks[0].body["model"] == DEFAULT
+    async with (
+        messages_api(["Hello."]) as api,
+        open_model_session(api, tmp_path, UNDECIDED) as desk,
+    ):
+        assert await desk.prompt() == "end_turn"
+        assert api.model_requests[0].body["model"] == DEFAULT
         assert [each.path for each in api.requests].count("/v1/models") == 1
 
 
 async def test_an_endpoint_that_cannot_be_asked_for_its_list_is_said_to_fail(
     tmp_path: Path,
 ) -> None:
-    rules = Rules(model=None, url="http://127.0.0.1:9")
-    async with messages_api() as api, open_desk(api, tmp_path, rules) as desk:
-        response = await desk.begin().response()
-        assert at(response, "error", "data", "kind") == "connection"
+    rules = ModelSessionConfig(model=None, url="http://127.0.0.1:9")
+    async with messages_api() as api, open_model_session(api, tmp_path, rules) as desk:
+        response = await desk.start_prompt().response()
+        assert json_at(response, "error", "data", "kind") == "connection"
 
 
 async def test_an_endpoint_without_a_list_wants_a_model_chosen(tmp_path: Path) -> None:
-    endpoint = Endpoint(lists_models=False)
+    endpoint = MessagesServerConfig(lists_models=False)
     async with (
         messages_api([], endpoint) as api,
-        open_desk(api, tmp_path, Rules(model=None)) as desk,
+        open_model_session(api, tmp_path, ModelSessionConfig(model=None)) as desk,
     ):
-        response = await desk.begin().response()
+        response = await desk.start_prompt().response()
         assert "choose a model" in str(response["error"])
 
 
 async def test_an_endpoint_without_a_list_answers_with_a_model_of_the_user(tmp_path: Path) -> None:
-    endpoint = Endpoint(lists_models=False)
-    async with messages_api(["Hello."], endpoint) as api, open_desk(api, tmp_path) as desk:
-        assert await desk.ask() == "end_turn"
+    endpoint = MessagesServerConfig(lists_models=False)
+    async with messages_api(["Hello."], endpoint) as api, open_model_session(api, tmp_path) as desk:
+        assert await desk.prompt() == "end_turn"
 
 
 async def test_each_model_has_its_own_thought_levels(tmp_path: Path) -> None:
-    async with messages_api(["Hello."]) as api, open_desk(api, tmp_path) as desk:
+    async with messages_api(["Hello."]) as api, open_model_session(api, tmp_path) as desk:
         await options_told(desk)
         found: dict[str, list[str]] = {}
         for model in ("claude-sonnet-5-5", "claude-opus-4-6", "claude-haiku-4-5-20251001"):
@@ -102,7 +110,7 @@ async def test_each_model_has_its_own_thought_levels(tmp_path: Path) -> None:
                 "session/set_config_option",
                 {"sessionId": desk.session_id, "configId": "model", "value": model},
             )
-            options = at(response, "result", "configOptions")
+            options = json_at(response, "result", "configOptions")
             found[model] = values(option(options, "thought_level"))
         assert found == {
             "claude-sonnet-5-5": ["off", "low", "medium", "high", "xhigh", "max"],
@@ -110,13 +118,16 @@ async def test_each_model_has_its_own_thought_levels(tmp_path: Path) -> None:
             "claude-haiku-4-5-20251001": ["off", "low", "medium", "high"],
         }
         desk.session.set_option("thought_level", "off")
-        assert await desk.ask() == "end_turn"
-        assert api.asks[0].body["thinking"] == {"type": "disabled"}
+        assert await desk.prompt() == "end_turn"
+        assert api.model_requests[0].body["thinking"] == {"type": "disabled"}
 
 
 async def test_a_damaged_list_is_as_good_as_none(tmp_path: Path) -> None:
     (tmp_path / "acp").mkdir()
     (tmp_path / "acp" / "models.json").write_text('{"x": [{"id"')
-    async with messages_api(["Hello."]) as api, open_desk(api, tmp_path, UNDECIDED) as desk:
+    async with (
+        messages_api(["Hello."]) as api,
+        open_model_session(api, tmp_path, UNDECIDED) as desk,
+    ):
         assert values(option(options_at_once(desk), "model")) == ["default"]
         await options_told(desk)

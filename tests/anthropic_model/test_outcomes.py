@@ -7,24 +7,24 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.models.families import family_for
-from tests.anthropic_model.model_session import MODEL, Rules, open_desk
-from tests.support.editor import at
+from tests.anthropic_model.model_session import MODEL, ModelSessionConfig, open_model_session
+from tests.support.editor import json_at
 from tests.support.messages_api import (
-    Call,
-    Gate,
-    HoldBack,
-    MessagesApi,
-    Reply,
-    Turn,
+    CallTool,
+    FakeApiServer,
+    HoldUntilGate,
+    ResponseGate,
+    ScriptedReply,
+    ScriptedTurn,
     call,
     messages_api,
     reply,
     say,
     think,
 )
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
-STOPS: dict[str, tuple[list[Turn], str]] = {
+STOPS: dict[str, tuple[list[ScriptedTurn], str]] = {
     "end_turn": (["Done."], "end_turn"),
     "stop_sequence": ([reply("Done.", stop="stop_sequence", stop_sequence="x")], "end_turn"),
     "max_tokens": ([reply("Do", stop="max_tokens")], "max_tokens"),
@@ -42,38 +42,42 @@ STOPS: dict[str, tuple[list[Turn], str]] = {
 @pytest.mark.parametrize("name", STOPS)
 async def test_a_turn_ends_as_its_model_did(tmp_path: Path, name: str) -> None:
     script, reason = STOPS[name]
-    rules = Rules(max_turn_requests=3)
-    async with messages_api(script) as api, open_desk(api, tmp_path, rules) as desk:
-        assert await desk.ask() == reason
-        assert api.unplayed == 0
+    rules = ModelSessionConfig(max_turn_requests=3)
+    async with messages_api(script) as api, open_model_session(api, tmp_path, rules) as desk:
+        assert await desk.prompt() == reason
+        assert api.remaining_turns == 0
         api.add("And on.")
-        assert await desk.ask("more") == "end_turn"
-        assert [ask.verdict for ask in api.asks] == ["answered"] * (len(script) + 1)
+        assert await desk.prompt("more") == "end_turn"
+        assert [ask.verdict for ask in api.model_requests] == ["answered"] * (len(script) + 1)
 
 
 async def test_a_cancelled_turn_ends_as_cancelled(tmp_path: Path) -> None:
-    held = reply("Hello.", faults=[HoldBack(4, Gate())])
-    async with messages_api([held]) as api, open_desk(api, tmp_path) as desk:
-        pending = desk.begin()
+    held = reply("Hello.", faults=[HoldUntilGate(4, ResponseGate())])
+    async with messages_api([held]) as api, open_model_session(api, tmp_path) as desk:
+        pending = desk.start_prompt()
         await desk.wait_until_translated(4)
         desk.cancel()
-        assert at(await pending.response(), "result", "stopReason") == "cancelled"
+        assert json_at(await pending.response(), "result", "stopReason") == "cancelled"
 
 
 async def test_calls_cut_off_by_the_limit_are_not_run(tmp_path: Path) -> None:
-    cut = Reply((Call("note", {"text": "a"}, written='{"text": "a'),), stop_reason="max_tokens")
-    async with messages_api([cut]) as api, open_desk(api, tmp_path) as desk:
-        assert await desk.ask() == "max_tokens"
-        assert desk.tools.runs == []
-        assert at(desk.updates("tool_call_update")[-1], "status") == "failed"
+    cut = ScriptedReply(
+        (CallTool("note", {"text": "a"}, raw_arguments='{"text": "a'),), stop_reason="max_tokens"
+    )
+    async with messages_api([cut]) as api, open_model_session(api, tmp_path) as desk:
+        assert await desk.prompt() == "max_tokens"
+        assert desk.tools.target_subcommands == []
+        assert json_at(desk.updates("tool_call_update")[-1], "status") == "failed"
 
 
 async def test_broken_arguments_are_told_to_the_model_and_not_run(tmp_path: Path) -> None:
-    wrong = Reply((Call("note", {}, written='{"text": "a'),), stop_reason="tool_use")
-    async with messages_api([wrong, "Sorry."]) as api, open_desk(api, tmp_path) as desk:
-        assert await desk.ask() == "end_turn"
-        assert desk.tools.runs == []
-        assert "not valid JSON" in str(api.asks[1].body["messages"])
+    wrong = ScriptedReply(
+        (CallTool("note", {}, raw_arguments='{"text": "a'),), stop_reason="tool_use"
+    )
+    async with messages_api([wrong, "Sorry."]) as api, open_model_session(api, tmp_path) as desk:
+        assert await desk.prompt() == "end_turn"
+        assert desk.tools.target_subcommands == []
+        assert "not valid JSON" in str(api.model_requests[1].body["messages"])
 
 
 async def test_what_a_turn_used_is_what_the_endpoint_counted(tmp_path: Path) -> None:
@@ -83,63 +87,66 @@ async def test_what_a_turn_used_is_what_the_endpoint_counted(tmp_path: Path) -> 
         "Done.",
         "You are welcome.",
     ]
-    async with messages_api(script) as api, open_desk(api, tmp_path) as desk:
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
         for asks in (3, 1):
-            response = await desk.begin("thanks").response()
-            used = at(response["result"], "_meta", "hermes", "usage")
+            response = await desk.start_prompt("thanks").response()
+            used = json_at(response["result"], "_meta", "hermes", "usage")
             assert isinstance(used, dict)
             assert used.pop("costUsd") == pytest.approx(cost_of(api, asks))
             assert used == counted(api, asks)
             assert int(str(used["cacheReadTokens"])) > 0
         shown = desk.updates("usage_update")
         assert len(shown) == 4
-        last = api.asks[-1].usage
+        last = api.model_requests[-1].usage
         assert last is not None
-        whole = last.input.plain + last.input.read + last.input.written + last.output
-        assert at(shown[-1], "used") == whole
-        assert at(shown[-1], "size") == 1_000_000
-        assert at(shown[-1], "cost", "currency") == "USD"
-        amount = at(shown[-1], "cost", "amount")
+        whole = last.input.uncached + last.input.read + last.input.written + last.output
+        assert json_at(shown[-1], "used") == whole
+        assert json_at(shown[-1], "size") == 1_000_000
+        assert json_at(shown[-1], "cost", "currency") == "USD"
+        amount = json_at(shown[-1], "cost", "amount")
         assert amount == pytest.approx(cost_of(api, 4))
 
 
 async def test_a_cache_that_keeps_for_an_hour_is_read_after_ten_minutes_and_costs_more(
     tmp_path: Path,
 ) -> None:
-    rules = Rules(cache_ttl="1h")
-    async with messages_api(["Done.", "And done."]) as api, open_desk(api, tmp_path, rules) as desk:
+    rules = ModelSessionConfig(cache_ttl="1h")
+    async with (
+        messages_api(["Done.", "And done."]) as api,
+        open_model_session(api, tmp_path, rules) as desk,
+    ):
         for _ in range(2):
-            response = await desk.begin().response()
-            used = at(response["result"], "_meta", "hermes", "usage")
-            assert at(used, "costUsd") == pytest.approx(cost_of(api, 1))
-            api.pass_time(600)
-        first, second = (ask.usage for ask in api.asks)
+            response = await desk.start_prompt().response()
+            used = json_at(response["result"], "_meta", "hermes", "usage")
+            assert json_at(used, "costUsd") == pytest.approx(cost_of(api, 1))
+            api.advance_time(600)
+        first, second = (ask.usage for ask in api.model_requests)
         assert first is not None
         assert second is not None
         assert (first.input.written_5m, second.input.written_5m) == (0, 0)
         assert first.input.written_1h == second.input.read > 0
 
 
-def counted(api: MessagesApi, count: int) -> JsonValue:
+def counted(api: FakeApiServer, count: int) -> JsonValue:
     """Return what the last calls used, as the server under test tells it."""
-    usages = [ask.usage for ask in api.asks[-count:] if ask.usage is not None]
+    usages = [ask.usage for ask in api.model_requests[-count:] if ask.usage is not None]
     return {
         "requests": count,
-        "inputTokens": sum(usage.input.plain for usage in usages),
+        "inputTokens": sum(usage.input.uncached for usage in usages),
         "outputTokens": sum(usage.output for usage in usages),
         "cacheReadTokens": sum(usage.input.read for usage in usages),
         "cacheWriteTokens": sum(usage.input.written for usage in usages),
     }
 
 
-def cost_of(api: MessagesApi, count: int) -> float:
+def cost_of(api: FakeApiServer, count: int) -> float:
     """Return what the last calls cost, by the price of the model."""
     price = family_for(MODEL).price
     assert price is not None
     cost = 0.0
-    for usage in [ask.usage for ask in api.asks[-count:]]:
+    for usage in [ask.usage for ask in api.model_requests[-count:]]:
         assert usage is not None
-        cost += usage.input.plain * price.input_usd + usage.output * price.output_usd
+        cost += usage.input.uncached * price.input_usd + usage.output * price.output_usd
         cost += usage.input.read * price.cache_read_usd
         cost += usage.input.written_5m * price.cache_write_5m_usd
         cost += usage.input.written_1h * price.cache_write_1h_usd
@@ -154,34 +161,36 @@ async def test_the_model_is_switched_in_mid_session(tmp_path: Path) -> None:
         reply(think("Hm?"), say("Two.")),
         "Three.",
     ]
-    async with messages_api(script) as api, open_desk(api, tmp_path) as desk:
-        assert await desk.ask() == "end_turn"
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
+        assert await desk.prompt() == "end_turn"
         for model in ("claude-fable-5-2", "claude-haiku-4-5-20251001"):
-            await desk.editor.wait_for(lambda _message: bool(desk.updates("config_option_update")))
+            await desk.editor.wait_for_response(
+                lambda _message: bool(desk.updates("config_option_update"))
+            )
             response = await desk.editor.call(
                 "session/set_config_option",
                 {"sessionId": desk.session_id, "configId": "model", "value": model},
             )
             assert "result" in response, response
-            assert await desk.ask() == "end_turn"
-        assert [ask.body["model"] for ask in api.asks] == [
+            assert await desk.prompt() == "end_turn"
+        assert [ask.body["model"] for ask in api.model_requests] == [
             MODEL,
             MODEL,
             "claude-fable-5-2",
             "claude-haiku-4-5-20251001",
         ]
-        assert [ask.verdict for ask in api.asks] == ["answered"] * 4
+        assert [ask.verdict for ask in api.model_requests] == ["answered"] * 4
 
 
 async def test_fifty_turns_read_nearly_everything_from_the_cache(tmp_path: Path) -> None:
-    def respond(_ask: object) -> Reply:
+    def respond(_ask: object) -> ScriptedReply:
         return reply(think("Hm."), say("I say something of a certain length. " * 5))
 
-    async with messages_api(respond) as api, open_desk(api, tmp_path) as desk:
-        with anyio.fail_after(PATIENCE_SECONDS):
+    async with messages_api(respond) as api, open_model_session(api, tmp_path) as desk:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             for _ in range(50):
-                await desk.ask("And then? " * 5)
-        inputs = [ask.usage.input for ask in api.asks if ask.usage]
+                await desk.prompt("And then? " * 5)
+        inputs = [ask.usage.input for ask in api.model_requests if ask.usage]
         read = sum(each.read for each in inputs)
-        total = sum(each.read + each.written + each.plain for each in inputs)
+        total = sum(each.read + each.written + each.uncached for each in inputs)
         assert read / total > 0.95

@@ -7,8 +7,8 @@ import sys
 PROGRAM = """
 import json, sys
 from acp_server.models.lazy_imports import _open_anthropic
-from prompt_engine.cache_control import mark
-_open_anthropic(mark)
+from prompt_engine.cache_control import add_cache_breakpoints
+_open_anthropic(add_cache_breakpoints)
 used = len([each for each in sys.modules if each.startswith("anthropic")])
 
 from acp_server.models.anthropic import adapter, endpoint, failures as faults

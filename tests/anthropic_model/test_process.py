@@ -13,9 +13,9 @@ import pytest
 
 from acp_server.permissions.trust import TrustStore
 from tests.support import server_process
-from tests.support.editor import at
+from tests.support.editor import json_at
 from tests.support.messages_api import (
-    MessagesApiInThread,
+    FakeApiServerInThread,
     call,
     messages_api_in_thread,
     overloaded,
@@ -25,7 +25,7 @@ from tests.support.messages_api import (
     unauthorized,
 )
 from tests.support.server_process import ServerProcess, start_server
-from tests.support.timeouts import PATIENCE_SECONDS, is_over_within
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS, finishes_within
 
 SECRET = "sk-ant-api03-a-key-that-nobody-must-ever-see"  # noqa: S105  not a real one
 SOON_SECONDS = 3.0
@@ -50,7 +50,7 @@ sys.meta_path.insert(0, Held())
 
 @contextmanager
 def serve(
-    home: Path, api: MessagesApiInThread, key: str = "test-key", **more: str
+    home: Path, api: FakeApiServerInThread, key: str = "test-key", **more: str
 ) -> Generator[ServerProcess]:
     """Start a server whose endpoint is `api`."""
     variables = {
@@ -80,16 +80,16 @@ def test_a_prompt_in_a_new_home_is_written_for_the_model_that_answers(tmp_path: 
         said = [each.body["system"] for each in api.requests if "system" in each.body]
         assert said[0] == said[1]
         assert f"The model is {api.requests[-1].body['model']}." in str(said[0])
-        usages = [at(each, "result", "_meta", "hermes", "usage") for each in (first, second)]
-        assert at(usages[1], "cacheReadTokens") == at(usages[0], "cacheWriteTokens")
-        assert at(usages[0], "costUsd")
+        usages = [json_at(each, "result", "_meta", "hermes", "usage") for each in (first, second)]
+        assert json_at(usages[1], "cacheReadTokens") == json_at(usages[0], "cacheWriteTokens")
+        assert json_at(usages[0], "costUsd")
 
 
 def test_a_project_may_choose_a_model_of_the_list_before_the_list_is_known(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / ".hermes.md").write_text("---\nmodel: claude-haiku-5-5\n---\nBe kind.\n")
-    TrustStore(tmp_path / "acp" / "trust.json").say(project, "trusted")
+    TrustStore(tmp_path / "acp" / "trust.json").save(project, "trusted")
     chosen = {"ACP_SERVER_MODEL": "claude-opus-5-5"}
     with messages_api_in_thread(["Hello."]) as api, serve(tmp_path, api, **chosen) as server:
         server.initialize()
@@ -104,18 +104,18 @@ class Import:
     folder: Path
 
     def wait_until_begun(self) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + HANG_TIMEOUT_SECONDS
         while not (self.folder / "has-begun").exists():
             assert time.monotonic() < deadline, "nobody imports the SDK"
             time.sleep(0.01)
 
-    def let_end(self) -> None:
+    def allow_end(self) -> None:
         (self.folder / "may-end").touch()
 
 
 @contextmanager
 def serve_with_held_import(
-    home: Path, api: MessagesApiInThread
+    home: Path, api: FakeApiServerInThread
 ) -> Generator[tuple[ServerProcess, Import]]:
     """Start a server that imports the SDK for as long as the test wants."""
     (home / "sitecustomize.py").write_text(HELD_SDK)
@@ -133,12 +133,12 @@ def test_a_slow_import_delays_neither_initialize_nor_session_new(tmp_path: Path)
         sdk.wait_until_begun()
         session_id = server.new_session()
         server.new_session()
-        prompt = server.begin_prompt(session_id)
+        prompt = server.start_prompt(session_id)
         server.new_session()
         assert api.requests == ()
-        sdk.let_end()
-        assert at(server.receive_answer(prompt), "result", "stopReason") == "end_turn"
-        assert api.asks[0].verdict == "answered"
+        sdk.allow_end()
+        assert json_at(server.receive_response(prompt), "result", "stopReason") == "end_turn"
+        assert api.model_requests[0].verdict == "answered"
 
 
 def test_a_prompt_is_cancelled_while_the_sdk_is_imported(tmp_path: Path) -> None:
@@ -148,15 +148,15 @@ def test_a_prompt_is_cancelled_while_the_sdk_is_imported(tmp_path: Path) -> None
     ):
         server.initialize()
         session_id = server.new_session()
-        prompt = server.begin_prompt(session_id)
+        prompt = server.start_prompt(session_id)
         sdk.wait_until_begun()
         server.send(
             {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session_id}}
         )
-        response = server.receive_answer(prompt)
-        assert at(response, "result", "stopReason") == "cancelled"
-        sdk.let_end()
-        assert at(server.prompt(session_id), "result", "stopReason") == "end_turn"
+        response = server.receive_response(prompt)
+        assert json_at(response, "result", "stopReason") == "cancelled"
+        sdk.allow_end()
+        assert json_at(server.prompt(session_id), "result", "stopReason") == "end_turn"
 
 
 @pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"])
@@ -173,7 +173,7 @@ def test_a_key_is_shown_nowhere(tmp_path: Path, variable: str) -> None:
         server.prompt(session_id)
         server.prompt(session_id)
         server.close_stdin()
-        server.rest()
+        server.receive_until_end()
         assert server.wait() == 0
         assert api.requests, "it was asked"
         assert SECRET not in server.stderr()
@@ -188,13 +188,13 @@ def test_a_server_leaves_at_once_in_the_middle_of_an_answer(tmp_path: Path) -> N
     with messages_api_in_thread([slow]) as api, serve(tmp_path, api) as server:
         server.initialize()
         session_id = server.new_session()
-        server.begin_prompt(session_id)
-        while at(server.receive_update(), "params", "update", "sessionUpdate") != (
+        server.start_prompt(session_id)
+        while json_at(server.receive_update(), "params", "update", "sessionUpdate") != (
             "agent_message_chunk"
         ):
             pass
         server.close_stdin()
-        assert is_over_within(SOON_SECONDS, lambda: server.wait(0) is not None)
+        assert finishes_within(SOON_SECONDS, lambda: server.wait(0) is not None)
         assert server.wait() == 0
         assert "Traceback" not in server.stderr()
         assert "unclosed" not in server.stderr()
@@ -210,4 +210,4 @@ def test_a_second_server_knows_the_models_at_once(tmp_path: Path) -> None:
         with serve(tmp_path, api) as server:
             server.initialize()
             result = server.call("session/new", {"cwd": "/", "mcpServers": []})
-            assert "Claude Opus 5.5" in str(at(result, "result", "configOptions"))
+            assert "Claude Opus 5.5" in str(json_at(result, "result", "configOptions"))

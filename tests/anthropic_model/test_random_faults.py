@@ -9,24 +9,30 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.turn.loop import GO_ON
-from tests.anthropic_model.model_session import Desk, Rules, check_history, open_desk, text_kept
-from tests.support.editor import Object, at
+from acp_server.turn.loop import CONTINUE_PROMPT
+from tests.anthropic_model.model_session import (
+    ModelSession,
+    ModelSessionConfig,
+    check_history,
+    open_model_session,
+    stored_text,
+)
+from tests.support.editor import Object, json_at
 from tests.support.messages_api import (
-    Ask,
     CutAfterBytes,
     CutAfterEvents,
-    Drip,
+    DroppedConnection,
     EndAfterEvents,
     ErrorEvent,
     ExtraEvent,
-    Garbage,
-    Hang,
-    MessagesApi,
-    Reply,
+    FakeApiServer,
+    GarbageBytes,
+    ParsedRequest,
+    PauseBeforeEvent,
+    ScriptedReply,
+    ScriptedTurn,
     StreamFault,
-    Turn,
-    Vanish,
+    TrickledBytes,
     bad_gateway,
     call,
     messages_api,
@@ -38,8 +44,8 @@ from tests.support.messages_api import (
     server_error,
     think,
 )
-from tests.support.messages_api.script import Call, Spoken
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.messages_api.script import CallTool, ReplyBlock
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 PROMPTS = 4
 MODELS = ("claude-opus-5-5", "claude-sonnet-5", "claude-opus-4-6", "claude-haiku-4-5")
@@ -54,19 +60,25 @@ class Mind:
     thinks_first: bool = False
     """As models do that think by budget."""
 
-    def answer(self, ask: Ask) -> Turn:
+    def answer(self, ask: ParsedRequest) -> ScriptedTurn:
         """Return the next turn: a failure, or an answer with or without faults."""
         if self.chance.random() < 0.2:
             return self.chance.choice(
-                [overloaded(), server_error(), bad_gateway(), rate_limited(0.001), Vanish()]
+                [
+                    overloaded(),
+                    server_error(),
+                    bad_gateway(),
+                    rate_limited(0.001),
+                    DroppedConnection(),
+                ]
             )
-        if GO_ON in ask.said_last:
+        if CONTINUE_PROMPT in ask.last_text:
             return self._broken(reply(think("Where was I?"), say(self._text())))
         return self._broken(self._whole())
 
-    def _whole(self) -> Reply:
+    def _whole(self) -> ScriptedReply:
         thoughts = 1 if self.thinks_first else self.chance.randint(0, 2)
-        blocks: list[Spoken] = [think(self._text()) for _ in range(thoughts)]
+        blocks: list[ReplyBlock] = [think(self._text()) for _ in range(thoughts)]
         for _ in range(self.chance.randint(1, 4)):
             if self.chance.random() < 0.6:
                 blocks.append(say(self._text()))
@@ -75,7 +87,7 @@ class Mind:
         size = self.chance.choice([3, 7, 16, 1000])
         return reply(*_in_order(blocks), chunk_characters=size)
 
-    def _broken(self, whole: Reply) -> Reply:
+    def _broken(self, whole: ScriptedReply) -> ScriptedReply:
         faults: list[StreamFault] = []
         if self.chance.random() < 0.35:
             at_event = self.chance.randint(0, 24)
@@ -87,11 +99,11 @@ class Mind:
                         EndAfterEvents(at_event),
                         ErrorEvent(at_event),
                         ErrorEvent(at_event, "api_error"),
-                        Garbage(at_event),
+                        GarbageBytes(at_event),
                         ExtraEvent(at_event),
                         pings(at_event),
-                        Hang(at_event, 0.01),
-                        Drip(self.chance.randint(5, 50), 0),
+                        PauseBeforeEvent(at_event, 0.01),
+                        TrickledBytes(self.chance.randint(5, 50), 0),
                     ]
                 )
             )
@@ -107,9 +119,9 @@ class Mind:
         return "Well " + "".join(words) + "so."
 
 
-def _in_order(blocks: Sequence[Spoken]) -> list[Spoken]:
+def _in_order(blocks: Sequence[ReplyBlock]) -> list[ReplyBlock]:
     """Return the blocks in an order in which the API sends them: calls last."""
-    return sorted(blocks, key=lambda block: isinstance(block, Call))
+    return sorted(blocks, key=lambda block: isinstance(block, CallTool))
 
 
 async def one_life(seed: int, home: Path) -> None:
@@ -117,21 +129,23 @@ async def one_life(seed: int, home: Path) -> None:
     chance = random.Random(seed)  # noqa: S311  chance that can be had again
     model = chance.choice(MODELS)
     mind = Mind(chance, thinks_first=model == "claude-haiku-4-5")
-    rules = Rules(model=model, retries=2, retry_seconds=0.001, go_on_seconds=0.001)
+    rules = ModelSessionConfig(
+        model=model, retries=2, retry_seconds=0.001, resume_wait_seconds=0.001
+    )
     rules.max_turn_requests = 6
-    async with messages_api(mind.answer) as api, open_desk(api, home, rules) as desk:
+    async with messages_api(mind.answer) as api, open_model_session(api, home, rules) as desk:
         for number in range(PROMPTS):
             await _prompt(desk, chance, number)
         _check(desk, api)
         api.add("All good.")
-        assert await desk.ask("and now?") == "end_turn"
-        assert desk.said().endswith("All good.")
-        assert api.asks[-1].verdict == "answered"
+        assert await desk.prompt("and now?") == "end_turn"
+        assert desk.agent_text().endswith("All good.")
+        assert api.model_requests[-1].verdict == "answered"
         _check(desk, api)
 
 
-async def _prompt(desk: Desk, chance: random.Random, number: int) -> None:
-    pending = desk.begin(f"prompt {number}")
+async def _prompt(desk: ModelSession, chance: random.Random, number: int) -> None:
+    pending = desk.start_prompt(f"prompt {number}")
     if chance.random() < 0.4:
         seen = len(desk.translated)
         with anyio.move_on_after(0.3):
@@ -140,22 +154,22 @@ async def _prompt(desk: Desk, chance: random.Random, number: int) -> None:
     response = await pending.response()
     assert await desk.turn_updates_after(pending) == []
     if "error" not in response:
-        assert at(response, "result", "stopReason") in {
+        assert json_at(response, "result", "stopReason") in {
             "end_turn",
             "cancelled",
             "max_turn_requests",
         }
 
 
-def _check(desk: Desk, api: MessagesApi) -> None:
+def _check(desk: ModelSession, api: FakeApiServer) -> None:
     check_history(desk.history())
-    refused = [ask.message for ask in api.asks if ask.verdict == "refused"]
+    refused = [ask.message for ask in api.model_requests if ask.verdict == "refused"]
     assert refused == []
-    shown = desk.said()
+    shown = desk.agent_text()
     for message in desk.editor.messages:  # a failed turn says so in the chat, not in the history
         if "error" in message:
-            shown = shown.replace(str(at(message, "error", "data", "message")), "", 1)
-    assert shown == text_kept(desk.history())
+            shown = shown.replace(str(json_at(message, "error", "data", "message")), "", 1)
+    assert shown == stored_text(desk.history())
     _check_sent_once(desk.editor.messages)
 
 
@@ -168,14 +182,14 @@ def _check_sent_once(messages: Sequence[Object]) -> None:
     "seed", [*range(12), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(12, 40))]
 )
 async def test_a_session_survives_chance(seed: int, tmp_path: Path) -> None:
-    with anyio.fail_after(PATIENCE_SECONDS):
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         await one_life(seed, tmp_path)
 
 
 @pytest.mark.full
 async def test_five_hundred_sessions_survive_chance() -> None:
     for seed in range(1000, 1500):
-        with tempfile.TemporaryDirectory() as home, anyio.fail_after(PATIENCE_SECONDS):
+        with tempfile.TemporaryDirectory() as home, anyio.fail_after(HANG_TIMEOUT_SECONDS):
             try:
                 await one_life(seed, Path(home))
             except Exception as error:

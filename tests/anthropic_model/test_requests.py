@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.models.anthropic.request import NOTHING, no_omissions, request_body
+from acp_server.models.anthropic.request import EMPTY_TEXT, build_request_body, new_rejected_fields
 from acp_server.models.families import family_for
-from acp_server.models.rejected_fields import Omissions
+from acp_server.models.rejected_fields import RejectedFields
 from acp_server.turn.conversation import (
     AssistantMessage,
     Message,
@@ -21,12 +21,17 @@ from acp_server.turn.conversation import (
     UserMessage,
 )
 from acp_server.turn.ports import ModelRequest
-from prompt_engine.cache_control import mark
-from tests.anthropic_model.model_session import MODEL, Rules, Tools, open_desk
-from tests.support.editor import Object, at
+from prompt_engine.cache_control import add_cache_breakpoints
+from tests.anthropic_model.model_session import (
+    MODEL,
+    ModelSessionConfig,
+    NoteAndLookTools,
+    open_model_session,
+)
+from tests.support.editor import Object, json_at
 from tests.support.messages_api import (
-    Endpoint,
-    ThinkSecretly,
+    MessagesServerConfig,
+    ThinkRedacted,
     bad_request,
     call,
     messages_api,
@@ -75,18 +80,23 @@ FAMILIES: dict[str, tuple[str, str | None, Object]] = {
 
 
 def body_of(
-    *messages: Message, model: str = MODEL, level: str | None = None, omit: Omissions | None = None
+    *messages: Message,
+    model: str = MODEL,
+    level: str | None = None,
+    omit: RejectedFields | None = None,
 ) -> Object:
     """Return the body for a conversation."""
-    request = ModelRequest(messages, "Be kind.", tuple(Tools().specs), level)
-    return request_body(request, family_for(model), omit or no_omissions(), mark)
+    request = ModelRequest(messages, "Be kind.", tuple(NoteAndLookTools().specs), level)
+    return build_request_body(
+        request, family_for(model), omit or new_rejected_fields(), add_cache_breakpoints
+    )
 
 
 def content_of(*messages: Message) -> list[JsonValue]:
     """Return the content of each message, without marks."""
     sent = unmarked(body_of(*messages)["messages"])
     assert isinstance(sent, list)
-    return [at(message, "content") for message in sent]
+    return [json_at(message, "content") for message in sent]
 
 
 def unmarked(value: JsonValue) -> JsonValue:
@@ -130,19 +140,19 @@ async def test_the_endpoint_takes_the_body_of_a_family(tmp_path: Path, name: str
         pytest.skip("the test server has no such model")
     async with (
         messages_api(["Hello."]) as api,
-        open_desk(api, tmp_path, Rules(model=model)) as desk,
+        open_model_session(api, tmp_path, ModelSessionConfig(model=model)) as desk,
     ):
         if level is not None:
             desk.session.set_option("thought_level", level if level != "xhigh" else "high")
-        assert await desk.ask() == "end_turn"
-        assert not SAMPLING & set(api.asks[0].body)
+        assert await desk.prompt() == "end_turn"
+        assert not SAMPLING & set(api.model_requests[0].body)
 
 
 @pytest.mark.parametrize("level", ["low", "medium", "high"])
 def test_the_limit_of_an_answer_is_above_the_budget_of_its_thinking(level: str) -> None:
     for model in ("claude-haiku-4-5", "claude-opus-4-1", "claude-3-7-sonnet"):
         body = body_of(UserMessage((Text("Hi"),)), model=model, level=level)
-        limit, budget = body["max_tokens"], at(body["thinking"], "budget_tokens")
+        limit, budget = body["max_tokens"], json_at(body["thinking"], "budget_tokens")
         assert isinstance(limit, int)
         assert isinstance(budget, int)
         assert limit > budget
@@ -183,7 +193,7 @@ def test_what_cannot_be_sent_back_is_left_out() -> None:
 
 def test_a_message_of_which_nothing_can_be_sent_is_not_empty() -> None:
     said = AssistantMessage((Thinking("unsigned"), Text(" ")))
-    nothing: JsonValue = [{"type": "text", "text": NOTHING}]
+    nothing: JsonValue = [{"type": "text", "text": EMPTY_TEXT}]
     assert content_of(UserMessage((Text("\n"),)), said) == [nothing, nothing]
 
 
@@ -197,7 +207,7 @@ def test_broken_arguments_are_sent_as_none(arguments: str) -> None:
 def test_an_empty_result_says_so_and_a_failure_is_one() -> None:
     results = UserMessage((ToolResult("c1", ""), ToolResult("c2", "no", is_error=True)))
     assert content_of(results)[0] == [
-        {"type": "tool_result", "tool_use_id": "c1", "content": NOTHING},
+        {"type": "tool_result", "tool_use_id": "c1", "content": EMPTY_TEXT},
         {"type": "tool_result", "tool_use_id": "c2", "content": "no", "is_error": True},
     ]
 
@@ -205,16 +215,16 @@ def test_an_empty_result_says_so_and_a_failure_is_one() -> None:
 async def test_a_session_only_ever_adds_to_what_it_has_sent(tmp_path: Path) -> None:
     script = [
         reply(think("Hm."), say("I look."), call("look", text="a"), call("note", text="b")),
-        reply(ThinkSecretly(), say("And again."), call("look", text="c")),
+        reply(ThinkRedacted(), say("And again."), call("look", text="c")),
         reply(think("So."), say("Done.")),
         "Thank you.",
         reply(say("Well."), call("none")),
         "That failed.",
     ]
-    async with messages_api(script) as api, open_desk(api, tmp_path) as desk:
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
         for text in ("one", "two", "three"):
-            assert await desk.ask(text) == "end_turn"
-        bodies = [ask.body for ask in api.asks]
+            assert await desk.prompt(text) == "end_turn"
+        bodies = [ask.body for ask in api.model_requests]
     assert len(bodies) == 6
     for former, latter in pairwise(bodies):
         before, after = unmarked(former["messages"]), unmarked(latter["messages"])
@@ -229,34 +239,41 @@ async def test_a_session_only_ever_adds_to_what_it_has_sent(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("field", "endpoint"),
     [
-        ("eager_input_streaming", Endpoint(takes_eager_input_streaming=False)),
-        ("cache_control", Endpoint(takes_cache_control=False)),
+        ("eager_input_streaming", MessagesServerConfig(takes_eager_input_streaming=False)),
+        ("cache_control", MessagesServerConfig(takes_cache_control=False)),
     ],
 )
 async def test_a_field_that_a_gateway_refuses_is_left_out_from_then_on(
-    tmp_path: Path, field: str, endpoint: Endpoint
+    tmp_path: Path, field: str, endpoint: MessagesServerConfig
 ) -> None:
-    async with messages_api(["One.", "Two."], endpoint) as api, open_desk(api, tmp_path) as desk:
-        assert await desk.ask("one") == "end_turn"
-        assert await desk.ask("two") == "end_turn"
-        assert [field in json.dumps(ask.body) for ask in api.asks] == [True, False, False]
-        assert [ask.verdict for ask in api.asks] == ["refused", "answered", "answered"]
-        assert desk.said() == "One.Two."
+    async with (
+        messages_api(["One.", "Two."], endpoint) as api,
+        open_model_session(api, tmp_path) as desk,
+    ):
+        assert await desk.prompt("one") == "end_turn"
+        assert await desk.prompt("two") == "end_turn"
+        assert [field in json.dumps(ask.body) for ask in api.model_requests] == [True, False, False]
+        assert [ask.verdict for ask in api.model_requests] == ["refused", "answered", "answered"]
+        assert desk.agent_text() == "One.Two."
         assert desk.notices() == []
 
 
 @pytest.mark.parametrize("field", ["display", "output_config", "thinking"])
 async def test_a_field_that_a_message_names_is_left_out(tmp_path: Path, field: str) -> None:
     script = [bad_request(f"{field}: Extra inputs are not permitted"), "One.", "Two."]
-    async with messages_api(script) as api, open_desk(api, tmp_path) as desk:
-        assert await desk.ask("one") == "end_turn"
-        assert await desk.ask("two") == "end_turn"
-        assert [f'"{field}"' in json.dumps(ask.body) for ask in api.asks] == [True, False, False]
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
+        assert await desk.prompt("one") == "end_turn"
+        assert await desk.prompt("two") == "end_turn"
+        assert [f'"{field}"' in json.dumps(ask.body) for ask in api.model_requests] == [
+            True,
+            False,
+            False,
+        ]
 
 
 async def test_a_gateway_that_refuses_all_the_same_is_asked_once_without(tmp_path: Path) -> None:
     refusal = bad_request("thinking: we do not like it")
-    async with messages_api([refusal, refusal]) as api, open_desk(api, tmp_path) as desk:
-        data = await desk.fail()
+    async with messages_api([refusal, refusal]) as api, open_model_session(api, tmp_path) as desk:
+        data = await desk.prompt_expecting_error()
         assert "we do not like it" in str(data["message"])
-        assert len(api.asks) == 2
+        assert len(api.model_requests) == 2

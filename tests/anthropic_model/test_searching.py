@@ -7,39 +7,41 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
-from acp_server.models.anthropic.server_tools import sendable
+from acp_server.models.anthropic.server_tools import drop_unsendable_blocks
 from acp_server.turn.conversation import AssistantMessage, ProviderBlock
-from tests.anthropic_model.model_session import Desk, Rules, open_desk
-from tests.support.editor import Object, at
+from tests.anthropic_model.model_session import ModelSession, ModelSessionConfig, open_model_session
+from tests.support.editor import Object, json_at
 from tests.support.messages_api import (
     CutAfterEvents,
-    Gate,
-    HoldBack,
-    MessagesApi,
+    FakeApiServer,
+    HoldUntilGate,
+    ResponseGate,
     messages_api,
     reply,
     say,
     think,
 )
 from tests.support.messages_api.script import Cite, SearchCall, SearchResult
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
-SEARCHING = Rules(searches_web=True)
+SEARCHING = ModelSessionConfig(searches_web=True)
 CALL = SearchCall("srvtoolu_1", "how tall is it")
 FOUND = SearchResult("srvtoolu_1", (("A [page]", "https://a.example/"), ("B", "https://b.example")))
 CITED = Cite("It is tall.", "A page", "https://a.example/")
 
 
-def told(desk: Desk) -> list[Object]:
+def told(desk: ModelSession) -> list[Object]:
     """Return what the editor was told of the search, update by update."""
-    updates = (at(each, "params", "update") for each in desk.editor.messages if "params" in each)
+    updates = (
+        json_at(each, "params", "update") for each in desk.editor.messages if "params" in each
+    )
     found = [cast("Object", each) for each in updates if isinstance(each, dict)]
     return [each for each in found if str(each.get("toolCallId")).startswith("srvtoolu_")]
 
 
-def sent(api: MessagesApi, number: int) -> list[Object]:
+def sent(api: FakeApiServer, number: int) -> list[Object]:
     """Return the content of the last answer that a request sends back."""
-    messages = cast("list[Object]", api.asks[number].body["messages"])
+    messages = cast("list[Object]", api.model_requests[number].body["messages"])
     answers = [each for each in messages if each["role"] == "assistant"]
     return cast("list[Object]", answers[-1]["content"])
 
@@ -50,10 +52,10 @@ def kinds(blocks: list[Object]) -> list[JsonValue]:
 
 async def test_a_search_is_shown_as_a_call_and_sent_back_as_it_came(tmp_path: Path) -> None:
     script = [reply(think("Hm."), CALL, FOUND, CITED, say(" Really.")), "Yes."]
-    async with messages_api(script) as api, open_desk(api, tmp_path, SEARCHING) as desk:
-        assert await desk.ask() == "end_turn"
-        assert await desk.ask("sure?") == "end_turn"
-    assert [ask.verdict for ask in api.asks] == ["answered", "answered"]
+    async with messages_api(script) as api, open_model_session(api, tmp_path, SEARCHING) as desk:
+        assert await desk.prompt() == "end_turn"
+        assert await desk.prompt("sure?") == "end_turn"
+    assert [ask.verdict for ask in api.model_requests] == ["answered", "answered"]
     back = sent(api, 1)
     assert kinds(back) == [
         "thinking",
@@ -63,30 +65,30 @@ async def test_a_search_is_shown_as_a_call_and_sent_back_as_it_came(tmp_path: Pa
         "text",
     ]
     assert back[1]["input"] == {"query": "how tall is it"}
-    assert at(back[3], "citations", 0, "url") == "https://a.example/"
+    assert json_at(back[3], "citations", 0, "url") == "https://a.example/"
     first, *_, last = told(desk)
     assert (first["title"], first["kind"]) == ("Search the web: how tall is it", "fetch")
     assert last["status"] == "completed"
-    shown = at(last, "content", 0, "content", "text")
+    shown = json_at(last, "content", 0, "content", "text")
     assert shown == "- [A (page)](https://a.example/)\n- [B](https://b.example)"
 
 
 async def test_a_search_that_failed_is_shown_as_failed(tmp_path: Path) -> None:
     failed = SearchResult("srvtoolu_1", error="max_uses_exceeded")
     script = [reply(CALL, failed, say("I could not look.")), "And on."]
-    async with messages_api(script) as api, open_desk(api, tmp_path, SEARCHING) as desk:
-        await desk.ask()
-        assert await desk.ask("more") == "end_turn"
+    async with messages_api(script) as api, open_model_session(api, tmp_path, SEARCHING) as desk:
+        await desk.prompt()
+        assert await desk.prompt("more") == "end_turn"
     assert told(desk)[-1]["status"] == "failed"
-    assert [ask.verdict for ask in api.asks] == ["answered", "answered"]
+    assert [ask.verdict for ask in api.model_requests] == ["answered", "answered"]
 
 
 async def test_a_search_that_pauses_is_gone_on_with(tmp_path: Path) -> None:
     script = [reply(think("Hm."), CALL, stop="pause_turn"), reply(FOUND, CITED), "And on."]
-    async with messages_api(script) as api, open_desk(api, tmp_path, SEARCHING) as desk:
-        assert await desk.ask() == "end_turn"
-        assert await desk.ask("more") == "end_turn"
-    assert [ask.verdict for ask in api.asks] == ["answered"] * 3
+    async with messages_api(script) as api, open_model_session(api, tmp_path, SEARCHING) as desk:
+        assert await desk.prompt() == "end_turn"
+        assert await desk.prompt("more") == "end_turn"
+    assert [ask.verdict for ask in api.model_requests] == ["answered"] * 3
     assert told(desk)[-1]["status"] == "completed"
 
 
@@ -94,23 +96,26 @@ async def test_a_search_that_pauses_is_gone_on_with(tmp_path: Path) -> None:
 async def test_the_search_is_offered_only_where_the_settings_say_so(
     tmp_path: Path, *, searches_web: bool
 ) -> None:
-    rules = Rules(searches_web=searches_web)
-    async with messages_api(["Hello."]) as api, open_desk(api, tmp_path, rules) as desk:
-        await desk.ask()
-    tools = cast("list[Object]", api.asks[0].body["tools"])
+    rules = ModelSessionConfig(searches_web=searches_web)
+    async with messages_api(["Hello."]) as api, open_model_session(api, tmp_path, rules) as desk:
+        await desk.prompt()
+    tools = cast("list[Object]", api.model_requests[0].body["tools"])
     offered = [tool for tool in tools if tool.get("type") == "web_search_20250305"]
     assert offered == (tools[-1:] if searches_web else [])
 
 
 async def test_a_search_that_is_cut_off_is_not_sent_back(tmp_path: Path) -> None:
-    held = reply(think("Hm."), CALL, FOUND, say("x"), faults=[HoldBack(11, Gate())])
-    async with messages_api([held, "And on."]) as api, open_desk(api, tmp_path, SEARCHING) as desk:
-        pending = desk.begin()
+    held = reply(think("Hm."), CALL, FOUND, say("x"), faults=[HoldUntilGate(11, ResponseGate())])
+    async with (
+        messages_api([held, "And on."]) as api,
+        open_model_session(api, tmp_path, SEARCHING) as desk,
+    ):
+        pending = desk.start_prompt()
         await desk.wait_until_translated(11)
         desk.cancel()
-        assert at(await pending.response(), "result", "stopReason") == "cancelled"
-        assert await desk.ask("more") == "end_turn"
-    assert api.asks[-1].verdict == "answered"
+        assert json_at(await pending.response(), "result", "stopReason") == "cancelled"
+        assert await desk.prompt("more") == "end_turn"
+    assert api.model_requests[-1].verdict == "answered"
     assert told(desk)[-1]["status"] == "failed"
 
 
@@ -120,11 +125,11 @@ async def test_a_stream_that_breaks_anywhere_leaves_a_conversation_that_is_taken
 ) -> None:
     cut = reply(think("Hm."), CALL, FOUND, CITED, faults=[CutAfterEvents(events)])
     script = [cut, "And on.", "And on.", "And on."]
-    async with messages_api(script) as api, open_desk(api, tmp_path, SEARCHING) as desk:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            await desk.ask()
-            await desk.ask("more")
-    assert {ask.verdict for ask in api.asks[1:]} == {"answered"}
+    async with messages_api(script) as api, open_model_session(api, tmp_path, SEARCHING) as desk:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            await desk.prompt()
+            await desk.prompt("more")
+    assert {ask.verdict for ask in api.model_requests[1:]} == {"answered"}
     statuses = [each["status"] for each in told(desk) if "status" in each]
     assert statuses == [] or statuses[-1] in {"failed", "completed"}
 
@@ -134,6 +139,6 @@ async def test_a_conversation_with_searches_goes_on_without_the_tool() -> None:
     call = ProviderBlock({"type": "server_tool_use", "id": "1"}, called_id="1")
     result = ProviderBlock({"type": "web_search_tool_result"}, answered_id="1")
     message = AssistantMessage((call, result, cited))
-    assert sendable([message, AssistantMessage(())], has_tools=True)[0] == message
-    (plain,) = sendable([message], has_tools=False)
+    assert drop_unsendable_blocks([message, AssistantMessage(())], has_tools=True)[0] == message
+    (plain,) = drop_unsendable_blocks([message], has_tools=False)
     assert [getattr(part, "text", None) for part in plain.parts] == ["So."]

@@ -8,14 +8,19 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.turn.conversation import AssistantMessage, Message, Text, ToolResult, UserMessage
-from tests.anthropic_model.model_session import Desk, Rules, check_history, open_desk
-from tests.support.editor import Object, at
+from tests.anthropic_model.model_session import (
+    ModelSession,
+    ModelSessionConfig,
+    check_history,
+    open_model_session,
+)
+from tests.support.editor import Object, json_at
 from tests.support.messages_api import (
-    Gate,
-    HoldBack,
-    MessagesApi,
-    Reply,
+    FakeApiServer,
+    HoldUntilGate,
+    ResponseGate,
     Script,
+    ScriptedReply,
     call,
     messages_api,
     overloaded,
@@ -25,14 +30,14 @@ from tests.support.messages_api import (
 )
 
 ASIDE = "and mind the tests"
-STEER = Rules(busy_prompt="steer")
+STEER = ModelSessionConfig(busy_prompt="steer")
 
 
-def held(gate: Gate, at_event: int) -> Reply:
+def held(gate: ResponseGate, at_event: int) -> ScriptedReply:
     """A reply with two calls, held back before an event."""
     calls = (call("note", text="a thing"), call("look", text="where"))
     blocks = (think("Why?"), say("First I look at it."), *calls)
-    return reply(*blocks, faults=[HoldBack(at_event, gate)])
+    return reply(*blocks, faults=[HoldUntilGate(at_event, gate)])
 
 
 def said(messages: Sequence[Message]) -> list[str]:
@@ -45,14 +50,14 @@ def said(messages: Sequence[Message]) -> list[str]:
 async def test_a_word_at_any_moment_of_a_stream_comes_behind_its_calls(
     tmp_path: Path, at_event: int
 ) -> None:
-    gate = Gate()
+    gate = ResponseGate()
     async with (
         messages_api([held(gate, at_event), "Noted."]) as api,
-        open_desk(api, tmp_path, STEER) as desk,
+        open_model_session(api, tmp_path, STEER) as desk,
     ):
-        first = desk.begin("go")
+        first = desk.start_prompt("go")
         await desk.wait_until_translated(at_event)
-        second = desk.begin(ASIDE)
+        second = desk.start_prompt(ASIDE)
         await anyio.wait_all_tasks_blocked()
         gate.open()
         check_both_ended(await first.response(), await second.response())
@@ -63,42 +68,42 @@ async def test_a_word_at_any_moment_of_a_stream_comes_behind_its_calls(
             if isinstance(m, UserMessage) and any(isinstance(p, ToolResult) for p in m.parts)
         )
         assert results.parts[-1] == Text(ASIDE)
-        assert desk.said() == "First I look at it.Noted."
+        assert desk.agent_text() == "First I look at it.Noted."
 
 
 def check_both_ended(first: Object, second: Object) -> None:
     """Check that both requests were answered, as the turn that they share ended."""
     for answer in (first, second):
-        assert at(answer, "result", "stopReason") == "end_turn"
+        assert json_at(answer, "result", "stopReason") == "end_turn"
 
 
-def check_said_once(desk: Desk, api: MessagesApi) -> None:
+def check_said_once(desk: ModelSession, api: FakeApiServer) -> None:
     """Check that the model was told once, and that the provider took all of it."""
     assert said(desk.history()) == ["go", ASIDE]
-    assert all(ask.verdict == "answered" for ask in api.asks)
+    assert all(ask.verdict == "answered" for ask in api.model_requests)
     check_history(desk.history())
 
 
 async def test_a_word_while_calls_run_comes_behind_their_results(tmp_path: Path) -> None:
     script: Script = [reply(say("I look."), call("look", text="x")), "Noted."]
-    async with messages_api(script) as api, open_desk(api, tmp_path, STEER) as desk:
-        desk.tools.may_end = anyio.Event()
-        first = desk.begin("go")
-        await desk.tools.has_begun.wait()
-        second = desk.begin(ASIDE)
+    async with messages_api(script) as api, open_model_session(api, tmp_path, STEER) as desk:
+        desk.tools.allowed_to_end = anyio.Event()
+        first = desk.start_prompt("go")
+        await desk.tools.started.wait()
+        second = desk.start_prompt(ASIDE)
         await anyio.wait_all_tasks_blocked()
-        desk.tools.may_end.set()
+        desk.tools.allowed_to_end.set()
         check_both_ended(await first.response(), await second.response())
         check_said_once(desk, api)
 
 
 async def test_a_word_during_the_last_answer_opens_another_step(tmp_path: Path) -> None:
-    gate = Gate()
-    script: Script = [reply(say("All done."), faults=[HoldBack(3, gate)]), "Noted."]
-    async with messages_api(script) as api, open_desk(api, tmp_path, STEER) as desk:
-        first = desk.begin("go")
+    gate = ResponseGate()
+    script: Script = [reply(say("All done."), faults=[HoldUntilGate(3, gate)]), "Noted."]
+    async with messages_api(script) as api, open_model_session(api, tmp_path, STEER) as desk:
+        first = desk.start_prompt("go")
         await desk.wait_until_translated(3)
-        second = desk.begin(ASIDE)
+        second = desk.start_prompt(ASIDE)
         await anyio.wait_all_tasks_blocked()
         gate.open()
         check_both_ended(await first.response(), await second.response())
@@ -112,79 +117,82 @@ async def test_a_word_during_the_last_answer_opens_another_step(tmp_path: Path) 
 
 
 async def test_a_word_in_the_same_write_as_the_prompt_is_part_of_its_turn(tmp_path: Path) -> None:
-    async with messages_api(["One.", "Two."]) as api, open_desk(api, tmp_path, STEER) as desk:
-        first, second = desk.begin("go"), desk.begin(ASIDE)
+    async with (
+        messages_api(["One.", "Two."]) as api,
+        open_model_session(api, tmp_path, STEER) as desk,
+    ):
+        first, second = desk.start_prompt("go"), desk.start_prompt(ASIDE)
         check_both_ended(await first.response(), await second.response())
         check_said_once(desk, api)
 
 
 async def test_several_words_come_together_in_their_order(tmp_path: Path) -> None:
-    gate = Gate()
+    gate = ResponseGate()
     async with (
         messages_api([held(gate, 5), "Noted."]) as api,
-        open_desk(api, tmp_path, STEER) as desk,
+        open_model_session(api, tmp_path, STEER) as desk,
     ):
-        pending = [desk.begin("go")]
+        pending = [desk.start_prompt("go")]
         await desk.wait_until_translated(5)
-        pending += [desk.begin(text) for text in ("one", "two", "three")]
+        pending += [desk.start_prompt(text) for text in ("one", "two", "three")]
         await anyio.wait_all_tasks_blocked()
         gate.open()
         for each in pending:
-            assert at(await each.response(), "result", "stopReason") == "end_turn"
+            assert json_at(await each.response(), "result", "stopReason") == "end_turn"
         assert said(desk.history()) == ["go", "one", "two", "three"]
-        assert len(api.asks) == 2
+        assert len(api.model_requests) == 2
 
 
 async def test_a_turn_that_fails_leaves_an_untaken_word_to_a_turn_of_its_own(
     tmp_path: Path,
 ) -> None:
     script: Script = [overloaded(), "I am back."]
-    rules = Rules(busy_prompt="steer", retries=0)
-    async with messages_api(script) as api, open_desk(api, tmp_path, rules) as desk:
-        first, second = desk.begin("go"), desk.begin(ASIDE)
-        assert at(await first.response(), "error", "code") == -32603
-        assert at(await second.response(), "result", "stopReason") == "end_turn"
+    rules = ModelSessionConfig(busy_prompt="steer", retries=0)
+    async with messages_api(script) as api, open_model_session(api, tmp_path, rules) as desk:
+        first, second = desk.start_prompt("go"), desk.start_prompt(ASIDE)
+        assert json_at(await first.response(), "error", "code") == -32603
+        assert json_at(await second.response(), "result", "stopReason") == "end_turn"
         assert said(desk.history()) == ["go", ASIDE]
 
 
 async def test_a_cancel_ends_the_turn_and_what_was_said_to_it(tmp_path: Path) -> None:
-    gate = Gate()
+    gate = ResponseGate()
     async with (
         messages_api([held(gate, 6), "All good."]) as api,
-        open_desk(api, tmp_path, STEER) as desk,
+        open_model_session(api, tmp_path, STEER) as desk,
     ):
-        first = desk.begin("go")
+        first = desk.start_prompt("go")
         await desk.wait_until_translated(6)
-        second = desk.begin(ASIDE)
+        second = desk.start_prompt(ASIDE)
         await anyio.wait_all_tasks_blocked()
         desk.cancel()
         for pending in (first, second):
-            assert at(await pending.response(), "result", "stopReason") == "cancelled"
+            assert json_at(await pending.response(), "result", "stopReason") == "cancelled"
         gate.open()
         await anyio.wait_all_tasks_blocked()
-        assert len(api.asks) == 1
-        assert await desk.ask("and now?") == "end_turn"
+        assert len(api.model_requests) == 1
+        assert await desk.prompt("and now?") == "end_turn"
         assert said(desk.history()) == ["go", "and now?"]
 
 
 async def test_a_word_that_is_taken_back_before_the_model_heard_it_is_not_said(
     tmp_path: Path,
 ) -> None:
-    gate = Gate()
+    gate = ResponseGate()
     async with (
         messages_api([held(gate, 6), "Noted."]) as api,
-        open_desk(api, tmp_path, STEER) as desk,
+        open_model_session(api, tmp_path, STEER) as desk,
     ):
-        first = desk.begin("go")
+        first = desk.start_prompt("go")
         await desk.wait_until_translated(6)
-        second = desk.begin(ASIDE)
+        second = desk.start_prompt(ASIDE)
         await anyio.wait_all_tasks_blocked()
         desk.editor.notify("$/cancel_request", {"requestId": second.id})
-        assert at(await second.response(), "result", "stopReason") == "cancelled"
+        assert json_at(await second.response(), "result", "stopReason") == "cancelled"
         gate.open()
-        assert at(await first.response(), "result", "stopReason") == "end_turn"
+        assert json_at(await first.response(), "result", "stopReason") == "end_turn"
         assert said(desk.history()) == ["go"]
-        assert len(api.asks) == 2
+        assert len(api.model_requests) == 2
 
 
 @pytest.mark.parametrize(
@@ -193,60 +201,60 @@ async def test_a_word_that_is_taken_back_before_the_model_heard_it_is_not_said(
 async def test_a_queued_prompt_has_a_turn_of_its_own(
     tmp_path: Path, usual: JsonValue, text: str
 ) -> None:
-    gate = Gate()
-    rules = Rules(busy_prompt="queue" if usual == "queue" else "steer")
+    gate = ResponseGate()
+    rules = ModelSessionConfig(busy_prompt="queue" if usual == "queue" else "steer")
     async with (
         messages_api([held(gate, 6), "Done.", "Second."]) as api,
-        open_desk(api, tmp_path, rules) as desk,
+        open_model_session(api, tmp_path, rules) as desk,
     ):
-        first = desk.begin("go")
+        first = desk.start_prompt("go")
         await desk.wait_until_translated(6)
-        second = desk.begin(text)
+        second = desk.start_prompt(text)
         await anyio.wait_all_tasks_blocked()
         gate.open()
         check_both_ended(await first.response(), await second.response())
-        assert len(api.asks) == 3
+        assert len(api.model_requests) == 3
         check_said_once(desk, api)
-        assert desk.said() == "First I look at it.Done.Second."
+        assert desk.agent_text() == "First I look at it.Done.Second."
 
 
 async def test_an_interrupting_prompt_takes_the_place_of_the_turn(tmp_path: Path) -> None:
-    gate = Gate()
+    gate = ResponseGate()
     async with (
         messages_api([held(gate, 6), "Instead."]) as api,
-        open_desk(api, tmp_path, Rules(busy_prompt="interrupt")) as desk,
+        open_model_session(api, tmp_path, ModelSessionConfig(busy_prompt="interrupt")) as desk,
     ):
-        first = desk.begin("go")
+        first = desk.start_prompt("go")
         await desk.wait_until_translated(6)
-        second = desk.begin(ASIDE)
-        assert at(await first.response(), "result", "stopReason") == "cancelled"
-        assert at(await second.response(), "result", "stopReason") == "end_turn"
+        second = desk.start_prompt(ASIDE)
+        assert json_at(await first.response(), "result", "stopReason") == "cancelled"
+        assert json_at(await second.response(), "result", "stopReason") == "end_turn"
         gate.open()
-        assert desk.said().endswith("Instead.")
+        assert desk.agent_text().endswith("Instead.")
 
 
-async def steering(desk: Desk, text: str, meta: JsonValue = None) -> JsonValue:
+async def steering(desk: ModelSession, text: str, meta: JsonValue = None) -> JsonValue:
     """Send `_session/steering`; return the outcome."""
     params: Object = {
         "sessionId": desk.session_id,
         "prompt": [{"type": "text", "text": text}],
         "_meta": meta,
     }
-    return at(await desk.editor.call("_session/steering", params), "result", "outcome")
+    return json_at(await desk.editor.call("_session/steering", params), "result", "outcome")
 
 
 async def test_steering_of_its_own_is_injected_or_begins_a_turn(tmp_path: Path) -> None:
-    gate = Gate()
+    gate = ResponseGate()
     script: Script = [held(gate, 6), "Noted.", "A new turn."]
-    async with messages_api(script) as api, open_desk(api, tmp_path) as desk:
-        first = desk.begin("go")
+    async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
+        first = desk.start_prompt("go")
         await desk.wait_until_translated(6)
         assert await steering(desk, ASIDE) == "injected"
         gate.open()
-        assert at(await first.response(), "result", "stopReason") == "end_turn"
+        assert json_at(await first.response(), "result", "stopReason") == "end_turn"
         check_said_once(desk, api)
         refusing: JsonValue = {"steering": {"idleBehavior": "promptRequired"}}
         assert await steering(desk, "no turn", refusing) == "failed"
         assert await steering(desk, "a turn") == "startedNewTurn"
-        await desk.editor.wait_for(lambda m: "new turn" in str(m))
+        await desk.editor.wait_for_response(lambda m: "new turn" in str(m))
         assert said(desk.history()) == ["go", ASIDE, "a turn"]

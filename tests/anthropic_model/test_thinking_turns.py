@@ -7,12 +7,12 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.models.anthropic.thinking import accepts_budget
-from tests.anthropic_model.model_session import Rules, open_desk
-from tests.support.editor import at
-from tests.support.messages_api import MessagesApi, call, messages_api, reply, say, think
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.anthropic_model.model_session import ModelSessionConfig, open_model_session
+from tests.support.editor import json_at
+from tests.support.messages_api import FakeApiServer, call, messages_api, reply, say, think
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
-BUDGETED = Rules(model="claude-haiku-4-5")
+BUDGETED = ModelSessionConfig(model="claude-haiku-4-5")
 THOUGHT: JsonValue = {"type": "thinking", "thinking": "Hm.", "signature": "seal"}
 HIDDEN: JsonValue = {"type": "redacted_thinking", "data": "opaque"}
 SAID: JsonValue = {"type": "text", "text": "I look."}
@@ -58,8 +58,8 @@ def test_a_turn_may_think_if_it_began_so(
     assert accepts_budget(messages) is answer
 
 
-def asked_to_think(api: MessagesApi) -> list[JsonValue]:
-    return [at(ask.body["thinking"], "type") for ask in api.asks]
+def asked_to_think(api: FakeApiServer) -> list[JsonValue]:
+    return [json_at(ask.body["thinking"], "type") for ask in api.model_requests]
 
 
 async def test_calls_after_the_first_need_no_thinking_of_their_own(tmp_path: Path) -> None:
@@ -68,32 +68,32 @@ async def test_calls_after_the_first_need_no_thinking_of_their_own(tmp_path: Pat
         reply(say("Now that."), call("look", text="b")),
         "Done.",
     ]
-    async with messages_api(script) as api, open_desk(api, tmp_path, BUDGETED) as desk:
-        assert await desk.ask() == "end_turn"
+    async with messages_api(script) as api, open_model_session(api, tmp_path, BUDGETED) as desk:
+        assert await desk.prompt() == "end_turn"
         assert asked_to_think(api) == ["enabled"] * 3
 
 
 async def test_a_turn_that_did_not_think_at_first_goes_on_without(tmp_path: Path) -> None:
     script = [reply(say("I look."), call("look", text="a")), "Done.", reply(think("Why?"), "Yes.")]
-    async with messages_api(script) as api, open_desk(api, tmp_path, BUDGETED) as desk:
-        assert await desk.ask() == "end_turn"
-        assert await desk.ask("and now?") == "end_turn"
+    async with messages_api(script) as api, open_model_session(api, tmp_path, BUDGETED) as desk:
+        assert await desk.prompt() == "end_turn"
+        assert await desk.prompt("and now?") == "end_turn"
         assert asked_to_think(api) == ["enabled", "disabled", "enabled"]
 
 
 async def test_thinking_is_switched_on_behind_calls_that_were_cut_off(tmp_path: Path) -> None:
     calls = [reply(call("look", text="a")), reply(call("look", text="b"))]
     script = [*calls, "Done.", reply(think("Why?"), "Yes.")]
-    async with messages_api(script) as api, open_desk(api, tmp_path, BUDGETED) as desk:
+    async with messages_api(script) as api, open_model_session(api, tmp_path, BUDGETED) as desk:
         desk.session.set_option("thought_level", "off")
-        desk.tools.may_end = anyio.Event()
-        pending = desk.begin()
-        with anyio.fail_after(PATIENCE_SECONDS):
-            await desk.tools.has_begun.wait()
+        desk.tools.allowed_to_end = anyio.Event()
+        pending = desk.start_prompt()
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            await desk.tools.started.wait()
         desk.cancel()
         await pending.response()
-        desk.tools.may_end.set()
+        desk.tools.allowed_to_end.set()
         desk.session.set_option("thought_level", "high")
-        assert await desk.ask("go on") == "end_turn"
-        assert await desk.ask("and now?") == "end_turn"
+        assert await desk.prompt("go on") == "end_turn"
+        assert await desk.prompt("and now?") == "end_turn"
         assert asked_to_think(api) == ["disabled", "disabled", "disabled", "enabled"]

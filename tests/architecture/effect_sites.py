@@ -8,7 +8,7 @@ count on any object; a table lists the exceptions, where the name has another me
 import ast
 from pathlib import Path
 
-MODULES = {
+EFFECTS_BY_MODULE = {
     "os": {
         *("open", "write", "pwrite", "writev", "truncate", "ftruncate", "replace", "rename"),
         *("renames", "unlink", "remove", "removedirs", "rmdir", "mkdir", "makedirs", "chmod"),
@@ -44,19 +44,19 @@ MODULES = {
     "mcp.client.sse": {"sse_client"},
     "mcp.client.stdio": {"stdio_client"},
     "mcp.client.streamable_http": {"streamable_http_client", "streamablehttp_client"},
-    "skills_store.pinned_folder.HeldFolder": {"made"},
-    "skills_store.atomic": {"write_atomically", "write_held", "write_in_place"},
-    "acp_server.checkpoints.files": {"put", "remove_empty_folder"},
+    "skills_store.pinned_folder.PinnedFolder": {"create"},
+    "skills_store.atomic": {"write_atomically", "write_atomically_in", "write_in_place"},
+    "acp_server.checkpoints.files": {"replace_file", "remove_empty_directory"},
     "acp_server.tools.files.disk": {"replace", "remove", "rename"},
     "acp_server.tools.shell.child": {"Child"},
     "acp_server.tools.shell.session": {"ShellSession"},
     "acp_server.tools.shell.process_groups": {"signal_group"},
-    "acp_server.tools.web.fetching": {"Fetcher"},
-    "acp_server.mcp.sdk_connector": {"McpSdk"},
+    "acp_server.tools.web.fetching": {"PageFetcher"},
+    "acp_server.mcp.sdk_connector": {"SdkConnector"},
     "builtins": {"exec", "eval", "__import__"},
 }
 """Names with an effect, by module: system modules, and our own entry points to effects."""
-WHOLE_MODULES = ("ctypes", "cffi", "urllib.request", "http.client", "ftplib", "smtplib")
+EFFECT_MODULES = ("ctypes", "cffi", "urllib.request", "http.client", "ftplib", "smtplib")
 """Modules of which every name counts."""
 NETWORKING = ("httpx", "httpx2", "httpcore", "httpcore2", "requests", "aiohttp", "websockets")
 """Network libraries; only names that end in one of `CONNECTING` count."""
@@ -64,7 +64,7 @@ CONNECTING = (
     *("Client", "Pool", "Proxy", "Connection", "Session", "connect", "Backend"),
     *("get", "post", "put", "patch", "delete", "head", "options", "request", "stream"),
 )
-METHODS = {
+EFFECT_METHODS = {
     *("unlink", "write_text", "write_bytes", "mkdir", "rmdir", "touch", "chmod", "lchmod"),
     *("symlink_to", "hardlink_to", "rename", "truncate", "rmtree", "extract", "extractall"),
     *("kill", "terminate", "send_signal", "open_process", "run_process", "sendto"),
@@ -81,7 +81,7 @@ FILE_REPLACE_ARGUMENTS = 1
 
 def sites_in(source: str, module: str) -> set[str]:
     """Return the places in a module, each as `module:function: call`."""
-    finder = _Finder(module)
+    finder = _SiteFinder(module)
     finder.visit(ast.parse(source))
     return finder.sites
 
@@ -96,16 +96,16 @@ def sites_below(root: Path, packages: tuple[str, ...]) -> set[str]:
     return found
 
 
-class _Finder(ast.NodeVisitor):
+class _SiteFinder(ast.NodeVisitor):
     """AST visitor for one module that tracks the enclosing function."""
 
     def __init__(self, module: str) -> None:
         self.sites: set[str] = set()
         self._module = module
-        self._within: list[str] = []
-        self._known: dict[str, str] = {}
+        self._scope_names: list[str] = []
+        self._imported_names: dict[str, str] = {}
         """Full names of imported names."""
-        self._settled: set[ast.AST] = set()
+        self._judged_nodes: set[ast.AST] = set()
         """Nodes already judged as part of a call, to skip on their own visit."""
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
@@ -125,15 +125,15 @@ class _Finder(ast.NodeVisitor):
             self.visit(node.value)
 
     def _enter(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        self._within.append(node.name)
+        self._scope_names.append(node.name)
         for each in ast.iter_child_nodes(node):
             if each is not getattr(node, "returns", None):
                 self.visit(each)
-        self._within.pop()
+        self._scope_names.pop()
 
     def visit_Import(self, node: ast.Import) -> None:
         for each in node.names:
-            self._known[each.asname or each.name.partition(".")[0]] = (
+            self._imported_names[each.asname or each.name.partition(".")[0]] = (
                 each.name if each.asname else each.name.partition(".")[0]
             )
 
@@ -141,11 +141,11 @@ class _Finder(ast.NodeVisitor):
         for each in node.names:
             if each.name == "*":
                 self._note(f"from {node.module} import *")
-            self._known[each.asname or each.name] = f"{node.module}.{each.name}"
+            self._imported_names[each.asname or each.name] = f"{node.module}.{each.name}"
 
     def visit_Call(self, node: ast.Call) -> None:
         name = self._name_of(node.func)
-        if name == "getattr" and node.args and self._name_of(node.args[0]) in MODULES:
+        if name == "getattr" and node.args and self._name_of(node.args[0]) in EFFECTS_BY_MODULE:
             self._note_attribute_by_name(node)
         elif name in OPENERS:
             self._note_opening(name, node, place=1)
@@ -158,24 +158,24 @@ class _Finder(ast.NodeVisitor):
         if _is_effect(name):
             return
         if method.attr == "open":
-            self._settled.add(method)
+            self._judged_nodes.add(method)
             self._note_opening("*.open", node, place=0)
         elif method.attr == "replace":
-            self._settled.add(method)
+            self._judged_nodes.add(method)
             if len(node.args) == FILE_REPLACE_ARGUMENTS and not node.keywords:
                 self._note("*.replace")
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         name = self._name_of(node)
-        if isinstance(node.ctx, ast.Load) and node not in self._settled:
+        if isinstance(node.ctx, ast.Load) and node not in self._judged_nodes:
             if _is_effect(name):
                 self._note(name)
-            elif name not in OPENERS and node.attr in {*METHODS, "open", "replace"}:
+            elif name not in OPENERS and node.attr in {*EFFECT_METHODS, "open", "replace"}:
                 self._note(f"*.{node.attr}")
         self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:
-        name = self._known.get(node.id, f"builtins.{node.id}")
+        name = self._imported_names.get(node.id, f"builtins.{node.id}")
         if isinstance(node.ctx, ast.Load) and _is_effect(name):
             self._note(name.removeprefix("builtins."))
 
@@ -201,19 +201,19 @@ class _Finder(ast.NodeVisitor):
     def _name_of(self, node: ast.AST) -> str:
         """Return the full name of an expression, as far as the imports determine it."""
         if isinstance(node, ast.Name):
-            return self._known.get(node.id, node.id)
+            return self._imported_names.get(node.id, node.id)
         if isinstance(node, ast.Attribute):
             return f"{self._name_of(node.value)}.{node.attr}"
         return "*"
 
     def _note(self, what: str) -> None:
-        self.sites.add(f"{self._module}:{'.'.join(self._within) or '(module)'}: {what}")
+        self.sites.add(f"{self._module}:{'.'.join(self._scope_names) or '(module)'}: {what}")
 
 
 def _is_effect(name: str) -> bool:
     module, _, attribute = name.rpartition(".")
-    if attribute in MODULES.get(module, ()):
+    if attribute in EFFECTS_BY_MODULE.get(module, ()):
         return True
     if module.partition(".")[0] in NETWORKING:
         return attribute.endswith(CONNECTING)
-    return any(module == each or module.startswith(f"{each}.") for each in WHOLE_MODULES)
+    return any(module == each or module.startswith(f"{each}.") for each in EFFECT_MODULES)

@@ -16,14 +16,14 @@ MODULES = {"multiprocessing", "runpy", "venv", "concurrent.futures.process"}
 NAMES = {"ProcessPoolExecutor", "spawn_main"}
 INTERPRETER = re.compile(r"^(.*[/\\])?python[0-9.]*(w?\.exe)?$")
 LOOKS_ONLY = {
-    "acp_server.cli.bundle:machine": "has a key of this name in its report",
+    "acp_server.cli.bundle:describe_machine": "has a key of this name in its report",
     "acp_server.cli.demo:_path_with_python": "puts the interpreter's directory on a PATH",
     "acp_server.cli.editor_settings:server_command": "looks for the command that was installed",
     "acp_server.tools.search.ripgrep:find_ripgrep": "looks for ripgrep in the same directory",
     "acp_server.permissions.shell.system_commands:(module)": "judges commands of this name",
     "acp_server.tools.edit.checks:(module)": "names the language",
     "prompt_engine.sources.environment:_has_pip": "tells the model of the workspace's python",
-    "prompt_engine.sources.environment:_library": "likewise",
+    "prompt_engine.sources.environment:_library_directory": "likewise",
     "prompt_engine.sources.environment:describe_python": "likewise",
 }
 """Places that mention an interpreter and start none."""

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from tests.benchmarks import agreement, report, targets
 from tests.benchmarks.installing import install
-from tests.benchmarks.peers import OURS, PEERS, Peer, any_agent
-from tests.benchmarks.rows import Group, make_groups
-from tests.benchmarks.runner import Results, run, say
+from tests.benchmarks.peers import OWN_AGENT, PEERS, PeerAgent, make_custom_agent
+from tests.benchmarks.rows import RowGroup, make_groups
+from tests.benchmarks.runner import BenchmarkResults, print_progress, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,11 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _compare([report.read(path) for path in options.compare], groups)
     runs = _results(options, groups)
     for results in runs:
-        print(*report.tables(results, groups), sep="\n")
+        print(*report.format_tables(results, groups), sep="\n")
     code = _compare(runs, groups) if len(runs) > 1 else 0
     if options.against_bar:
-        claims = [*targets.judged(runs[-1])]
-        print(*targets.lines(claims), sep="\n")
+        claims = [*targets.evaluate_targets(runs[-1])]
+        print(*targets.format_lines(claims), sep="\n")
         code |= int(any(claim.is_met is False for claim in claims))
     return code
 
@@ -64,13 +64,13 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _results(options: argparse.Namespace, groups: Sequence[Group]) -> list[Results]:
-    if options.kept:
-        return [report.read(options.kept)]
-    peers = [PEERS[OURS], *_known(_names(options.peers))]
-    peers += [any_agent(shlex.split(command)) for command in options.agent]
+def _results(options: argparse.Namespace, groups: Sequence[RowGroup]) -> list[BenchmarkResults]:
+    if options.expected_sessions:
+        return [report.read(options.expected_sessions)]
+    peers = [PEERS[OWN_AGENT], *_known(_names(options.peers))]
+    peers += [make_custom_agent(shlex.split(command)) for command in options.agent]
     there = [peer for peer in peers if _is_there(peer)]
-    repeated = run(there, groups, options.runs, options.repeat)
+    repeated = run(there, groups, options.target_subcommands, options.repeat)
     for number, results in enumerate(repeated, 1):
         if options.json:
             path: Path = options.json
@@ -79,27 +79,27 @@ def _results(options: argparse.Namespace, groups: Sequence[Group]) -> list[Resul
     return repeated
 
 
-def _known(names: Sequence[str]) -> list[Peer]:
+def _known(names: Sequence[str]) -> list[PeerAgent]:
     for name in names:
         if name not in PEERS:
-            say(f"{name} is left out: not one of {', '.join(PEERS)}")
-    return [PEERS[name] for name in names if name in PEERS and name != OURS]
+            print_progress(f"{name} is left out: not one of {', '.join(PEERS)}")
+    return [PEERS[name] for name in names if name in PEERS and name != OWN_AGENT]
 
 
-def _is_there(peer: Peer) -> bool:
+def _is_there(peer: PeerAgent) -> bool:
     if not peer.is_installed:
-        say(f"{peer.name} is left out: not installed (--install-peers {peer.name})")
+        print_progress(f"{peer.name} is left out: not installed (--install-peers {peer.name})")
     return peer.is_installed
 
 
-def _install(peer: Peer) -> int:
-    say(f"{peer.name}: {' '.join(peer.packages)} into {peer.folder}")
+def _install(peer: PeerAgent) -> int:
+    print_progress(f"{peer.name}: {' '.join(peer.packages)} into {peer.folder}")
     problem = install(peer)
-    say(f"{peer.name}: {problem or 'installed'}")
+    print_progress(f"{peer.name}: {problem or 'installed'}")
     return int(problem is not None)
 
 
-def _chosen(groups: Sequence[Group], names: Sequence[str]) -> list[Group]:
+def _chosen(groups: Sequence[RowGroup], names: Sequence[str]) -> list[RowGroup]:
     """Return the groups reduced to the named rows; all of them if no names are given."""
     if not names:
         return [*groups]
@@ -112,9 +112,9 @@ def _chosen(groups: Sequence[Group], names: Sequence[str]) -> list[Group]:
     return [group for group in kept if group.rows]
 
 
-def _compare(runs: Sequence[Results], groups: Sequence[Group]) -> int:
-    found = [*agreement.agreements(runs, groups)]
-    print(*agreement.lines(found), sep="\n")
+def _compare(runs: Sequence[BenchmarkResults], groups: Sequence[RowGroup]) -> int:
+    found = [*agreement.compare_runs(runs, groups)]
+    print(*agreement.format_lines(found), sep="\n")
     return int(not all(each.agrees for each in found))
 
 

@@ -13,16 +13,16 @@ from typing import cast
 from pydantic import JsonValue
 
 from prompt_engine.cache_control import Block
-from tests.support.messages_api import VERSION, Endpoint, InputUsage
+from tests.support.messages_api import VERSION, InputUsage, MessagesServerConfig
 from tests.support.messages_api.cache import PromptCache
-from tests.support.messages_api.parsed_request import Headers, read_ask
-from tests.support.messages_api.prefix import pieces
+from tests.support.messages_api.parsed_request import ParsedHeaders, parse_request
+from tests.support.messages_api.prefix import prefix_parts
 from tests.support.messages_api.shapes import MessagesRequest
 
 READ_PRICE, WRITTEN_PRICE, PLAIN_PRICE = 0.1, 1.25, 1.0
 
 Body = Mapping[str, JsonValue]
-Placement = Callable[[list[Block], list[Block]], tuple[list[Block], list[Block]]]
+MarkerPlacement = Callable[[list[Block], list[Block]], tuple[list[Block], list[Block]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Bill:
     read: int
     written: int
     plain: int
-    distinct: int
+    final_prompt_tokens: int
     """Tokens of the last request. Each of them was new exactly once."""
 
     @property
@@ -42,103 +42,115 @@ class Bill:
         return self.read + self.written + self.plain
 
     @property
-    def share_read(self) -> float:
+    def read_share(self) -> float:
         """Share of the input that was read from the cache, from 0 to 1."""
         return self.read / self.total
 
     @property
-    def billed(self) -> float:
+    def billed_tokens(self) -> float:
         """All input, converted to uncached tokens by price."""
         return READ_PRICE * self.read + WRITTEN_PRICE * self.written + PLAIN_PRICE * self.plain
 
     @property
     def times_paid_in_full(self) -> float:
         """Average number of times that a token was written or paid at full price."""
-        return (self.written + self.plain) / self.distinct
+        return (self.written + self.plain) / self.final_prompt_tokens
 
 
-def bill_of(usages: Sequence[InputUsage]) -> Bill:
+def compute_bill(usages: Sequence[InputUsage]) -> Bill:
     """Return the bill for the usages of answered requests, in request order."""
     return Bill(
         requests=len(usages),
         read=sum(each.read for each in usages),
         written=sum(each.written for each in usages),
-        plain=sum(each.plain for each in usages),
-        distinct=usages[-1].total,
+        plain=sum(each.uncached for each in usages),
+        final_prompt_tokens=usages[-1].total,
     )
 
 
-def replay(bodies: Sequence[Body], place: Placement | None = None) -> Bill:
+def replay(bodies: Sequence[Body], placement: MarkerPlacement | None = None) -> Bill:
     """Return the bill for these requests in order, with cache markers set by `place`."""
-    cache, headers, endpoint = PromptCache(), Headers(VERSION, frozenset()), Endpoint()
+    cache, headers, endpoint = (
+        PromptCache(),
+        ParsedHeaders(VERSION, frozenset()),
+        MessagesServerConfig(),
+    )
     usages: list[InputUsage] = []
     for body in bodies:
-        sent = dict(body) if place is None else _placed(body, place)
-        ask = read_ask(sent, MessagesRequest, headers, endpoint)
-        usage, store = cache.account(ask, pieces(ask.request))
+        sent = dict(body) if placement is None else _apply_placement(body, placement)
+        ask = parse_request(sent, MessagesRequest, headers, endpoint)
+        usage, store = cache.account(ask, prefix_parts(ask.request))
         store()
         usages.append(usage)
-    return bill_of(usages)
+    return compute_bill(usages)
 
 
-def _placed(body: Body, place: Placement) -> dict[str, JsonValue]:
-    bare = unmarked(body)
-    system, messages = place(objects(bare, "system"), objects(bare, "messages"))
+def _apply_placement(body: Body, place: MarkerPlacement) -> dict[str, JsonValue]:
+    bare = strip_markers(body)
+    system, messages = place(object_list(bare, "system"), object_list(bare, "messages"))
     return {**bare, "system": [*system], "messages": [*messages]}
 
 
-def objects(value: Mapping[str, JsonValue], name: str) -> list[Block]:
+def object_list(value: Mapping[str, JsonValue], name: str) -> list[Block]:
     """Return the objects of a list-valued field."""
     return cast("list[Block]", value.get(name) or [])
 
 
-def unmarked(body: Body) -> dict[str, JsonValue]:
+def strip_markers(body: Body) -> dict[str, JsonValue]:
     """Return a copy of the request without cache markers."""
     messages: list[JsonValue] = [
-        {**message, "content": _bare(objects(message, "content"))}
-        for message in objects(body, "messages")
+        {**message, "content": _strip_block_markers(object_list(message, "content"))}
+        for message in object_list(body, "messages")
     ]
-    return {**body, "system": _bare(objects(body, "system")), "messages": messages}
+    return {
+        **body,
+        "system": _strip_block_markers(object_list(body, "system")),
+        "messages": messages,
+    }
 
 
-def _bare(blocks: Sequence[Block]) -> list[JsonValue]:
+def _strip_block_markers(blocks: Sequence[Block]) -> list[JsonValue]:
     return [{k: v for k, v in block.items() if k != "cache_control"} for block in blocks]
 
 
 # Marker placements to compare.
 
 
-def nowhere(system: list[Block], messages: list[Block]) -> tuple[list[Block], list[Block]]:
+def place_no_markers(system: list[Block], messages: list[Block]) -> tuple[list[Block], list[Block]]:
     """Set no cache markers."""
     return system, messages
 
 
-def system_alone(system: list[Block], messages: list[Block]) -> tuple[list[Block], list[Block]]:
+def mark_system_only(system: list[Block], messages: list[Block]) -> tuple[list[Block], list[Block]]:
     """Set one cache marker: after the system prompt."""
-    return _marked_last(system), messages
+    return _mark_last_block(system), messages
 
 
-def end_alone(system: list[Block], messages: list[Block]) -> tuple[list[Block], list[Block]]:
+def mark_system_and_last(
+    system: list[Block], messages: list[Block]
+) -> tuple[list[Block], list[Block]]:
     """Set two cache markers: after the system prompt and after the last message."""
-    return _on_the_last(1, system, messages)
+    return _mark_last_messages(1, system, messages)
 
 
-def system_and_3(system: list[Block], messages: list[Block]) -> tuple[list[Block], list[Block]]:
+def mark_system_and_last_three(
+    system: list[Block], messages: list[Block]
+) -> tuple[list[Block], list[Block]]:
     """Set four cache markers: after the system prompt and the last three messages."""
-    return _on_the_last(3, system, messages)
+    return _mark_last_messages(3, system, messages)
 
 
-def _on_the_last(
+def _mark_last_messages(
     count: int, system: list[Block], messages: list[Block]
 ) -> tuple[list[Block], list[Block]]:
     marked: list[Block] = [
-        {**message, "content": [*_marked_last(objects(message, "content"))]}
+        {**message, "content": [*_mark_last_block(object_list(message, "content"))]}
         for message in messages[-count:]
     ]
-    return _marked_last(system), [*messages[:-count], *marked]
+    return _mark_last_block(system), [*messages[:-count], *marked]
 
 
-def _marked_last(blocks: Sequence[Block]) -> list[Block]:
+def _mark_last_block(blocks: Sequence[Block]) -> list[Block]:
     last: list[Block] = [{**block, "cache_control": {"type": "ephemeral"}} for block in blocks[-1:]]
     return [*blocks[:-1], *last]
 
@@ -146,27 +158,27 @@ def _marked_last(blocks: Sequence[Block]) -> list[Block]:
 # The same session with other contents.
 
 
-def with_prefix(bodies: Sequence[Body], characters: int) -> list[Body]:
+def resize_prefix(bodies: Sequence[Body], characters: int) -> list[Body]:
     """Return the requests with a prefix of this many characters for system prompt and tools."""
     system: list[JsonValue] = [{"type": "text", "text": "x" * characters}]
     return [{**body, "system": system, "tools": []} for body in bodies]
 
 
-def with_numbers(bodies: Sequence[Body]) -> list[Body]:
+def add_line_numbers(bodies: Sequence[Body]) -> list[Body]:
     """Return the requests with numbered file lines and with a path before every search hit."""
-    return [{**body, "messages": [*_numbered_messages(body)]} for body in bodies]
+    return [{**body, "messages": [*_number_messages(body)]} for body in bodies]
 
 
-def _numbered_messages(body: Body) -> Iterator[JsonValue]:
+def _number_messages(body: Body) -> Iterator[JsonValue]:
     calls: dict[str, Block] = {}
-    for message in objects(body, "messages"):
-        blocks = objects(message, "content")
+    for message in object_list(body, "messages"):
+        blocks = object_list(message, "content")
         calls |= {str(block["id"]): block for block in blocks if block["type"] == "tool_use"}
-        content: list[JsonValue] = [_numbered(block, calls) for block in blocks]
+        content: list[JsonValue] = [_number_block(block, calls) for block in blocks]
         yield {**message, "content": content}
 
 
-def _numbered(block: Block, calls: Mapping[str, Block]) -> Block:
+def _number_block(block: Block, calls: Mapping[str, Block]) -> Block:
     if block["type"] != "tool_result":
         return block
     used = calls[str(block["tool_use_id"])]
@@ -175,11 +187,11 @@ def _numbered(block: Block, calls: Mapping[str, Block]) -> Block:
         first = cast("int", cast("Block", used["input"])["offset"])
         lines = [f"{number:6}|{line}" for number, line in enumerate(lines, first)]
     elif used["name"] == "search_files":
-        lines = list(_hits(lines))
+        lines = list(_hits_with_paths(lines))
     return {**block, "content": "\n".join(lines)}
 
 
-def _hits(lines: Sequence[str]) -> Iterator[str]:
+def _hits_with_paths(lines: Sequence[str]) -> Iterator[str]:
     """Yield `path:line: text` for hits that are grouped below a heading per file."""
     path = ""
     for line in lines:

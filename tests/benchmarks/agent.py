@@ -18,14 +18,14 @@ from typing import Self, cast
 
 from pydantic import JsonValue
 
-from tests.benchmarks.processes import cpu_seconds_of, end, family_of, memory_of
+from tests.benchmarks.processes import kill_all, process_tree, tree_cpu_seconds, tree_memory
 
 Message = dict[str, JsonValue]
 
 PATIENCE_SECONDS = 60.0
 READ_BYTES = 1024 * 1024
 SESSION = re.compile(rb'"sessionId":\s*"([^"]*)"')
-SAID = (b"Hello.", b"five words", b"Done.")
+MODEL_TEXTS = (b"Hello.", b"five words", b"Done.")
 """Texts of the benchmark's model. Agents may send text chunks of their own too."""
 
 
@@ -33,33 +33,33 @@ class AgentError(Exception):
     """The agent did not do as requested."""
 
 
-class RefusedError(AgentError):
+class AgentRequestError(AgentError):
     """The agent answered with an error, for example because it requires a sign-in."""
 
 
-class SilentError(AgentError):
+class AgentTimeoutError(AgentError):
     """The agent sent nothing before the timeout."""
 
 
-class EndedError(AgentError):
+class AgentClosedError(AgentError):
     """The agent closed its output stream."""
 
 
 @dataclass(slots=True)
-class Turn:
+class TimedTurn:
     """Timing and counters of one prompt.
 
     Times are readings of `time.perf_counter`.
     """
 
     number: int
-    began: float
-    heard: float | None = None
+    started_at: float
+    first_text_at: float | None = None
     """Time of the first text chunk."""
-    ended: float = 0.0
+    ended_at: float = 0.0
     updates: int = 0
     chunks: int = 0
-    said: int = 0
+    text_pieces: int = 0
     """Number of text pieces from the model, however the agent grouped them into chunks."""
     diffs: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
     """For each diff: when it arrived, and the number of characters of its new text."""
@@ -71,15 +71,15 @@ class Turn:
     @property
     def milliseconds(self) -> float:
         """Duration of the whole turn."""
-        return (self.ended - self.began) * 1000
+        return (self.ended_at - self.started_at) * 1000
 
     @property
     def first_milliseconds(self) -> float:
         """Time to the first text chunk."""
-        return ((self.heard or self.ended) - self.began) * 1000
+        return ((self.first_text_at or self.ended_at) - self.started_at) * 1000
 
 
-class Agent:
+class MeasuredAgent:
     """One agent process. `call` and the methods based on it block until the response."""
 
     def __init__(
@@ -92,7 +92,7 @@ class Agent:
             kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
             environment = {**kept, "HERMES_HOME": str(home), "HOME": str(home)}
         self._stderr = (home / "stderr.txt").open("wb")
-        self.started = time.perf_counter()
+        self.started_at = time.perf_counter()
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -108,7 +108,7 @@ class Agent:
         self._unread = b""
         self._lines: list[bytes] = []
         self._responses: dict[int, Message] = {}
-        self._turns: dict[bytes, Turn] = {}
+        self._turns: dict[bytes, TimedTurn] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -119,21 +119,21 @@ class Agent:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        family = family_of(self._process.pid)
-        self.hang_up()
-        self.wait(0.0 if kind else 3.0)
-        end(family)
+        family = process_tree(self._process.pid)
+        self.close_stdin()
+        self.wait_for_exit(0.0 if kind else 3.0)
+        kill_all(family)
         self._process.wait()
         self._stdout.close()
         self._stderr.close()
 
-    def begin(self, method: str, params: JsonValue) -> int:
+    def send_request(self, method: str, params: JsonValue) -> int:
         """Send a request and return its id."""
         self._id += 1
-        self.send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
+        self.send_message({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
         return self._id
 
-    def send(self, message: JsonValue) -> None:
+    def send_message(self, message: JsonValue) -> None:
         """Send any JSON value as one line."""
         self.send_line(json.dumps(message).encode())
 
@@ -147,7 +147,7 @@ class Agent:
             self._stdin.write(line + b"\n")
             self._stdin.flush()
         except OSError:
-            raise EndedError("the process is gone") from None
+            raise AgentClosedError("the process is gone") from None
 
     def call(
         self, method: str, params: JsonValue, patience_seconds: float = PATIENCE_SECONDS
@@ -157,7 +157,7 @@ class Agent:
         Raises:
             AgentError: the request was refused or not answered in time.
         """
-        number = self.begin(method, params)
+        number = self.send_request(method, params)
         before = self._receive({number}, patience_seconds)
         return _result(self._responses.pop(number)), before
 
@@ -173,25 +173,27 @@ class Agent:
 
     def prompt(self, session_id: str, text: str) -> int:
         """Run a turn; return the number of updates."""
-        return self.turn(session_id, text).updates
+        return self.run_turn(session_id, text).updates
 
-    def turn(self, session_id: str, text: str, patience_seconds: float = PATIENCE_SECONDS) -> Turn:
+    def run_turn(
+        self, session_id: str, text: str, patience_seconds: float = PATIENCE_SECONDS
+    ) -> TimedTurn:
         """Run a turn to its end."""
-        turn = self.begin_turn(session_id, text)
-        self.finish([turn], patience_seconds)
+        turn = self.start_turn(session_id, text)
+        self.wait_for_turns([turn], patience_seconds)
         return turn
 
-    def begin_turn(self, session_id: str, text: str) -> Turn:
+    def start_turn(self, session_id: str, text: str) -> TimedTurn:
         """Send a prompt without waiting for its end."""
         prompt: JsonValue = [{"type": "text", "text": text}]
         began = time.perf_counter()
-        number = self.begin("session/prompt", {"sessionId": session_id, "prompt": prompt})
-        turn = self._turns[session_id.encode()] = Turn(number, began)
+        number = self.send_request("session/prompt", {"sessionId": session_id, "prompt": prompt})
+        turn = self._turns[session_id.encode()] = TimedTurn(number, began)
         return turn
 
-    def watch(self, session_id: str) -> Turn:
+    def record_session(self, session_id: str) -> TimedTurn:
         """Record the updates of a session without a prompt, for example while it is loaded."""
-        turn = self._turns[session_id.encode()] = Turn(0, time.perf_counter())
+        turn = self._turns[session_id.encode()] = TimedTurn(0, time.perf_counter())
         return turn
 
     def kill(self) -> None:
@@ -199,7 +201,9 @@ class Agent:
         self._process.kill()
         self._process.wait()
 
-    def finish(self, turns: Sequence[Turn], patience_seconds: float = PATIENCE_SECONDS) -> None:
+    def wait_for_turns(
+        self, turns: Sequence[TimedTurn], patience_seconds: float = PATIENCE_SECONDS
+    ) -> None:
         """Wait until these turns have ended.
 
         Raises:
@@ -209,7 +213,7 @@ class Agent:
         for turn in turns:
             turn.response = _result(self._responses.pop(turn.number))
 
-    def wait_for(self, number: int, patience_seconds: float) -> Message:
+    def wait_for_response(self, number: int, patience_seconds: float) -> Message:
         """Wait for the response to a request, successful or not.
 
         Raises:
@@ -218,20 +222,20 @@ class Agent:
         self._receive({number}, patience_seconds)
         return self._responses.pop(number)
 
-    def listen(self, seconds: float) -> None:
+    def process_messages(self, seconds: float) -> None:
         """Process incoming messages for this long and answer requests."""
         deadline = time.perf_counter() + seconds
         while self._take_line(deadline):
             continue
 
-    def hang_up(self) -> None:
+    def close_stdin(self) -> None:
         """Close the agent's stdin."""
         try:
             self._stdin.close()
         except OSError:
             return
 
-    def wait(self, patience_seconds: float) -> int | None:
+    def wait_for_exit(self, patience_seconds: float) -> int | None:
         """Return the exit code, or None if the process is still running after the timeout."""
         try:
             return self._process.wait(patience_seconds)
@@ -246,12 +250,12 @@ class Agent:
     @property
     def resident_mebibytes(self) -> float:
         """Resident memory of the agent and its children, in MiB."""
-        return memory_of(self.pid).resident
+        return tree_memory(self.pid).resident
 
     @property
     def cpu_seconds(self) -> float:
         """CPU time spent by the agent and its children."""
-        return cpu_seconds_of(self.pid)
+        return tree_cpu_seconds(self.pid)
 
     def _receive(self, numbers: Collection[int], patience_seconds: float) -> int:
         """Process messages until all these requests are answered; return the number of others."""
@@ -259,7 +263,7 @@ class Agent:
         count = 0
         while not all(number in self._responses for number in numbers):
             if not self._take_line(deadline):
-                raise SilentError(f"no answer within {patience_seconds:.0f} s")
+                raise AgentTimeoutError(f"no answer within {patience_seconds:.0f} s")
             count += 1
         return count - len(numbers)
 
@@ -271,50 +275,50 @@ class Agent:
                 return False
             data = os.read(self._stdout.fileno(), READ_BYTES)
             if not data:
-                raise EndedError("the process ended its stream")
+                raise AgentClosedError("the process ended its stream")
             *lines, self._unread = (self._unread + data).split(b"\n")
             self._lines = lines[::-1]
-        self._look_at(self._lines.pop())
+        self._handle_line(self._lines.pop())
         return True
 
-    def _look_at(self, line: bytes) -> None:
+    def _handle_line(self, line: bytes) -> None:
         # most lines are updates, so they are recognised without parsing JSON
         head = line[:400]
         if b'"session/update"' in head or b'"session/update"' in line[-100:]:
-            self._note(line)
+            self._record_update(line)
         elif line.startswith(b"{"):
             message = cast("Message", json.loads(line))
             if "method" in message:
                 self._answer(message)
             else:
-                self._keep(message)
+                self._store_response(message)
 
-    def _keep(self, message: Message) -> None:
+    def _store_response(self, message: Message) -> None:
         now = time.perf_counter()
         number = message.get("id")
         if isinstance(number, int):
             self._responses[number] = message
             for turn in self._turns.values():
                 if turn.number == number:
-                    turn.ended = now
+                    turn.ended_at = now
 
-    def _note(self, line: bytes) -> None:
+    def _record_update(self, line: bytes) -> None:
         """Count an update of a running turn."""
         found = SESSION.search(line)
         turn = self._turns.get(found[1]) if found else None
-        if turn is None or turn.ended:  # updates after the response belong to no turn
+        if turn is None or turn.ended_at:  # updates after the response belong to no turn
             return
         turn.updates += 1
         if b"agent_message_chunk" in line:
-            said = sum(line.count(text) for text in SAID)
+            said = sum(line.count(text) for text in MODEL_TEXTS)
             if said:
                 turn.chunks += 1
-                turn.said += said
-                turn.heard = turn.heard or time.perf_counter()
+                turn.text_pieces += said
+                turn.first_text_at = turn.first_text_at or time.perf_counter()
         elif b'"tool_call' in line:
             dense = line.replace(b": ", b":")
             turn.failed_calls += b'"status":"failed"' in dense
-            turn.completed_calls += b'"status":"completed"' in dense and turn.heard is None
+            turn.completed_calls += b'"status":"completed"' in dense and turn.first_text_at is None
             size = _diff_characters(line) if b'"diff"' in line else 0
             if size:
                 turn.diffs.append((time.perf_counter(), size))
@@ -325,14 +329,14 @@ class Agent:
             return
         answer: Message = {"jsonrpc": "2.0", "id": message["id"]}
         if message.get("method") == "session/request_permission":
-            chosen = _allowing(cast("Message", message["params"]))
+            chosen = _allow(cast("Message", message["params"]))
             answer["result"] = {"outcome": {"outcome": "selected", "optionId": chosen}}
         else:
             answer["error"] = {"code": -32601, "message": "Method not found"}
-        self.send(answer)
+        self.send_message(answer)
 
 
-def _allowing(params: Message) -> JsonValue:
+def _allow(params: Message) -> JsonValue:
     options = cast("list[Message]", params["options"])
     allowing = (each for each in options if each.get("kind") == "allow_once")
     return next(allowing, options[0])["optionId"]
@@ -347,11 +351,11 @@ def _diff_characters(line: bytes) -> int:
 
 def _result(message: Message) -> Message:
     if "result" not in message:
-        raise RefusedError(_told(message.get("error")))
+        raise AgentRequestError(_error_text(message.get("error")))
     return cast("Message", message["result"] or {})
 
 
-def _told(error: JsonValue) -> str:
+def _error_text(error: JsonValue) -> str:
     if not isinstance(error, dict):
         return str(error)
     return f"{error.get('message')} ({error.get('code')})"

@@ -16,9 +16,9 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from tests.benchmarks.agent import Agent
-from tests.benchmarks.endpoint.model_requests import order
-from tests.benchmarks.peers import Peer, Place
+from tests.benchmarks.agent import MeasuredAgent
+from tests.benchmarks.endpoint.model_requests import format_command
+from tests.benchmarks.peers import AgentLocation, PeerAgent
 from tests.benchmarks.scripted_session import write_project
 
 NOTES = "".join(f"line {number} of the notes\n" for number in range(20))
@@ -26,7 +26,7 @@ Body = Mapping[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ReceivedRequest:
     """A request received by the endpoint."""
 
     path: str
@@ -34,23 +34,25 @@ class Taken:
     bytes: int
 
 
-class Endpoint:
+class EndpointProcess:
     """Client for the endpoint process."""
 
     def __init__(self, port: int) -> None:
         self.port = port
         self.url = f"http://127.0.0.1:{port}"
 
-    def keep(self, *, is_keeping: bool) -> None:
+    def set_recording(self, *, is_keeping: bool) -> None:
         """Switch the recording of request bodies; discard those recorded so far."""
         self._ask("POST", "/keeping", {"is_keeping": is_keeping})
-        self.taken()
+        self.take_requests()
 
-    def taken(self) -> list[Taken]:
+    def take_requests(self) -> list[ReceivedRequest]:
         """Return the requests since the last call."""
         found = cast("list[dict[str, JsonValue]]", self._ask("GET", "/taken"))
         return [
-            Taken(str(each["path"]), cast("Body", each["body"]), cast("int", each["bytes"]))
+            ReceivedRequest(
+                str(each["path"]), cast("Body", each["body"]), cast("int", each["bytes"])
+            )
             for each in found
         ]
 
@@ -64,7 +66,7 @@ class Endpoint:
 
 
 @contextmanager
-def endpoint_process() -> Generator[Endpoint]:
+def endpoint_process() -> Generator[EndpointProcess]:
     """Run the endpoint until the context exits."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.benchmarks.endpoint"],
@@ -73,48 +75,50 @@ def endpoint_process() -> Generator[Endpoint]:
     )
     assert process.stdout is not None
     try:
-        yield Endpoint(int(process.stdout.readline()))
+        yield EndpointProcess(int(process.stdout.readline()))
     finally:
         process.communicate(timeout=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Lab:
+class AgentSetup:
     """One agent with its directories, which can be started repeatedly."""
 
-    peer: Peer
-    place: Place
-    endpoint: Endpoint
+    peer: PeerAgent
+    location: AgentLocation
+    endpoint: EndpointProcess
 
     @property
     def project(self) -> Path:
         """Workspace of the agent's sessions."""
-        return self.place.project
+        return self.location.project
 
-    def start(self) -> Agent:
+    def start(self) -> MeasuredAgent:
         """Start the agent."""
-        return Agent(self.peer.line, self.place.home, self.peer.environment(self.place))
+        return MeasuredAgent(
+            self.peer.command_line, self.location.home, self.peer.environment(self.location)
+        )
 
-    def order(self, words: str) -> str:
+    def format_command(self, words: str) -> str:
         """Return a prompt with a command for the model in this project."""
-        return order(words, self.project)
+        return format_command(words, self.project)
 
-    def elsewhere(self, name: str) -> "Lab":
+    def with_new_home(self, name: str) -> "AgentSetup":
         """Return the same agent with a new home and a new project."""
-        place = make_place(self.place.home.parent / name, self.endpoint.url)
-        return replace(self, place=place)
+        place = create_location(self.location.home.parent / name, self.endpoint.url)
+        return replace(self, location=place)
 
 
-def make_lab(peer: Peer, folder: Path, endpoint: Endpoint) -> Lab:
+def create_setup(peer: PeerAgent, folder: Path, endpoint: EndpointProcess) -> AgentSetup:
     """Create home and project for an agent."""
-    return Lab(peer, make_place(folder / peer.name, endpoint.url), endpoint)
+    return AgentSetup(peer, create_location(folder / peer.name, endpoint.url), endpoint)
 
 
-def make_place(folder: Path, url: str) -> Place:
+def create_location(folder: Path, url: str) -> AgentLocation:
     """Create an empty home and a new project; delete existing ones."""
     shutil.rmtree(folder, ignore_errors=True)
     home, project = folder / "home", folder / "project"
     home.mkdir(parents=True)
     write_project(project)
     (project / "notes.txt").write_text(NOTES, encoding="utf-8")
-    return Place(home, project, url)
+    return AgentLocation(home, project, url)

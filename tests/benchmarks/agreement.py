@@ -9,12 +9,12 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tests.benchmarks.report import spread
-from tests.benchmarks.rows import Group
-from tests.benchmarks.runner import Results
+from tests.benchmarks.report import half_range
+from tests.benchmarks.rows import RowGroup
+from tests.benchmarks.runner import BenchmarkResults
 
-LEAST_SHARE = 0.1
-LEAST = {"ms": 1.0, "µs": 5.0, "MiB": 1.0, "s": 0.05}
+RELATIVE_TOLERANCE = 0.1
+ABSOLUTE_TOLERANCES = {"ms": 1.0, "µs": 5.0, "MiB": 1.0, "s": 0.05}
 _ROUNDING = 1e-6
 
 
@@ -27,7 +27,7 @@ class Agreement:
     unit: str
     medians: Sequence[float]
     spreads: Sequence[float]
-    least: float
+    tolerance: float
     """Largest accepted difference between two medians, whatever their spread."""
 
     @property
@@ -36,12 +36,14 @@ class Agreement:
         ordered = sorted(zip(self.medians, self.spreads, strict=True))
         middle, around = ordered[len(ordered) // 2]
         return all(
-            abs(median - middle) <= max(self.least, spread + around) + _ROUNDING
+            abs(median - middle) <= max(self.tolerance, spread + around) + _ROUNDING
             for median, spread in zip(self.medians, self.spreads, strict=True)
         )
 
 
-def agreements(runs: Sequence[Results], groups: Sequence[Group]) -> Iterator[Agreement]:
+def compare_runs(
+    runs: Sequence[BenchmarkResults], groups: Sequence[RowGroup]
+) -> Iterator[Agreement]:
     """Yield an `Agreement` for each row that all results contain."""
     for name in runs[0].sheets:
         sheets = [run.sheets[name] for run in runs if name in run.sheets]
@@ -51,12 +53,12 @@ def agreements(runs: Sequence[Results], groups: Sequence[Group]) -> Iterator[Agr
                 continue
             medians = [statistics.median(values) for values in found]
             middle = statistics.median(medians)
-            least = max(LEAST.get(row.unit, 0.0), LEAST_SHARE * abs(middle))
-            spreads = [spread(values) for values in found]
+            least = max(ABSOLUTE_TOLERANCES.get(row.unit, 0.0), RELATIVE_TOLERANCE * abs(middle))
+            spreads = [half_range(values) for values in found]
             yield Agreement(name, row.title, row.unit, medians, spreads, least)
 
 
-def lines(found: Sequence[Agreement]) -> Iterator[str]:
+def format_lines(found: Sequence[Agreement]) -> Iterator[str]:
     """Yield a line per disagreeing row, then the number of agreeing rows."""
     for each in found:
         if not each.agrees:

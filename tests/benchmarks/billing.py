@@ -8,11 +8,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from tests.benchmarks.accounting import Bill, Body, objects, replay
+from tests.benchmarks.accounting import Bill, Body, object_list, replay
 from tests.support.messages_api.shapes import CustomTool
 
 MODEL = "claude-opus-5-5"
-KEPT = ("system", "messages", "max_tokens", "stream")
+KNOWN_FIELDS = ("system", "messages", "max_tokens", "stream")
 TOOL_FIELDS = frozenset(CustomTool.model_fields)
 BLOCK_FIELDS: Mapping[str, Collection[str]] = {
     "text": ("text",),
@@ -23,50 +23,50 @@ BLOCK_FIELDS: Mapping[str, Collection[str]] = {
 }
 
 
-def bill_for(bodies: Sequence[Body]) -> Bill:
+def compute_lenient_bill(bodies: Sequence[Body]) -> Bill:
     """Return the bill for requests in order, side requests included."""
-    return replay([plain(body) for body in bodies])
+    return replay([drop_unknown_fields(body) for body in bodies])
 
 
-def plain(body: Body) -> Body:
+def drop_unknown_fields(body: Body) -> Body:
     """Return a request with only the fields that `accounting` knows."""
-    kept = {name: body[name] for name in KEPT if name in body}
+    kept = {name: body[name] for name in KNOWN_FIELDS if name in body}
     system = body.get("system")
     if isinstance(system, list):
-        kept["system"] = [*_blocks(objects(body, "system"))]
+        kept["system"] = [*_clean_blocks(object_list(body, "system"))]
     messages: list[JsonValue] = [
-        {"role": message["role"], "content": _content(message["content"])}
-        for message in objects(body, "messages")
+        {"role": message["role"], "content": _clean_content(message["content"])}
+        for message in object_list(body, "messages")
     ]
-    tools: list[JsonValue] = [_tool(tool) for tool in objects(body, "tools")]
+    tools: list[JsonValue] = [_clean_tool(tool) for tool in object_list(body, "tools")]
     return {"max_tokens": 1, **kept, "model": MODEL, "messages": messages, "tools": tools}
 
 
-def _content(content: JsonValue) -> JsonValue:
+def _clean_content(content: JsonValue) -> JsonValue:
     if not isinstance(content, list):
         return content
-    return [*_blocks([block for block in content if isinstance(block, dict)])]
+    return [*_clean_blocks([block for block in content if isinstance(block, dict)])]
 
 
-def _blocks(blocks: Sequence[Mapping[str, JsonValue]]) -> list[JsonValue]:
-    return [_block(block) for block in blocks if block["type"] in BLOCK_FIELDS]
+def _clean_blocks(blocks: Sequence[Mapping[str, JsonValue]]) -> list[JsonValue]:
+    return [_clean_block(block) for block in blocks if block["type"] in BLOCK_FIELDS]
 
 
-def _block(block: Mapping[str, JsonValue]) -> JsonValue:
+def _clean_block(block: Mapping[str, JsonValue]) -> JsonValue:
     fields = BLOCK_FIELDS[str(block["type"])]
     kept = {name: block[name] for name in fields if name in block}
     if block["type"] == "tool_result":
-        kept["content"] = _content(block.get("content", ""))
-    return {"type": block["type"], **kept, **_mark(block)}
+        kept["content"] = _clean_content(block.get("content", ""))
+    return {"type": block["type"], **kept, **_clean_marker(block)}
 
 
-def _tool(tool: Mapping[str, JsonValue]) -> JsonValue:
+def _clean_tool(tool: Mapping[str, JsonValue]) -> JsonValue:
     kept = {name: value for name, value in tool.items() if name in TOOL_FIELDS}
     kept.pop("type", None)
-    return {"input_schema": {}, **kept, **_mark(tool)}
+    return {"input_schema": {}, **kept, **_clean_marker(tool)}
 
 
-def _mark(part: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+def _clean_marker(part: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Return the cache marker of a part with only its lifetime."""
     mark = part.get("cache_control")
     if not isinstance(mark, dict):

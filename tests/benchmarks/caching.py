@@ -21,38 +21,38 @@ from unittest.mock import patch
 
 import anyio
 
-from acp_server.models.cache_markers import Mark
-from acp_server.models.lazy_imports import SdkLoader, messages_loader
-from prompt_engine.cache_control import mark
+from acp_server.models.cache_markers import CacheMarker
+from acp_server.models.lazy_imports import EntryPointLoader, anthropic_loader
+from prompt_engine.cache_control import add_cache_breakpoints
 from tests.benchmarks.accounting import (
     READ_PRICE,
     WRITTEN_PRICE,
     Bill,
     Body,
-    bill_of,
-    end_alone,
-    nowhere,
-    objects,
+    add_line_numbers,
+    compute_bill,
+    mark_system_and_last,
+    mark_system_and_last_three,
+    mark_system_only,
+    object_list,
+    place_no_markers,
     replay,
-    system_alone,
-    system_and_3,
-    with_numbers,
-    with_prefix,
+    resize_prefix,
 )
-from tests.benchmarks.scripted_session import Script, script, write_project
-from tests.support.editor import configuration, open_editor
+from tests.benchmarks.scripted_session import SessionScript, make_script, write_project
+from tests.support.editor import make_configuration, open_editor
 from tests.support.messages_api import (
     KEY,
-    Failure,
+    HttpFailure,
     RecordedRequest,
-    Reply,
+    ScriptedReply,
     bad_request,
     messages_api,
     reply,
 )
 from tests.support.messages_api.prefix import BYTES_PER_TOKEN
 
-MOST_BILLED_TOKENS = 84_000
+MAX_BILLED_TOKENS = 84_000
 MODEL = "claude-opus-5-5"
 IDEAL_CHARACTERS = 18_000
 PREFIXES = {
@@ -62,11 +62,11 @@ PREFIXES = {
     "52,000, as of another": 52_000,
 }
 PLACEMENTS = {
-    "no caching": nowhere,
-    "a mark behind the system prompt alone": system_alone,
-    "marks behind system prompt and end": end_alone,
-    "system_and_3, plain": system_and_3,
-    "ours": mark,
+    "no caching": place_no_markers,
+    "a mark behind the system prompt alone": mark_system_only,
+    "marks behind system prompt and end": mark_system_and_last,
+    "system_and_3, plain": mark_system_and_last_three,
+    "ours": add_cache_breakpoints,
 }
 NO_REVIEW = "skills: {review_wait_seconds: 3600}"
 """Disables background reviews: on a slow machine the pause between prompts could start one."""
@@ -74,7 +74,7 @@ FAILURE = "the endpoint has a bad moment"
 
 
 @dataclass(frozen=True, slots=True)
-class Recording:
+class RecordedSession:
     """Answered requests of one session."""
 
     bill: Bill
@@ -84,7 +84,7 @@ class Recording:
     @property
     def system_characters(self) -> int:
         """Length of the system prompt."""
-        return sum(len(str(block["text"])) for block in objects(self.bodies[0], "system"))
+        return sum(len(str(block["text"])) for block in object_list(self.bodies[0], "system"))
 
     @property
     def tool_characters(self) -> int:
@@ -92,7 +92,9 @@ class Recording:
         return len(json.dumps(self.bodies[0]["tools"]))
 
 
-async def record(folder: Path, played: Script, failing: int | None = None) -> Recording:
+async def record_session(
+    folder: Path, played: SessionScript, failing: int | None = None
+) -> RecordedSession:
     """Run a script in a new project below `folder`; request number `failing` fails.
 
     Raises:
@@ -102,16 +104,16 @@ async def record(folder: Path, played: Script, failing: int | None = None) -> Re
     home.mkdir()
     (home / "config.yaml").write_text(NO_REVIEW)
     write_project(project)
-    replies: list[Reply | Failure] = list(played.replies)
+    replies: list[ScriptedReply | HttpFailure] = list(played.replies)
     if failing is not None:
         replies[failing] = bad_request(FAILURE)
     async with messages_api(replies) as api:
         await _play(api.url, home, project, played.prompts)
-        assert api.unplayed == 0
-        return _recording(api.asks)
+        assert api.remaining_turns == 0
+        return _make_recorded_session(api.model_requests)
 
 
-def _given(loader: SdkLoader, mark: Mark) -> SdkLoader:
+def _given(loader: EntryPointLoader, mark: CacheMarker) -> EntryPointLoader:
     del mark
     return loader
 
@@ -119,44 +121,46 @@ def _given(loader: SdkLoader, mark: Mark) -> SdkLoader:
 async def _play(url: str, home: Path, project: Path, prompts: Sequence[str]) -> None:
     environment = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY}
     options = {"--mode": "bypass", "--model": MODEL}
-    served = configuration(home, options=options, environment=environment)
-    loader = messages_loader(mark)  # a real server never closes them either
+    served = make_configuration(home, options=options, environment=environment)
+    loader = anthropic_loader(add_cache_breakpoints)  # a real server never closes them either
     try:
-        with patch("acp_server.server.endpoints.messages_loader", partial(_given, loader)):
+        with patch("acp_server.server.endpoints.anthropic_loader", partial(_given, loader)):
             async with open_editor(served) as editor:
                 await editor.initialize()
                 session_id = await editor.new_session(project)
                 for prompt in prompts:
-                    await editor.begin_prompt(session_id, prompt).response()
+                    await editor.start_prompt(session_id, prompt).response()
     finally:
         await loader.close()
 
 
-def _recording(asks: Sequence[RecordedRequest]) -> Recording:
+def _make_recorded_session(asks: Sequence[RecordedRequest]) -> RecordedSession:
     wrong = [ask.message for ask in asks if ask.usage is None and ask.message != FAILURE]
     assert not wrong, wrong
     answered = [(ask.body, ask.usage.input) for ask in asks if ask.usage is not None]
-    return Recording(bill_of([usage for _, usage in answered]), [body for body, _ in answered])
+    return RecordedSession(
+        compute_bill([usage for _, usage in answered]), [body for body, _ in answered]
+    )
 
 
-def _fresh(played: Script, failing: int | None = None) -> Recording:
+def _record_in_new_directory(played: SessionScript, failing: int | None = None) -> RecordedSession:
     with tempfile.TemporaryDirectory() as name:
-        return anyio.run(record, Path(name), played, failing)
+        return anyio.run(record_session, Path(name), played, failing)
 
 
 def main() -> None:
     """Measure and print."""
-    usual, few, many = (_fresh(script(hits)) for hits in (None, 10, 50))
-    hello = _fresh(Script(["hi"], [reply("Hello.")]))
-    failed = _fresh(script(), script().largest_batch + 1)
+    usual, few, many = (_record_in_new_directory(make_script(hits)) for hits in (None, 10, 50))
+    hello = _record_in_new_directory(SessionScript(["hi"], [reply("Hello.")]))
+    failed = _record_in_new_directory(make_script(), make_script().largest_batch + 1)
     prefix = hello.system_characters + hello.tool_characters
     print(
         f'"hi": {hello.system_characters:,} characters of system prompt, {hello.tool_characters:,} '
         f"of tools, {prefix:,} together"
     )
     print(
-        f"up to about {_most_characters(usual):,.0f} characters keep the session below "
-        f"{MOST_BILLED_TOKENS:,} billed tokens\n"
+        f"up to about {_max_prefix_characters(usual):,.0f} characters keep the session below "
+        f"{MAX_BILLED_TOKENS:,} billed tokens\n"
     )
     print(_HEAD)
     _print("as it was sent, 20 hits a search", usual.bill)
@@ -172,40 +176,40 @@ def main() -> None:
             _print(name, bill)
 
 
-def _most_characters(recording: Recording) -> float:
+def _max_prefix_characters(recording: RecordedSession) -> float:
     """Return the maximum length of prompt and tools: each token is written once, then read."""
-    bare = replay(with_prefix(recording.bodies, 0))
+    bare = replay(resize_prefix(recording.bodies, 0))
     each = WRITTEN_PRICE + READ_PRICE * (bare.requests - 1)
-    return round((MOST_BILLED_TOKENS - bare.billed) / each * BYTES_PER_TOKEN, -2)
+    return round((MAX_BILLED_TOKENS - bare.billed_tokens) / each * BYTES_PER_TOKEN, -2)
 
 
 Rows = Iterator[tuple[str, Bill]]
 
 
-def _by_placement(recording: Recording) -> Rows:
+def _by_placement(recording: RecordedSession) -> Rows:
     for name, place in PLACEMENTS.items():
         yield name, replay(recording.bodies, place)
 
 
-def _by_prefix(usual: Recording) -> Rows:
+def _by_prefix(usual: RecordedSession) -> Rows:
     for name, characters in PREFIXES.items():
-        yield name, replay(with_prefix(usual.bodies, characters))
+        yield name, replay(resize_prefix(usual.bodies, characters))
 
 
-def _by_results(usual: Recording, few: Recording, many: Recording) -> Rows:
+def _by_results(usual: RecordedSession, few: RecordedSession, many: RecordedSession) -> Rows:
     yield "10 hits", few.bill
     yield "50 hits", many.bill
-    yield "20 hits, numbers and paths on each line", replay(with_numbers(usual.bodies))
-    dear = with_numbers(many.bodies)
+    yield "20 hits, numbers and paths on each line", replay(add_line_numbers(usual.bodies))
+    dear = add_line_numbers(many.bodies)
     yield "50 hits, numbers and paths on each line", replay(dear)
-    yield "that, and 52,000 characters as of a peer", replay(with_prefix(dear, 52_000))
+    yield "that, and 52,000 characters as of a peer", replay(resize_prefix(dear, 52_000))
 
 
-def _ideal(usual: Recording, few: Recording, many: Recording) -> Rows:
+def _ideal(usual: RecordedSession, few: RecordedSession, many: RecordedSession) -> Rows:
     numbered = {"50 hits, numbers": many, "20 hits, numbers": usual}
     for name, recording in numbered.items():
-        yield name, replay(with_prefix(with_numbers(recording.bodies), IDEAL_CHARACTERS))
-    yield "10 hits", replay(with_prefix(few.bodies, IDEAL_CHARACTERS))
+        yield name, replay(resize_prefix(add_line_numbers(recording.bodies), IDEAL_CHARACTERS))
+    yield "10 hits", replay(resize_prefix(few.bodies, IDEAL_CHARACTERS))
 
 
 _HEAD = (
@@ -217,7 +221,7 @@ _HEAD = (
 def _print(name: str, bill: Bill) -> None:
     print(
         f"  {name:40} {bill.requests:8} {bill.total:9,} {bill.read:9,} {bill.written:8,} "
-        f"{bill.plain:8,} {bill.share_read:7.2%} {bill.billed:8,.0f} "
+        f"{bill.plain:8,} {bill.read_share:7.2%} {bill.billed_tokens:8,.0f} "
         f"{bill.times_paid_in_full:6.2f} x"
     )
 

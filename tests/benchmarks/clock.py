@@ -6,18 +6,18 @@ import time
 from collections.abc import Callable
 
 
-def timed(work: Callable[[], object]) -> float:
+def time_ms(work: Callable[[], object]) -> float:
     """Return the duration of a function call in milliseconds."""
     begun = time.perf_counter()
     work()
     return milliseconds_since(begun)
 
 
-def milliseconds_since(begun: float) -> float:
+def milliseconds_since(start: float) -> float:
     """Return the milliseconds since a reading of `time.perf_counter`."""
-    return (time.perf_counter() - begun) * 1000
+    return (time.perf_counter() - start) * 1000
 
 
 def measure_bare_python() -> float:
     """Return the milliseconds that an empty Python program takes."""
-    return timed(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True))
+    return time_ms(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True))

@@ -13,7 +13,7 @@ Figures = Iterator[tuple[str, Figure]]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MetricRow:
     """One measured quantity."""
 
     key: str
@@ -21,11 +21,11 @@ class Row:
     unit: str
     limit: str | None = None
     """Key of the machine's own limit, shown next to the row."""
-    is_more_better: bool = False
+    is_higher_better: bool = False
 
 
 @dataclass(slots=True)
-class Sheet:
+class AgentFigures:
     """All values measured for one agent."""
 
     values: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
@@ -45,7 +45,7 @@ class Sheet:
         return statistics.median(values) if values else None
 
 
-def attempt(work: Callable[[], float]) -> Figure:
+def measure_or_error(work: Callable[[], float]) -> Figure:
     """Return the result of a measurement, or its error so that the group can continue."""
     try:
         return work()

@@ -16,9 +16,9 @@ from pathlib import Path
 import anyio
 from pydantic import JsonValue
 
-from tests.benchmarks.agent import Agent
-from tests.benchmarks.history import keep_turns
-from tests.benchmarks.processes import memory_of
+from tests.benchmarks.agent import MeasuredAgent
+from tests.benchmarks.history import write_session_with_turns
+from tests.benchmarks.processes import tree_memory
 from tests.benchmarks.skills import make_skills
 
 SCRIPT = """\
@@ -50,15 +50,15 @@ SIZES: Mapping[str, Sequence[int]] = {
 Figures = dict[str, float]
 
 
-def serve(home: Path) -> Agent:
+def serve(home: Path) -> MeasuredAgent:
     """Start a server that asks for no permission."""
     script = home / "test.script"
     script.write_text(SCRIPT, encoding="utf-8")
     command = [sys.executable, "-m", "acp_server", "serve", "--mode", "bypass"]
-    return Agent([*command, "--model", f"scripted:{script}"], home)
+    return MeasuredAgent([*command, "--model", f"scripted:{script}"], home)
 
 
-def cost(agent: Agent, work: Callable[[], object], times: int = 1) -> float:
+def measure_cpu_ms(agent: MeasuredAgent, work: Callable[[], object], times: int = 1) -> float:
     """Return the CPU time of some work in milliseconds."""
     before = agent.cpu_seconds
     for _ in range(times):
@@ -73,41 +73,46 @@ def measure_sessions(folder: Path, count: int) -> Figures:
         opened = [agent.new_session(folder)]
         agent.prompt(opened[0], "hi")
         time.sleep(SETTLED_SECONDS)
-        memory = memory_of(agent.pid).proportional
-        opening = cost(agent, lambda: opened.extend(_more(agent, folder, count - 1)))
+        memory = tree_memory(agent.pid).proportional
+        opening = measure_cpu_ms(
+            agent, lambda: opened.extend(_open_sessions(agent, folder, count - 1))
+        )
         for session in opened[1:]:
             agent.prompt(session, "hi")
         time.sleep(SETTLED_SECONDS)
-        grown = memory_of(agent.pid).proportional - memory
+        grown = tree_memory(agent.pid).proportional - memory
         more = max(1, count - 1)
         return {
             "session/new, CPU ms": opening / more,
-            "warm turn, CPU ms": _warm(agent, opened[-1]),
-            "idle, CPU ms a second": cost(agent, lambda: time.sleep(IDLE_SECONDS)) / IDLE_SECONDS,
-            "memory, MiB": memory_of(agent.pid).proportional,
+            "warm turn, CPU ms": _measure_warm_turns(agent, opened[-1]),
+            "idle, CPU ms a second": measure_cpu_ms(agent, lambda: time.sleep(IDLE_SECONDS))
+            / IDLE_SECONDS,
+            "memory, MiB": tree_memory(agent.pid).proportional,
             "memory of one more, MiB": grown / more,
         }
 
 
-def _more(agent: Agent, folder: Path, count: int) -> list[str]:
+def _open_sessions(agent: MeasuredAgent, folder: Path, count: int) -> list[str]:
     return [agent.new_session(folder) for _ in range(count)]
 
 
 def measure_history(folder: Path, turns: int) -> Figures:
     """Load a session of this many turns and continue it."""
     database = folder / "acp" / "sessions.db"
-    anyio.run(keep_turns, database, "long", turns)
+    anyio.run(write_session_with_turns, database, "long", turns)
     size = sum(path.stat().st_size for path in database.parent.glob("sessions.db*"))
     params: JsonValue = {"sessionId": "long", "cwd": str(folder), "mcpServers": []}
     with serve(folder) as agent:
         agent.initialize()
         agent.prompt(agent.new_session(folder), "hi")
         time.sleep(SETTLED_SECONDS)
-        memory = memory_of(agent.pid).proportional
+        memory = tree_memory(agent.pid).proportional
         return {
-            "session/load, CPU ms": cost(agent, lambda: agent.call("session/load", params)),
-            "warm turn, CPU ms": _warm(agent, "long"),
-            "memory of the session, MiB": memory_of(agent.pid).proportional - memory,
+            "session/load, CPU ms": measure_cpu_ms(
+                agent, lambda: agent.call("session/load", params)
+            ),
+            "warm turn, CPU ms": _measure_warm_turns(agent, "long"),
+            "memory of the session, MiB": tree_memory(agent.pid).proportional - memory,
             "database, MiB": size / 2**20,
         }
 
@@ -115,10 +120,13 @@ def measure_history(folder: Path, turns: int) -> Figures:
 def measure_skills(folder: Path, count: int) -> Figures:
     """Start with this many skills, all of them in the user's own directory."""
     make_skills(folder / "skills", count)
-    return {**_beginning(folder, folder), **_beginning(folder, folder, "again")}
+    return {
+        **_measure_first_session(folder, folder),
+        **_measure_first_session(folder, folder, "again"),
+    }
 
 
-def _beginning(home: Path, cwd: Path, again: str = "") -> Figures:
+def _measure_first_session(home: Path, cwd: Path, again: str = "") -> Figures:
     """Open a session and run a turn on a new server."""
     name = f"with what was kept, {again}: " if again else ""
     with serve(home) as agent:
@@ -128,9 +136,9 @@ def _beginning(home: Path, cwd: Path, again: str = "") -> Figures:
         time.sleep(SETTLED_SECONDS)
         return {
             f"{name}all until the first answer, CPU ms": agent.cpu_seconds * 1000,
-            f"{name}warm turn, CPU ms": _warm(agent, session),
-            f"{name}session/new, CPU ms": cost(agent, lambda: agent.new_session(cwd), 5),
-            f"{name}memory, MiB": memory_of(agent.pid).proportional,
+            f"{name}warm turn, CPU ms": _measure_warm_turns(agent, session),
+            f"{name}session/new, CPU ms": measure_cpu_ms(agent, lambda: agent.new_session(cwd), 5),
+            f"{name}memory, MiB": tree_memory(agent.pid).proportional,
         }
 
 
@@ -149,19 +157,23 @@ def measure_files(folder: Path, count: int) -> Figures:
         time.sleep(SETTLED_SECONDS)
         return {
             "all until the first answer, CPU ms": agent.cpu_seconds * 1000,
-            "warm turn, CPU ms": _warm(agent, session),
-            "first command, with its snapshot, CPU ms": cost(
+            "warm turn, CPU ms": _measure_warm_turns(agent, session),
+            "first command, with its snapshot, CPU ms": measure_cpu_ms(
                 agent, lambda: agent.prompt(session, "change")
             ),
-            "next command, CPU ms": cost(agent, lambda: agent.prompt(session, "change"), 3),
-            "search through all, CPU ms": cost(agent, lambda: agent.prompt(session, "find"), 3),
-            "memory, MiB": memory_of(agent.pid).proportional,
+            "next command, CPU ms": measure_cpu_ms(
+                agent, lambda: agent.prompt(session, "change"), 3
+            ),
+            "search through all, CPU ms": measure_cpu_ms(
+                agent, lambda: agent.prompt(session, "find"), 3
+            ),
+            "memory, MiB": tree_memory(agent.pid).proportional,
         }
 
 
-def _warm(agent: Agent, session: str) -> float:
+def _measure_warm_turns(agent: MeasuredAgent, session: str) -> float:
     agent.prompt(session, "hi")
-    return cost(agent, lambda: agent.prompt(session, "hi"), WARM_TURNS)
+    return measure_cpu_ms(agent, lambda: agent.prompt(session, "hi"), WARM_TURNS)
 
 
 MEASURES: Mapping[str, Callable[[Path, int], Figures]] = {

@@ -24,13 +24,13 @@ from tests.benchmarks.clock import measure_bare_python
 from tests.cli.command_line import environment
 from tests.support.messages_api import (
     KEY,
-    Ask,
-    MessagesApiInThread,
-    Reply,
+    FakeApiServerInThread,
+    ParsedRequest,
+    ScriptedReply,
     messages_api_in_thread,
     reply,
 )
-from tests.support.openai_api import OpenAiAsk, openai_api_in_thread
+from tests.support.openai_api import OpenAiRequest, openai_api_in_thread
 
 FORMS = ("messages", "chat")
 FILE_COUNTS = (1, 2_000)
@@ -40,13 +40,13 @@ _OWN_TIME = re.compile(r"^import time:\s+(\d+) \|", re.MULTILINE)
 
 
 def endpoint(
-    form: str, answer: Callable[[Ask | OpenAiAsk], Reply]
-) -> AbstractContextManager[MessagesApiInThread]:
+    form: str, answer: Callable[[ParsedRequest | OpenAiRequest], ScriptedReply]
+) -> AbstractContextManager[FakeApiServerInThread]:
     """Serve an endpoint of this API format."""
     return messages_api_in_thread(answer) if form == "messages" else openai_api_in_thread(answer)
 
 
-def write_workspace(folder: Path, count: int) -> None:
+def create_workspace(folder: Path, count: int) -> None:
     """Create a repository of small files, none of them committed."""
     folder.mkdir()
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
@@ -57,12 +57,12 @@ def write_workspace(folder: Path, count: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FirstRequest:
     """Measurements at the time of the first model request."""
 
     milliseconds: float
     processor_milliseconds: float
-    said: str
+    stderr: str
     """Content of stderr at that time."""
 
 
@@ -70,10 +70,10 @@ def measure(form: str, count: int) -> dict[str, float]:
     """Return the figures of one run with a new home directory."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_workspace(folder / "workspace", count)
+        create_workspace(folder / "workspace", count)
         plain = _first_request(form, folder, ())
         timed = _first_request(form, folder, ("-X", "importtime"))
-    own = sum(int(each) for each in _OWN_TIME.findall(timed.said))
+    own = sum(int(each) for each in _OWN_TIME.findall(timed.stderr))
     return {
         "first request, ms": plain.milliseconds,
         "of the processor, ms": plain.processor_milliseconds,
@@ -81,18 +81,18 @@ def measure(form: str, count: int) -> dict[str, float]:
     }
 
 
-def _first_request(form: str, folder: Path, options: tuple[str, ...]) -> Asked:
+def _first_request(form: str, folder: Path, options: tuple[str, ...]) -> FirstRequest:
     """Run a task; return the measurements at its first model request."""
-    asked: list[Asked] = []
+    asked: list[FirstRequest] = []
     processes: list[subprocess.Popen[bytes]] = []
     errors, home = folder / "stderr", folder / f"home{len(options)}"
 
-    def answer(ask: Ask | OpenAiAsk) -> Reply:
+    def answer(ask: ParsedRequest | OpenAiRequest) -> ScriptedReply:
         del ask
         ended = time.perf_counter()
         times = psutil.Process(processes[0].pid).cpu_times()
         spent = (times.user + times.system) * 1000
-        asked.append(Asked((ended - begun) * 1000, spent, errors.read_text()))
+        asked.append(FirstRequest((ended - begun) * 1000, spent, errors.read_text()))
         return reply("Done.")
 
     home.mkdir()
@@ -126,7 +126,7 @@ def main() -> None:
     for form in FORMS:
         for count in FILE_COUNTS:
             measure(form, count)  # warms the disk cache
-            runs = [measure(form, count) for _ in range(arguments.runs)]
+            runs = [measure(form, count) for _ in range(arguments.target_subcommands)]
             print(f"\n{form}, a workspace of {count:,} files")
             for name in runs[0]:
                 values = [run[name] for run in runs]

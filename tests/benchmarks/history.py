@@ -31,7 +31,7 @@ from acp_server.turn.events import (
     MessageChunk,
     PromptReceived,
 )
-from tests.history.samples import facts
+from tests.history.samples import make_facts
 
 CHUNKS = 100_000
 TURNS = 150
@@ -46,29 +46,31 @@ async def measure(folder: Path) -> Figures:
     archive = LazyArchive(folder / "sessions.db")
     archive.on_problem = print
     figures: Figures = {}
-    journal = archive.create(facts("long"))
-    figures["open an empty database, ms"] = await _timed(archive.load)
+    journal = archive.create(make_facts("long"))
+    figures["open an empty database, ms"] = await _time_ms(archive.load)
     await _measure_recording(journal, figures)
     await _record_turns(journal, TURNS)
-    figures[f"read {TURNS} turns, ms"] = await _timed(lambda: archive.read("long"))
+    figures[f"read {TURNS} turns, ms"] = await _time_ms(lambda: archive.read("long"))
     for number in range(SESSIONS):
         archive.create(_facts(number)).append(UserMessage((Text("hello"),)))
     await journal.commit()
-    figures[f"a page of {SESSIONS} sessions, ms"] = await _timed(lambda: archive.page(None, None))
-    figures[f"all pages of {SESSIONS} sessions, ms"] = await _timed(lambda: _page_through(archive))
+    figures[f"a page of {SESSIONS} sessions, ms"] = await _time_ms(lambda: archive.page(None, None))
+    figures[f"all pages of {SESSIONS} sessions, ms"] = await _time_ms(
+        lambda: _page_through(archive)
+    )
     await archive.close()
-    figures["close, open and read one session, ms"] = await _timed(lambda: _reopen(folder))
+    figures["close, open and read one session, ms"] = await _time_ms(lambda: _reopen(folder))
     return figures
 
 
-async def keep_turns(path: Path, session_id: str, turns: int) -> None:
+async def write_session_with_turns(path: Path, session_id: str, turns: int) -> None:
     """Create a database with one session of this many turns."""
     archive = LazyArchive(path)
-    await _record_turns(archive.create(facts(session_id)), turns)
+    await _record_turns(archive.create(make_facts(session_id)), turns)
     await archive.close()
 
 
-async def keep_sessions(path: Path, count: int) -> None:
+async def write_sessions(path: Path, count: int) -> None:
     """Create a database with this many sessions."""
     archive = LazyArchive(path)
     for number in range(count):
@@ -76,11 +78,11 @@ async def keep_sessions(path: Path, count: int) -> None:
     await archive.close()
 
 
-async def append_of_a_message(path: Path) -> float:
+async def measure_append_ms(path: Path) -> float:
     """Return the median milliseconds until one message is committed."""
     archive = LazyArchive(path)
-    journal, message = archive.create(facts("one")), UserMessage((Text("hello"),))
-    median = await _median(lambda: _append(journal, message))
+    journal, message = archive.create(make_facts("one")), UserMessage((Text("hello"),))
+    median = await _median_ms(lambda: _append(journal, message))
     await archive.close()
     return median
 
@@ -102,8 +104,8 @@ async def _measure_recording(journal: SessionJournal, figures: Figures) -> None:
         journal.append(message)
     figures["append a message, µs of the loop"] = (time.perf_counter() - begun) / COMMITS * 1e6
     await journal.commit()
-    figures["append and commit, ms"] = await _median(lambda: _append(journal, message))
-    figures["commit of nothing, ms"] = await _median(journal.commit)
+    figures["append and commit, ms"] = await _median_ms(lambda: _append(journal, message))
+    figures["commit of nothing, ms"] = await _median_ms(journal.commit)
     before = process.memory_info().rss
     busy = time.process_time()
     spent_seconds = 0.0
@@ -160,7 +162,7 @@ async def _reopen(folder: Path) -> None:
 
 
 def _facts(number: int) -> SessionFacts:
-    made = facts(str(number))
+    made = make_facts(str(number))
     return replace(made, title=f"Session {number}", updated_at=made.created_at + _days(number))
 
 
@@ -168,14 +170,14 @@ def _days(number: int) -> timedelta:
     return timedelta(days=number)
 
 
-async def _timed(action: Callable[[], Awaitable[object]]) -> float:
+async def _time_ms(action: Callable[[], Awaitable[object]]) -> float:
     begun = time.perf_counter()
     await action()
     return (time.perf_counter() - begun) * 1000
 
 
-async def _median(action: Callable[[], Awaitable[object]]) -> float:
-    return statistics.median([await _timed(action) for _ in range(COMMITS)])
+async def _median_ms(action: Callable[[], Awaitable[object]]) -> float:
+    return statistics.median([await _time_ms(action) for _ in range(COMMITS)])
 
 
 def main() -> None:
@@ -184,7 +186,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
     runs: list[Figures] = []
-    for _ in range(arguments.runs):
+    for _ in range(arguments.target_subcommands):
         with tempfile.TemporaryDirectory() as name:
             runs.append(anyio.run(measure, Path(name)))
     for name in runs[0]:

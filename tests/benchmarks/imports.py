@@ -14,8 +14,8 @@ from typing import cast
 
 import anyio
 
-from acp_server.models.lazy_imports import messages_loader
-from prompt_engine.cache_control import mark
+from acp_server.models.lazy_imports import anthropic_loader
+from prompt_engine.cache_control import add_cache_breakpoints
 
 TICK_SECONDS = 0.001
 
@@ -40,7 +40,7 @@ async def measure() -> dict[str, float]:
         idle = max(waits)
         waits.clear()
         begun = time.perf_counter()
-        await messages_loader(mark).load()
+        await anthropic_loader(add_cache_breakpoints).load()
         took = (time.perf_counter() - begun) * 1000
         is_done.set()
     waits.sort()
@@ -63,7 +63,7 @@ def main() -> None:
         return
     command = [sys.executable, "-m", "tests.benchmarks.imports", "--once"]
     subprocess.run(command, check=True, capture_output=True)  # warms the disk cache
-    runs = [_run(command) for _ in range(arguments.runs)]
+    runs = [_run(command) for _ in range(arguments.target_subcommands)]
     for name in runs[0]:
         values = [run[name] for run in runs]
         print(f"  {name:30} {statistics.median(values):8.1f}  (worst {max(values):8.1f})")

@@ -9,12 +9,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from tests.benchmarks.peers import Peer, node_folder
+from tests.benchmarks.peers import PeerAgent, node_directory
 
-MOST_SECONDS = 900
+TIMEOUT_SECONDS = 900
 
 
-def install(peer: Peer) -> str | None:
+def install(peer: PeerAgent) -> str | None:
     """Install an agent; return the error message if that failed."""
     if peer.source == "here":
         return None
@@ -28,7 +28,7 @@ def install(peer: Peer) -> str | None:
                 env=_environment(),
                 capture_output=True,
                 text=True,
-                timeout=MOST_SECONDS,
+                timeout=TIMEOUT_SECONDS,
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
@@ -39,18 +39,18 @@ def install(peer: Peer) -> str | None:
 
 
 def _environment() -> dict[str, str]:
-    path = f"{node_folder()}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    path = f"{node_directory()}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     return {**os.environ, "PATH": path}
 
 
-def _pypi(peer: Peer) -> list[Sequence[str]]:
+def _pypi(peer: PeerAgent) -> list[Sequence[str]]:
     python = peer.folder / "venv" / "bin" / "python"
     make = ["uv", "venv", "--allow-existing", "--python", sys.executable, "venv"]
     return [make, ["uv", "pip", "install", "--python", str(python), *peer.packages]]
 
 
-def _npm(peer: Peer) -> list[Sequence[str]]:
+def _npm(peer: PeerAgent) -> list[Sequence[str]]:
     (peer.folder / "package.json").write_text('{"private": true}', encoding="utf-8")
-    npm = node_folder().parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    node = str(node_folder() / "node")
+    npm = node_directory().parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    node = str(node_directory() / "node")
     return [[node, str(npm), "install", "--prefix", str(peer.folder), *peer.packages]]

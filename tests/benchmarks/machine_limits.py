@@ -17,9 +17,9 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from tests.benchmarks.agent_setup import Endpoint
-from tests.benchmarks.clock import measure_bare_python, timed
-from tests.benchmarks.endpoint.answers import chunk
+from tests.benchmarks.agent_setup import EndpointProcess
+from tests.benchmarks.clock import measure_bare_python, time_ms
+from tests.benchmarks.endpoint.answers import make_chunk
 from tests.benchmarks.figures import Figures
 
 ECHO = """\
@@ -35,18 +35,18 @@ ROWS = 1_000
 TIMES = 20
 
 
-def measure_limits(endpoint: Endpoint) -> Figures:
+def measure_limits(endpoint: EndpointProcess) -> Figures:
     """Yield the figures of one run."""
     yield "python", measure_bare_python()
-    yield from _pipe()
-    yield "chunk", _chunks()
-    yield "request", _request(endpoint)
+    yield from _measure_pipe()
+    yield "chunk", _measure_chunks()
+    yield "request", _measure_request(endpoint)
     with tempfile.TemporaryDirectory() as name:
-        yield "stat", _stats(Path(name))
-        yield from _rows(Path(name) / "rows.db")
+        yield "stat", _measure_stats(Path(name))
+        yield from _measure_rows(Path(name) / "rows.db")
 
 
-def _pipe() -> Figures:
+def _measure_pipe() -> Figures:
     begun = time.perf_counter()
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}).encode()
     with subprocess.Popen(
@@ -66,9 +66,9 @@ def _pipe() -> Figures:
         yield "pipe", _median(ask)
 
 
-def _chunks() -> float:
+def _measure_chunks() -> float:
     """Return the CPU microseconds to encode and parse a chunk as JSON."""
-    event = json.dumps({"type": "content_block_delta", "delta": {"text": chunk(0)}})
+    event = json.dumps({"type": "content_block_delta", "delta": {"text": make_chunk(0)}})
     read, write = os.pipe()
     begun = time.process_time()
     for _ in range(CHUNKS):
@@ -84,7 +84,7 @@ def _chunks() -> float:
     return spent / CHUNKS * 1e6
 
 
-def _request(endpoint: Endpoint) -> float:
+def _measure_request(endpoint: EndpointProcess) -> float:
     """Return the milliseconds of a streamed greeting over an open connection."""
     connection = http.client.HTTPConnection("127.0.0.1", endpoint.port, timeout=10)
     body = json.dumps({"stream": True, "model": "m", "messages": []}).encode()
@@ -98,14 +98,14 @@ def _request(endpoint: Endpoint) -> float:
         return _median(ask)
 
 
-def _stats(folder: Path) -> float:
+def _measure_stats(folder: Path) -> float:
     names = [str(folder / f"file-{number}") for number in range(FILES)]
     for name in names:
         Path(name).touch()
     return _median(lambda: [os.stat(name) for name in names])  # noqa: PTH116
 
 
-def _rows(path: Path) -> Figures:
+def _measure_rows(path: Path) -> Figures:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("CREATE TABLE messages (id INTEGER PRIMARY KEY, text TEXT)")
@@ -128,4 +128,4 @@ def _rows(path: Path) -> Figures:
 
 
 def _median(work: Callable[[], object]) -> float:
-    return statistics.median(timed(work) for _ in range(TIMES))
+    return statistics.median(time_ms(work) for _ in range(TIMES))

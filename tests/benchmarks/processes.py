@@ -10,69 +10,74 @@ from pathlib import Path
 
 import psutil
 
-GONE = (psutil.NoSuchProcess, psutil.ZombieProcess, FileNotFoundError, ProcessLookupError)
+PROCESS_GONE_ERRORS = (
+    psutil.NoSuchProcess,
+    psutil.ZombieProcess,
+    FileNotFoundError,
+    ProcessLookupError,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class TreeMemory:
     """Memory of a process tree, in MiB."""
 
     proportional: float
     resident: float
 
 
-def family_of(number: int) -> list[psutil.Process]:
+def process_tree(number: int) -> list[psutil.Process]:
     """Return a process and its descendants."""
     try:
         root = psutil.Process(number)
         return [root, *root.children(recursive=True)]
-    except GONE:
+    except PROCESS_GONE_ERRORS:
         return []
 
 
-def memory_of(number: int) -> Memory:
+def tree_memory(number: int) -> TreeMemory:
     """Return the memory of a process and its descendants."""
-    each = [_memory_of_one(process) for process in family_of(number)]
-    return Memory(sum(one.proportional for one in each), sum(one.resident for one in each))
+    each = [_memory_of_one(process) for process in process_tree(number)]
+    return TreeMemory(sum(one.proportional for one in each), sum(one.resident for one in each))
 
 
-def _memory_of_one(process: psutil.Process) -> Memory:
+def _memory_of_one(process: psutil.Process) -> TreeMemory:
     try:
         lines = Path(f"/proc/{process.pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
     except PermissionError:
-        return Memory(0, 0)
-    except GONE:
+        return TreeMemory(0, 0)
+    except PROCESS_GONE_ERRORS:
         return _memory_elsewhere(process)
     sizes = {line.split(":")[0]: int(line.split()[1]) for line in lines[1:] if ":" in line}
-    return Memory(sizes["Pss"] / 1024, sizes["Rss"] / 1024)
+    return TreeMemory(sizes["Pss"] / 1024, sizes["Rss"] / 1024)
 
 
-def _memory_elsewhere(process: psutil.Process) -> Memory:
+def _memory_elsewhere(process: psutil.Process) -> TreeMemory:
     try:
         full = process.memory_full_info()
-    except (*GONE, psutil.AccessDenied):
-        return Memory(0, 0)
-    return Memory(full.uss / 2**20, full.rss / 2**20)
+    except (*PROCESS_GONE_ERRORS, psutil.AccessDenied):
+        return TreeMemory(0, 0)
+    return TreeMemory(full.uss / 2**20, full.rss / 2**20)
 
 
-def cpu_seconds_of(number: int) -> float:
+def tree_cpu_seconds(number: int) -> float:
     """Return the CPU time of a process and its descendants, including those that exited."""
     total = 0.0
-    for process in family_of(number):
+    for process in process_tree(number):
         try:
             times = process.cpu_times()
-        except GONE:
+        except PROCESS_GONE_ERRORS:
             continue
         ended: Sequence[float] = (times.children_user, times.children_system)
         total += times.user + times.system + sum(ended)
     return total
 
 
-def end(processes: Sequence[psutil.Process]) -> None:
+def kill_all(processes: Sequence[psutil.Process]) -> None:
     """Kill the processes that still run."""
     for process in processes:
         try:
             process.kill()
-        except GONE:
+        except PROCESS_GONE_ERRORS:
             continue
     psutil.wait_procs(processes, timeout=5)

@@ -23,26 +23,26 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from tests.benchmarks.agent import Agent
+from tests.benchmarks.agent import MeasuredAgent
 from tests.benchmarks.agent_setup import endpoint_process
-from tests.benchmarks.endpoint.model_requests import order
+from tests.benchmarks.endpoint.model_requests import format_command
 
 CHUNKS = 20_000
 TURNS = 200
-CROWD = 50
-CROWD_WORDS = "paced 10 50"
+CONCURRENT_SESSIONS = 50
+CONCURRENT_COMMAND = "paced 10 50"
 RATE_HZ = 500
 SETTLED_SECONDS = 3.0
 ATTACHED_SECONDS = 1.5
 STARTS = 5
-MOST_ROWS = 40
+MAX_ROWS = 40
 STOPPED_AT_THE_ANSWER = """
 import gc, os
 gc.disable()
 from acp_server import __main__
-from acp_server.jsonrpc.peer import Call
+from acp_server.jsonrpc.peer import InboundRequest
 
-Call.succeed = lambda call, result: os._exit(0)
+InboundRequest.succeed = lambda call, result: os._exit(0)
 __main__.main()
 """
 """Exits at the first answered call, `session/new`: `initialize` precedes any call."""
@@ -53,15 +53,15 @@ LINE_NUMBER = re.compile(r":\d+\)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Import:
+class ImportTime:
     """Import time of one module in microseconds: its own, and including its first imports."""
 
     name: str
-    own: int
-    whole: int
+    self_us: int
+    cumulative_us: int
 
 
-def imports_of_a_start(home: Path) -> list[Import]:
+def measure_imports(home: Path) -> list[ImportTime]:
     """Return the imports of one start in order of completion."""
     calls: list[tuple[str, JsonValue]] = [
         ("initialize", {"protocolVersion": 1, "clientCapabilities": {}}),
@@ -81,7 +81,7 @@ def imports_of_a_start(home: Path) -> list[Import]:
         env=_environment(home),
     )
     return [
-        Import(found[4], int(found[1]), int(found[2])) for found in IMPORT.finditer(done.stderr)
+        ImportTime(found[4], int(found[1]), int(found[2])) for found in IMPORT.finditer(done.stderr)
     ]
 
 
@@ -92,19 +92,19 @@ def _environment(home: Path) -> dict[str, str]:
 
 def show_startup(home: Path) -> None:
     """Print the fastest of several starts: sums by package, then the slowest modules."""
-    starts = [imports_of_a_start(home) for _ in range(STARTS)]
-    imports = min(starts, key=lambda each: sum(one.own for one in each))
-    total = sum(one.own for one in imports)
+    starts = [measure_imports(home) for _ in range(STARTS)]
+    imports = min(starts, key=lambda each: sum(one.self_us for one in each))
+    total = sum(one.self_us for one in imports)
     print(f"{len(imports)} modules, {total / 1000:.1f} ms\n\nby package")
     sums, counts = Counter[str](), Counter[str]()
     for one in imports:
-        sums[_package(one.name)] += one.own
+        sums[_package(one.name)] += one.self_us
         counts[_package(one.name)] += 1
-    for name, own in sums.most_common(MOST_ROWS):
+    for name, own in sums.most_common(MAX_ROWS):
         print(f"  {own / 1000:8.1f} ms {100 * own / total:5.1f} % {counts[name]:5} {name}")
     print("\nby module: alone, with what it needs")
-    for one in sorted(imports, key=lambda one: -one.own)[:MOST_ROWS]:
-        print(f"  {one.own / 1000:8.2f} {one.whole / 1000:8.2f} ms  {one.name}")
+    for one in sorted(imports, key=lambda one: -one.self_us)[:MAX_ROWS]:
+        print(f"  {one.self_us / 1000:8.2f} {one.cumulative_us / 1000:8.2f} ms  {one.name}")
 
 
 def _package(name: str) -> str:
@@ -114,34 +114,40 @@ def _package(name: str) -> str:
     return ".".join([first, *rest[:1]]) if first == "acp_server" else first
 
 
-def sampled(work: str) -> list[str]:
+def sample_stacks(work: str) -> list[str]:
     """Return the stacks of a working server, one per line, each with its sample count."""
     with endpoint_process() as endpoint, tempfile.TemporaryDirectory() as name:
         home = Path(name)
         environment = _environment(home) | {"ANTHROPIC_BASE_URL": endpoint.url}
-        with Agent([sys.executable, "-m", "acp_server", "serve"], home, environment) as agent:
+        with MeasuredAgent(
+            [sys.executable, "-m", "acp_server", "serve"], home, environment
+        ) as agent:
             agent.initialize()
             session = agent.new_session(home)
             time.sleep(SETTLED_SECONDS)
             agent.prompt(session, "hi")
-            crowd = [agent.new_session(home) for _ in range(CROWD)] if work == "crowd" else []
+            crowd = (
+                [agent.new_session(home) for _ in range(CONCURRENT_SESSIONS)]
+                if work == "crowd"
+                else []
+            )
             time.sleep(SETTLED_SECONDS if crowd else 0)
-            with _watched(agent.pid, home / "stacks"):
+            with _profiled(agent.pid, home / "stacks"):
                 spent = agent.cpu_seconds
-                count = _do(work, agent, [session, *crowd], home)
+                count = _run_workload(work, agent, [session, *crowd], home)
                 spent = agent.cpu_seconds - spent
         print(f"{count} {work}, {spent / count * 1e6:.1f} µs of processor time for each")
         return (home / "stacks").read_text(encoding="utf-8").splitlines()
 
 
-def _do(work: str, agent: Agent, sessions: Sequence[str], home: Path) -> int:
+def _run_workload(work: str, agent: MeasuredAgent, sessions: Sequence[str], home: Path) -> int:
     session, *crowd = sessions
     if crowd:
-        paced = order(CROWD_WORDS, home)
-        agent.finish([agent.begin_turn(each, paced) for each in crowd])
+        paced = format_command(CONCURRENT_COMMAND, home)
+        agent.wait_for_turns([agent.start_turn(each, paced) for each in crowd])
         return len(crowd)
     if work == "chunks":
-        agent.prompt(session, order(f"chunks {CHUNKS}", home))
+        agent.prompt(session, format_command(f"chunks {CHUNKS}", home))
         return CHUNKS
     for _ in range(TURNS):
         agent.prompt(session, "hi")
@@ -149,7 +155,7 @@ def _do(work: str, agent: Agent, sessions: Sequence[str], home: Path) -> int:
 
 
 @contextmanager
-def _watched(number: int, stacks: Path) -> Generator[None]:
+def _profiled(number: int, stacks: Path) -> Generator[None]:
     """Sample a process while the context lasts."""
     options = ["--rate", str(RATE_HZ), "--format", "raw", "--threads"]
     command = ["py-spy", "record", "--pid", str(number), *options, "--output", str(stacks)]
@@ -173,7 +179,7 @@ def show_samples(stacks: Iterable[str]) -> None:
     total = max(1, threads.total())
     for title, counter in (("by thread", threads), ("alone", own), ("with all it calls", whole)):
         print(f"\n{title}")
-        for name, seen in counter.most_common(MOST_ROWS):
+        for name, seen in counter.most_common(MAX_ROWS):
             print(f"  {100 * seen / total:5.1f} %  {name}")
 
 
@@ -186,7 +192,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as name:
             show_startup(Path(name))
     else:
-        show_samples(sampled(what))
+        show_samples(sample_stacks(what))
 
 
 if __name__ == "__main__":

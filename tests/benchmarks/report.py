@@ -6,39 +6,39 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from tests.benchmarks.figures import Row, Sheet
-from tests.benchmarks.peers import OURS
-from tests.benchmarks.rows import LIMITS, Group
-from tests.benchmarks.runner import Results
+from tests.benchmarks.figures import AgentFigures, MetricRow
+from tests.benchmarks.peers import OWN_AGENT
+from tests.benchmarks.rows import LIMITS, RowGroup
+from tests.benchmarks.runner import BenchmarkResults
 
 DASH = "—"
 
 
-def tables(results: Results, groups: Sequence[Group]) -> Iterator[str]:
+def format_tables(results: BenchmarkResults, groups: Sequence[RowGroup]) -> Iterator[str]:
     """Yield the lines of a report: a table per group, followed by the reasons for empty cells."""
     yield f"{results.machine}; load average {results.load:.1f} before the first run"
     yield "Medians ± half of the range; in brackets the ratio to ours, for ours to the limit."
     if results.limits.values:
-        yield from _limits(results.limits)
+        yield from _format_limits(results.limits)
     for group in groups:
-        yield from _table(group, results)
+        yield from _format_table(group, results)
 
 
-def _limits(sheet: Sheet) -> Iterator[str]:
+def _format_limits(sheet: AgentFigures) -> Iterator[str]:
     rows = [
-        [title, figure(sheet, key, "µs" if key == "chunk" else "ms")]
+        [title, format_figure(sheet, key, "µs" if key == "chunk" else "ms")]
         for key, title in LIMITS.items()
         if key in sheet.values
     ]
     yield from _lines("Physical limits", ["what", "figure"], rows)
 
 
-def _table(group: Group, results: Results) -> Iterator[str]:
+def _format_table(group: RowGroup, results: BenchmarkResults) -> Iterator[str]:
     names = [*results.sheets]
     notes: dict[str, int] = {}
     rows: list[list[str]] = []
     for row in group.rows:
-        cells = [_cell(row, name, results, notes) for name in names]
+        cells = [_format_cell(row, name, results, notes) for name in names]
         unit = f", {row.unit}" if row.unit else ""
         rows.append([f"{row.title}{unit}", *cells])
     yield from _lines(group.title, ["", *names], rows)
@@ -46,28 +46,30 @@ def _table(group: Group, results: Results) -> Iterator[str]:
         yield f"[{number}] {note}"
 
 
-def _cell(row: Row, name: str, results: Results, notes: dict[str, int]) -> str:
+def _format_cell(
+    row: MetricRow, name: str, results: BenchmarkResults, notes: dict[str, int]
+) -> str:
     sheet = results.sheets[name]
     median = sheet.median(row.key)
     if median is None:
         reason = f"{name}: {sheet.notes.get(row.key, 'not measured')}"
         return f"{DASH} [{notes.setdefault(reason, len(notes) + 1)}]"
-    unit = results.limits.median(row.limit) if name == OURS and row.limit else None
-    if name != OURS:
-        unit = results.sheets[OURS].median(row.key) if OURS in results.sheets else None
+    unit = results.limits.median(row.limit) if name == OWN_AGENT and row.limit else None
+    if name != OWN_AGENT:
+        unit = results.sheets[OWN_AGENT].median(row.key) if OWN_AGENT in results.sheets else None
     ratio = f" ({_short(median / unit)}x)" if unit else ""
-    return f"{figure(sheet, row.key, row.unit)}{ratio}"
+    return f"{format_figure(sheet, row.key, row.unit)}{ratio}"
 
 
-def figure(sheet: Sheet, key: str, unit: str) -> str:
+def format_figure(sheet: AgentFigures, key: str, unit: str) -> str:
     """Return a median with its spread."""
     values = sheet.values[key]
-    median, half = statistics.median(values), spread(values)
+    median, half = statistics.median(values), half_range(values)
     digits = 0 if unit in {"", "characters"} and median == int(median) else _digits(median)
     return f"{median:,.{digits}f}" + (f" ±{half:,.{digits}f}" if half else "")
 
 
-def spread(values: Sequence[float]) -> float:
+def half_range(values: Sequence[float]) -> float:
     """Return half of the range of the values."""
     return (max(values) - min(values)) / 2
 
@@ -97,34 +99,34 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return f"| {' | '.join(padded)} |"
 
 
-def save(results: Results, path: Path) -> None:
+def save(results: BenchmarkResults, path: Path) -> None:
     """Write all results as JSON."""
-    sheets = {name: _plain(sheet) for name, sheet in results.sheets.items()}
+    sheets = {name: _sheet_to_json(sheet) for name, sheet in results.sheets.items()}
     whole = {
         "machine": results.machine,
         "load": results.load,
-        "limits": _plain(results.limits),
+        "limits": _sheet_to_json(results.limits),
         "agents": sheets,
     }
     path.write_text(json.dumps(whole, indent=1), encoding="utf-8")
 
 
-def _plain(sheet: Sheet) -> Mapping[str, object]:
+def _sheet_to_json(sheet: AgentFigures) -> Mapping[str, object]:
     return {"values": sheet.values, "notes": sheet.notes}
 
 
-def read(path: Path) -> Results:
+def read(path: Path) -> BenchmarkResults:
     """Load saved results."""
     whole = json.loads(path.read_text(encoding="utf-8"))
     agents = cast("Mapping[str, Mapping[str, object]]", whole["agents"])
-    return Results(
-        {name: _sheet(plain) for name, plain in agents.items()},
-        _sheet(whole["limits"]),
+    return BenchmarkResults(
+        {name: _sheet_from_json(plain) for name, plain in agents.items()},
+        _sheet_from_json(whole["limits"]),
         str(whole["machine"]),
         float(whole["load"]),
     )
 
 
-def _sheet(plain: Mapping[str, object]) -> Sheet:
+def _sheet_from_json(plain: Mapping[str, object]) -> AgentFigures:
     values = cast("dict[str, list[float]]", plain["values"])
-    return Sheet(values, cast("dict[str, str]", plain["notes"]))
+    return AgentFigures(values, cast("dict[str, str]", plain["notes"]))

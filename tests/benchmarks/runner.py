@@ -19,53 +19,55 @@ from typing import TypeVar
 import psutil
 
 from tests.benchmarks.agent import AgentError
-from tests.benchmarks.agent_setup import Lab, endpoint_process, make_lab
-from tests.benchmarks.figures import Figures, Sheet
+from tests.benchmarks.agent_setup import AgentSetup, create_setup, endpoint_process
+from tests.benchmarks.figures import AgentFigures, Figures
 from tests.benchmarks.machine_limits import measure_limits
-from tests.benchmarks.peers import Peer
-from tests.benchmarks.rows import Group
+from tests.benchmarks.peers import PeerAgent
+from tests.benchmarks.rows import RowGroup
 
-MISHAPS = (AgentError, LookupError, OSError, ValueError, psutil.Error, sqlite3.Error)
+MEASUREMENT_ERRORS = (AgentError, LookupError, OSError, ValueError, psutil.Error, sqlite3.Error)
 BUSY_LOAD_PER_CORE = 0.5
 
 Some = TypeVar("Some")
 
 
 @dataclass(slots=True)
-class Results:
+class BenchmarkResults:
     """All measured values."""
 
-    sheets: dict[str, Sheet]
-    limits: Sheet = field(default_factory=Sheet)
+    sheets: dict[str, AgentFigures]
+    limits: AgentFigures = field(default_factory=AgentFigures)
     machine: str = ""
     load: float = 0.0
     """Load average before the first run."""
 
 
 def run(
-    peers: Sequence[Peer], groups: Sequence[Group], runs: int, repeats: int = 1
-) -> list[Results]:
+    peers: Sequence[PeerAgent], groups: Sequence[RowGroup], runs: int, repeats: int = 1
+) -> list[BenchmarkResults]:
     """Measure the agents with this many runs per repeat; report progress on stderr."""
     load = os.getloadavg()[0]
     repeated = [_no_results(peers, load) for _ in range(repeats)]
     if load > BUSY_LOAD_PER_CORE * (os.cpu_count() or 1):
-        say(f"WARNING: the machine is busy (load {load:.1f}); times will be too long")
+        print_progress(f"WARNING: the machine is busy (load {load:.1f}); times will be too long")
     with _folder() as name, endpoint_process() as endpoint:
-        labs = [make_lab(peer, Path(name), endpoint) for peer in peers]
+        labs = [create_setup(peer, Path(name), endpoint) for peer in peers]
         _warm(labs)
         for group in groups:
-            for number in range(min(runs, group.most_runs)):
-                for results in _rotated(repeated, number):
+            for number in range(min(runs, group.max_runs)):
+                for results in _rotate(repeated, number):
                     if group is groups[0]:
-                        _note(results.limits, measure_limits(endpoint))
-                    for lab in _rotated(labs, number):
-                        say(f"{group.name}, run {number + 1}: {lab.peer.name}")
+                        _record(results.limits, measure_limits(endpoint))
+                    for lab in _rotate(labs, number):
+                        print_progress(f"{group.name}, run {number + 1}: {lab.peer.name}")
                         _measure(group, lab, results.sheets[lab.peer.name])
     return repeated
 
 
-def _no_results(peers: Sequence[Peer], load: float) -> Results:
-    return Results({peer.name: Sheet() for peer in peers}, machine=machine(), load=load)
+def _no_results(peers: Sequence[PeerAgent], load: float) -> BenchmarkResults:
+    return BenchmarkResults(
+        {peer.name: AgentFigures() for peer in peers}, machine=describe_machine(), load=load
+    )
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
@@ -73,12 +75,12 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="acp-bench-", ignore_cleanup_errors=True)
 
 
-def say(text: str) -> None:
+def print_progress(text: str) -> None:
     """Print progress."""
     print(f"{datetime.now(tz=UTC):%H:%M:%S} {text}", file=sys.stderr, flush=True)
 
 
-def machine() -> str:
+def describe_machine() -> str:
     """Describe the machine that the figures were measured on."""
     return (
         f"{os.cpu_count()} cores, {psutil.virtual_memory().total / 2**30:.0f} GiB, "
@@ -87,33 +89,33 @@ def machine() -> str:
     )
 
 
-def _warm(labs: Sequence[Lab]) -> None:
+def _warm(labs: Sequence[AgentSetup]) -> None:
     """Start each agent once, so that first-start work is not measured."""
     for lab in labs:
         try:
             with lab.start() as agent:
                 agent.initialize()
-                agent.turn(agent.new_session(lab.project), "hi")
-        except MISHAPS as error:
-            say(f"{lab.peer.name}: {error}")
+                agent.run_turn(agent.new_session(lab.project), "hi")
+        except MEASUREMENT_ERRORS as error:
+            print_progress(f"{lab.peer.name}: {error}")
 
 
-def _rotated(all_of_them: Sequence[Some], number: int) -> list[Some]:
+def _rotate(all_of_them: Sequence[Some], number: int) -> list[Some]:
     first = number % len(all_of_them)
     return [*all_of_them[first:], *all_of_them[:first]]
 
 
-def _note(sheet: Sheet, figures: Figures) -> None:
+def _record(sheet: AgentFigures, figures: Figures) -> None:
     for key, figure in figures:
         sheet.add(key, figure)
 
 
-def _measure(group: Group, lab: Lab, sheet: Sheet) -> None:
+def _measure(group: RowGroup, lab: AgentSetup, sheet: AgentFigures) -> None:
     try:
-        _note(sheet, group.measure(lab))
-    except MISHAPS as error:
+        _record(sheet, group.measure(lab))
+    except MEASUREMENT_ERRORS as error:
         reason = str(error) or type(error).__name__
-        say(f"{lab.peer.name}: {reason}")
+        print_progress(f"{lab.peer.name}: {reason}")
         for row in group.rows:
             if row.key not in sheet.values:
                 sheet.notes.setdefault(row.key, reason)

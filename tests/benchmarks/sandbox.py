@@ -20,44 +20,49 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 import anyio
 
 from tests.benchmarks.clock import measure_bare_python
-from tests.tools.confinement.sandbox_setup import Ground, confined, make_ground, with_network
-from tests.tools.shell.command_session import Place, workplace
+from tests.tools.confinement.sandbox_setup import (
+    SandboxDirectories,
+    create_directories,
+    open_confined,
+    with_network,
+)
+from tests.tools.shell.command_session import CommandSession, open_command_session
 
 RUNS = 30
 COMMAND = "true"
-HELD_MIB = 500
+ALLOCATED_MIB = 500
 MANY_NAMES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class SandboxTimings:
     """Wall and CPU milliseconds of each run."""
 
-    passed: list[float] = field(default_factory=list[float])
-    taken: list[float] = field(default_factory=list[float])
+    wall_ms: list[float] = field(default_factory=list[float])
+    cpu_ms: list[float] = field(default_factory=list[float])
 
 
-async def measure(ground: Ground) -> dict[str, Figures]:
+async def measure(ground: SandboxDirectories) -> dict[str, SandboxTimings]:
     """Return the figures by how the command was run."""
     async with (
-        workplace(ground.root) as plain,
-        confined(ground) as bounded,
-        confined(ground, with_network(ground)) as online,
+        open_command_session(ground.root) as plain,
+        open_confined(ground) as bounded,
+        open_confined(ground, with_network(ground)) as online,
     ):
         places = {"not confined": plain, "confined": bounded, "with the network": online}
-        figures = {name: Figures() for name in places}
+        figures = {name: SandboxTimings() for name in places}
         for _ in range(RUNS):
             for name, place in places.items():
                 await _run(place, figures[name])
     return figures
 
 
-async def _run(place: Place, figures: Figures) -> None:
+async def _run(place: CommandSession, figures: SandboxTimings) -> None:
     begin, taken = time.perf_counter(), _processor_seconds()
     outcome = await place.run(COMMAND)
     assert outcome.ended.exit.code == 0, outcome.output
-    figures.passed.append((time.perf_counter() - begin) * 1000)
-    figures.taken.append((_processor_seconds() - taken) * 1000)
+    figures.wall_ms.append((time.perf_counter() - begin) * 1000)
+    figures.cpu_ms.append((_processor_seconds() - taken) * 1000)
 
 
 def _processor_seconds() -> float:
@@ -65,16 +70,16 @@ def _processor_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def measure_in_home(names: int = 0) -> dict[str, Figures]:
+def measure_in_home(names: int = 0) -> dict[str, SandboxTimings]:
     """Return the figures in a new home directory with this many additional entries."""
     with tempfile.TemporaryDirectory(dir=Path.home()) as folder:
-        ground = make_ground(Path(folder))
+        ground = create_directories(Path(folder))
         for number in range(names):
             (ground.home / f"name-{number}").touch()
         return anyio.run(measure, ground)
 
 
-def measure_holding(mebibytes: int) -> dict[str, Figures]:
+def measure_with_memory(mebibytes: int) -> dict[str, SandboxTimings]:
     """Return the figures of a process with this much touched memory."""
     held = bytearray(b"x") * (mebibytes << 20)
     figures = measure_in_home()
@@ -82,17 +87,17 @@ def measure_holding(mebibytes: int) -> dict[str, Figures]:
     return figures
 
 
-def show(title: str, figures: dict[str, Figures], bare: float) -> None:
+def show(title: str, figures: dict[str, SandboxTimings], bare: float) -> None:
     """Print the figures of one situation."""
     print(title)
-    plain = statistics.median(figures["not confined"].passed)
+    plain = statistics.median(figures["not confined"].wall_ms)
     for name, each in figures.items():
-        median = statistics.median(each.passed)
+        median = statistics.median(each.wall_ms)
         cost = median - plain
         print(
-            f"  {name:18} {median:8.1f} ms  ({min(each.passed):.1f} to {max(each.passed):.1f}); "
+            f"  {name:18} {median:8.1f} ms  ({min(each.wall_ms):.1f} to {max(each.wall_ms):.1f}); "
             f"costs {cost:.1f} ms, {cost / bare:.2f} of a bare Python; "
-            f"processor {statistics.mean(each.taken):.1f} ms"
+            f"processor {statistics.mean(each.cpu_ms):.1f} ms"
         )
 
 
@@ -101,7 +106,7 @@ def main() -> None:
     bare = measure_bare_python()
     print(f"{'bare Python':20} {bare:8.1f} ms")
     show("as it is", measure_in_home(), bare)
-    show(f"holding {HELD_MIB} MiB", measure_holding(HELD_MIB), bare)
+    show(f"holding {ALLOCATED_MIB} MiB", measure_with_memory(ALLOCATED_MIB), bare)
     show(f"{MANY_NAMES} names in the home", measure_in_home(MANY_NAMES), bare)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from tests.support.messages_api import Call, Reply, call, reply, say, think
+from tests.support.messages_api import CallTool, ScriptedReply, call, reply, say, think
 
 NOUNS = ("order", "price", "stock", "buyer", "label", "offer", "route", "claim")
 VERBS = ("check", "scann", "count", "group", "guard", "match", "draft", "limit")
@@ -84,16 +84,16 @@ ANSWERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class SessionScript:
     """The user's prompts by turn, and the model's answers by request."""
 
     prompts: Sequence[str]
-    replies: Sequence[Reply]
+    replies: Sequence[ScriptedReply]
 
     @property
     def call_counts(self) -> list[int]:
         """Number of calls in each answer."""
-        return [sum(isinstance(block, Call) for block in each.blocks) for each in self.replies]
+        return [sum(isinstance(block, CallTool) for block in each.blocks) for each in self.replies]
 
     @property
     def largest_batch(self) -> int:
@@ -114,13 +114,13 @@ def write_project(folder: Path) -> None:
     (folder / "tests.sh").write_text(TESTS, encoding="utf-8")
 
 
-def script(hits: int | None = None) -> Script:
+def make_script(hits: int | None = None) -> SessionScript:
     """Return the script; searches request this many hits, or use the tool's default."""
     prompts = [f"{PROMPTS[turn % len(PROMPTS)]} ({_noun(turn)})" for turn in range(len(PLAN))]
-    return Script(prompts, list(_replies(hits)))
+    return SessionScript(prompts, list(_replies(hits)))
 
 
-def _replies(hits: int | None) -> Iterator[Reply]:
+def _replies(hits: int | None) -> Iterator[ScriptedReply]:
     numbers = count()
     for turn, words in enumerate(PLAN):
         thought = [think("Where is it decided?")] if turn % 3 == 0 else []
@@ -132,12 +132,12 @@ def _replies(hits: int | None) -> Iterator[Reply]:
         yield reply(*thought, ANSWERS[turn % len(ANSWERS)])
 
 
-def _call(letter: str, turn: int, number: int, batch: int, hits: int | None) -> Call:
+def _call(letter: str, turn: int, number: int, batch: int, hits: int | None) -> CallTool:
     noun = _noun(number)
     match letter:
         case "s":
             most: Mapping[str, JsonValue] = {} if hits is None else {"limit": hits}
-            return Call("search_files", {"pattern": PATTERNS[turn % len(PATTERNS)], **most})
+            return CallTool("search_files", {"pattern": PATTERNS[turn % len(PATTERNS)], **most})
         case "r":
             limit = READ_LINES if batch < 3 else BRIEF_READ_LINES
             offset = 1 + HEAD_LINES + FUNCTION_LINES * (number % 4)
@@ -151,7 +151,7 @@ def _call(letter: str, turn: int, number: int, batch: int, hits: int | None) -> 
             return call("terminal", command=f"sh tests.sh {noun}s")
 
 
-def _patch(noun: str, verb: str) -> Call:
+def _patch(noun: str, verb: str) -> CallTool:
     """Return a patch to a function that no other call changes."""
     old = f'    """Return each {noun} that may be {verb}ed."""\n    {verb}ed = []\n'
     new = old.replace(f"{verb}ed = []", f"{verb}ed, above = [], []")

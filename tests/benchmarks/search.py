@@ -22,50 +22,50 @@ from pathlib import Path
 from acp_server.history import text_index
 from acp_server.history.discovery import discover
 from acp_server.history.schema import MIGRATIONS
-from acp_server.history.search_databases import Places, opened
-from acp_server.session.ports.session_search import Findings, Inquiry
+from acp_server.history.search_databases import DatabasePaths, open_databases
+from acp_server.session.ports.session_search import SessionQuery, SessionSearchResults
 
 MESSAGES = 100
 ROLES = ("user", "assistant", "tool", "assistant")
-WORDS_OF = {"user": 15, "assistant": 45, "tool": 70}
+WORDS_PER_ROLE = {"user": 15, "assistant": 45, "tool": 70}
 VOCABULARY = 60_000
-HAN = 3_000
-BEGAN_US = 1_700_000_000_000_000
-MOST_MILLISECONDS = 50.0
+HAN_CHARACTERS = 3_000
+START_US = 1_700_000_000_000_000
+MAX_MILLISECONDS = 50.0
 RARE = "zanzibar"
 PHRASE = "the kettle whistles"
 
-QUERIES: Mapping[str, Inquiry] = {
-    "a rare word": Inquiry(RARE),
-    "the most common word": Inquiry("ba"),
-    "the most common word, oldest first": Inquiry("ba", sort="oldest"),
-    "the most common word, of tools": Inquiry("ba", roles=("tool",)),
-    "a common and a rare word": Inquiry(f"ba {RARE}"),
-    "three common words": Inquiry("ba be bi"),
-    "one of two common words": Inquiry("ba OR be"),
-    "a common word without another": Inquiry("ba -be"),
-    "a phrase that stands in one place": Inquiry(f'"{PHRASE}"'),
-    "a phrase of common words": Inquiry('"ba be"'),
-    "the beginning of a word": Inquiry("zanzi*"),
-    "the middle of a word": Inquiry("anziba"),
-    "the middle of common words": Inquiry("lida"),
-    "a word that is nowhere": Inquiry("nowhereatall"),
-    "one Chinese character": Inquiry("一"),
-    "two Chinese characters": Inquiry("一丁"),
-    "four Chinese characters": Inquiry("数据库连"),
-    "a sign, in the newest 20,000": Inquiry("=>"),
+QUERIES: Mapping[str, SessionQuery] = {
+    "a rare word": SessionQuery(RARE),
+    "the most common word": SessionQuery("ba"),
+    "the most common word, oldest first": SessionQuery("ba", sort="oldest"),
+    "the most common word, of tools": SessionQuery("ba", roles=("tool",)),
+    "a common and a rare word": SessionQuery(f"ba {RARE}"),
+    "three common words": SessionQuery("ba be bi"),
+    "one of two common words": SessionQuery("ba OR be"),
+    "a common word without another": SessionQuery("ba -be"),
+    "a phrase that stands in one place": SessionQuery(f'"{PHRASE}"'),
+    "a phrase of common words": SessionQuery('"ba be"'),
+    "the beginning of a word": SessionQuery("zanzi*"),
+    "the middle of a word": SessionQuery("anziba"),
+    "the middle of common words": SessionQuery("lida"),
+    "a word that is nowhere": SessionQuery("nowhereatall"),
+    "one Chinese character": SessionQuery("一"),
+    "two Chinese characters": SessionQuery("一丁"),
+    "four Chinese characters": SessionQuery("数据库连"),
+    "a sign, in the newest 20,000": SessionQuery("=>"),
 }
 
 
-class Writer:
+class TextGenerator:
     """Deterministic text generator."""
 
     def __init__(self) -> None:
         self._random = random.Random(1)  # noqa: S311 - no secret
         self._words = list(_words())
         self._word_weights = list(accumulate(1 / (rank + 3) for rank in range(VOCABULARY)))
-        self._han = [chr(0x4E00 + number) for number in range(HAN)]
-        self._han_weights = list(accumulate(1 / (rank + 5) for rank in range(HAN)))
+        self._han = [chr(0x4E00 + number) for number in range(HAN_CHARACTERS)]
+        self._han_weights = list(accumulate(1 / (rank + 5) for rank in range(HAN_CHARACTERS)))
 
     def prose(self, count: int) -> str:
         """Return this many words."""
@@ -78,7 +78,7 @@ class Writer:
 
 def build(path: Path, sessions: int) -> None:
     """Create a database with this many sessions."""
-    writer = Writer()
+    writer = TextGenerator()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = OFF")
@@ -92,14 +92,14 @@ def build(path: Path, sessions: int) -> None:
             if session % 100 == 99:
                 text_index.index_pending(connection)
                 connection.commit()
-        _plant(connection, sessions // 2)
+        _insert_rare_words(connection, sessions // 2)
         text_index.index_pending(connection)
         connection.commit()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def _fill(connection: sqlite3.Connection, writer: Writer, session: int) -> None:
-    at_us = BEGAN_US + session * 1_000_000_000
+def _fill(connection: sqlite3.Connection, writer: TextGenerator, session: int) -> None:
+    at_us = START_US + session * 1_000_000_000
     connection.execute(
         "INSERT INTO sessions VALUES"
         " (?, '/home/me/code', '[]', ?, ?, ?, 'ask', NULL, NULL, 0, 0, 0, 0, 0, 0, NULL, 0, 0)",
@@ -109,7 +109,7 @@ def _fill(connection: sqlite3.Connection, writer: Writer, session: int) -> None:
     for message in range(MESSAGES):
         role = ROLES[message % len(ROLES)]
         is_chinese = session % 20 == 0
-        count = WORDS_OF[role]
+        count = WORDS_PER_ROLE[role]
         text = writer.chinese(count * 2) if is_chinese else writer.prose(count)
         rows.append((f"{session:032x}", role, at_us + message, text))
     connection.executemany(
@@ -117,12 +117,12 @@ def _fill(connection: sqlite3.Connection, writer: Writer, session: int) -> None:
     )
 
 
-def _plant(connection: sqlite3.Connection, session: int) -> None:
+def _insert_rare_words(connection: sqlite3.Connection, session: int) -> None:
     """Put the rare words into one session."""
     text = f"ba be {RARE}, where {PHRASE}; 数据库连接"
     connection.execute(
         "INSERT INTO texts (session_id, role, at_us, text) VALUES (?, 'user', ?, ?)",
-        (f"{session:032x}", BEGAN_US, text),
+        (f"{session:032x}", START_US, text),
     )
 
 
@@ -138,23 +138,25 @@ def _words() -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class SearchTiming:
     """Milliseconds of one search."""
 
-    wall: float
-    processor: float
+    wall_ms: float
+    cpu_ms: float
 
 
-def measure(places: Places, inquiry: Inquiry, runs: int) -> tuple[Findings, list[Taken]]:
+def measure(
+    places: DatabasePaths, inquiry: SessionQuery, runs: int
+) -> tuple[SessionSearchResults, list[SearchTiming]]:
     """Return the hits of a search and the times of each run."""
-    taken: list[Taken] = []
-    findings = Findings(())
+    taken: list[SearchTiming] = []
+    findings = SessionSearchResults(())
     for _ in range(runs + 1):
         begun, begun_processor = time.perf_counter(), time.process_time()
-        with opened(places) as shelves:
+        with open_databases(places) as shelves:
             findings = discover(shelves, inquiry)
         wall, processor = time.perf_counter() - begun, time.process_time() - begun_processor
-        taken.append(Taken(wall * 1000, processor * 1000))
+        taken.append(SearchTiming(wall * 1000, processor * 1000))
     return findings, taken
 
 
@@ -164,12 +166,12 @@ def report(path: Path, runs: int) -> bool:
     print(f"{'looked for':36} {'sessions':>8} {'first':>8} {'median':>8} {'worst':>8} {'CPU':>8}")
     is_well = True
     for name, inquiry in QUERIES.items():
-        findings, (first, *others) = measure(Places(path), inquiry, runs)
-        median = statistics.median(each.wall for each in others)
-        worst = max(each.wall for each in others)
-        processor = statistics.median(each.processor for each in others)
-        is_well &= processor <= MOST_MILLISECONDS
-        figures = "".join(f" {each:8.1f}" for each in (first.wall, median, worst, processor))
+        findings, (first, *others) = measure(DatabasePaths(path), inquiry, runs)
+        median = statistics.median(each.wall_ms for each in others)
+        worst = max(each.wall_ms for each in others)
+        processor = statistics.median(each.cpu_ms for each in others)
+        is_well &= processor <= MAX_MILLISECONDS
+        figures = "".join(f" {each:8.1f}" for each in (first.wall_ms, median, worst, processor))
         print(f"{name:36} {len(findings.hits):8}{figures}", *findings.notes, sep="  ")
     return is_well
 
@@ -187,8 +189,8 @@ def main() -> int:
             begun = time.perf_counter()
             build(path, 10_000 if options.full else 1_000)
             print(f"built in {time.perf_counter() - begun:.0f} s")
-        is_well = report(path, options.runs)
-    print(f"\nall within {MOST_MILLISECONDS:.0f} ms" if is_well else "\nTOO SLOW")
+        is_well = report(path, options.target_subcommands)
+    print(f"\nall within {MAX_MILLISECONDS:.0f} ms" if is_well else "\nTOO SLOW")
     return 0 if is_well else 1
 
 

@@ -16,13 +16,13 @@ from typing import Protocol, cast
 
 from pydantic import JsonValue
 
-GIVEN_ID = re.compile(r"\b((?:toolu|msg|call)_(?!id\b)[0-9A-Za-z]+)")
+GENERATED_ID = re.compile(r"\b((?:toolu|msg|call)_(?!id\b)[0-9A-Za-z]+)")
 """Matches an id, but not the key `call_id`, without which a copy would be unreadable."""
 Line = dict[str, JsonValue]
 Row = dict[str, str | int | float | None]
 
 
-class Store(Protocol):
+class AgentSessionStore(Protocol):
     """Session store of an agent."""
 
     def lengthen(self, home: Path, session: str, times: int) -> None:
@@ -34,9 +34,9 @@ class Store(Protocol):
         ...
 
 
-def renewed(text: str, copy: object) -> str:
+def replace_ids(text: str, copy: object) -> str:
     """Return a text with new message and call ids for a copy."""
-    return GIVEN_ID.sub(rf"\1c{copy}", text)
+    return GENERATED_ID.sub(rf"\1c{copy}", text)
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> list[str]:
@@ -56,7 +56,7 @@ def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[Row]) -> 
         connection.execute(statement, [*row.values()])
 
 
-class TableStore:
+class SqliteSessionStore:
     """SQLite database with a session table and tables of rows per session."""
 
     def __init__(self, path: str, tables: Mapping[str, Sequence[str]], numbered: str = "") -> None:
@@ -72,7 +72,7 @@ class TableStore:
             for table, counted in self._tables.items():
                 rows = _rows(connection, table, "session_id", session)
                 for copy in range(1, times):
-                    moved = [self._moved(row, rows, counted, copy) for row in rows]
+                    moved = [self._shift_counters(row, rows, counted, copy) for row in rows]
                     _insert(connection, table, moved)
             if "message_count" in _columns(connection, "sessions"):
                 statement = "UPDATE sessions SET message_count = message_count * ? WHERE id = ?"
@@ -89,25 +89,27 @@ class TableStore:
                 _insert(connection, "sessions", [{**head, "id": name, **told}])
                 for table in self._tables:
                     rows = _rows(connection, table, "session_id", session)
-                    copied = [self._renewed(row, copy) for row in rows]
+                    copied = [self._replace_row_ids(row, copy) for row in rows]
                     _insert(connection, table, [{**row, "session_id": name} for row in copied])
 
-    def _moved(self, row: Row, rows: Sequence[Row], counted: Sequence[str], copy: int) -> Row:
-        moved = self._renewed(row, copy)
+    def _shift_counters(
+        self, row: Row, rows: Sequence[Row], counted: Sequence[str], copy: int
+    ) -> Row:
+        moved = self._replace_row_ids(row, copy)
         for column in counted:
             span = max(cast("int", each[column]) for each in rows) + 1
             moved[column] = cast("int", row[column]) + span * copy
         return moved
 
-    def _renewed(self, row: Row, copy: int) -> Row:
+    def _replace_row_ids(self, row: Row, copy: int) -> Row:
         return {
-            name: renewed(value, copy) if isinstance(value, str) else value
+            name: replace_ids(value, copy) if isinstance(value, str) else value
             for name, value in row.items()
             if name != self._numbered
         }
 
 
-class LinesStore:
+class JsonLinesSessionStore:
     """One file of JSON lines per session, where each line names its predecessor."""
 
     def __init__(self, folder: str) -> None:
@@ -121,8 +123,8 @@ class LinesStore:
         last = str(chained[-1]["uuid"])
         with path.open("a", encoding="utf-8") as file:
             for copy in range(1, times):
-                for line in _chain(chained, last, copy):
-                    file.write(renewed(json.dumps(line), copy) + "\n")
+                for line in _chain_lines(chained, last, copy):
+                    file.write(replace_ids(json.dumps(line), copy) + "\n")
                     last = str(line["uuid"])
 
     def multiply(self, home: Path, session: str, count: int) -> None:
@@ -131,7 +133,7 @@ class LinesStore:
         text = path.read_text(encoding="utf-8")
         for copy in range(count):
             name = str(uuid.UUID(int=copy + 1, version=4))
-            made = renewed(text, copy).replace(session, name)
+            made = replace_ids(text, copy).replace(session, name)
             path.with_name(f"{name}.jsonl").write_text(made, encoding="utf-8")
 
     def _file(self, home: Path, session: str) -> Path:
@@ -139,7 +141,7 @@ class LinesStore:
         return path
 
 
-def _chain(lines: Sequence[Line], last: str, copy: int) -> Iterator[Line]:
+def _chain_lines(lines: Sequence[Line], last: str, copy: int) -> Iterator[Line]:
     """Yield the lines under new ids, the first chained to `last`."""
     names = {str(line["uuid"]): str(uuid.uuid4()) for line in lines}
     for line in lines:
@@ -152,10 +154,10 @@ def _chain(lines: Sequence[Line], last: str, copy: int) -> Iterator[Line]:
         }
 
 
-STORES: Mapping[str, Store] = {
-    "acp-server": TableStore(
+STORES: Mapping[str, AgentSessionStore] = {
+    "acp-server": SqliteSessionStore(
         "acp/sessions.db", {"entries": ["seq"], "messages": ["seq", "after_entry"]}
     ),
-    "hermes": TableStore(".hermes/state.db", {"messages": []}, numbered="id"),
-    "claude": LinesStore(".claude/projects"),
+    "hermes": SqliteSessionStore(".hermes/state.db", {"messages": []}, numbered="id"),
+    "claude": JsonLinesSessionStore(".claude/projects"),
 }

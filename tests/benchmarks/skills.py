@@ -11,8 +11,8 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from skills_store import IndexRequest, Library, Root
-from tests.benchmarks.clock import timed
+from skills_store import IndexRequest, SkillLibrary, SkillRoot
+from tests.benchmarks.clock import time_ms
 
 COUNTS = (0, 10, 500, 1_000, 5_000)
 CATEGORIES = 20
@@ -53,21 +53,21 @@ def measure(folder: Path, snapshot_file: Path) -> dict[str, float]:
     """Return milliseconds, and the number of characters of the index."""
     paths = [folder, *folder.glob("*"), *folder.glob("*/skill-*"), *folder.rglob("SKILL.md")]
     names = [str(path) for path in paths]
-    figures = {"one stat of each": timed(lambda: [os.stat(name) for name in names])}  # noqa: PTH116
-    root = Root("home", folder)
+    figures = {"one stat of each": time_ms(lambda: [os.stat(name) for name in names])}  # noqa: PTH116
+    root = SkillRoot("home", folder)
     request = IndexRequest()
     snapshot_file.unlink(missing_ok=True)
-    figures["cold, nothing kept"] = timed(lambda: Library(lambda: [root]).index(request))
-    figures["cold, snapshot written"] = timed(
-        lambda: Library(lambda: [root], snapshot_file).index(request)
+    figures["cold, nothing kept"] = time_ms(lambda: SkillLibrary(lambda: [root]).index(request))
+    figures["cold, snapshot written"] = time_ms(
+        lambda: SkillLibrary(lambda: [root], snapshot_file).index(request)
     )
-    library = Library(lambda: [root], snapshot_file)
-    figures["from the snapshot"] = timed(lambda: library.index(request))
-    figures["warm, not watched"] = timed(lambda: library.index(request))
-    library.watched(is_watched=True)
+    library = SkillLibrary(lambda: [root], snapshot_file)
+    figures["from the snapshot"] = time_ms(lambda: library.index(request))
+    figures["warm, not watched"] = time_ms(lambda: library.index(request))
+    library.set_watched(is_watched=True)
     library.index(request)
-    figures["warm, watched"] = timed(lambda: library.index(request))
-    whole = library.index(IndexRequest(most_characters=10**9))
+    figures["warm, watched"] = time_ms(lambda: library.index(request))
+    whole = library.index(IndexRequest(max_characters=10**9))
     figures["characters, whole"] = len(whole)
     figures["characters, in the prompt"] = len(library.index(request))
     return figures
@@ -83,7 +83,10 @@ def main() -> None:
             folder = Path(name, "skills")
             make_skills(folder, count)
             measure(folder, Path(name, "snapshot.json"))  # warms the disk cache, imports YAML
-            runs = [measure(folder, Path(name, "snapshot.json")) for _ in range(arguments.runs)]
+            runs = [
+                measure(folder, Path(name, "snapshot.json"))
+                for _ in range(arguments.target_subcommands)
+            ]
         print(f"\n{count} skills")
         unit = statistics.median(run["one stat of each"] for run in runs)
         for figure in runs[0]:

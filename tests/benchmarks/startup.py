@@ -11,8 +11,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.benchmarks.agent import Agent
-from tests.benchmarks.clock import measure_bare_python, milliseconds_since, timed
+from tests.benchmarks.agent import MeasuredAgent
+from tests.benchmarks.clock import measure_bare_python, milliseconds_since, time_ms
 
 CHUNKS = 20_000
 SCRIPT = f"prompt: chunks\nchunks: {CHUNKS} word \n\nprompt: *\nsay: hello\n"
@@ -22,25 +22,25 @@ Row = tuple[str, list[float], str]
 def measure_agent(command: list[str], folder: Path) -> dict[str, float]:
     """Return the figures of one agent process without prompts."""
     figures: dict[str, float] = {}
-    with Agent(command, folder / "home") as agent:
+    with MeasuredAgent(command, folder / "home") as agent:
         agent.initialize()
-        figures["initialize, ms from spawn"] = milliseconds_since(agent.started)
+        figures["initialize, ms from spawn"] = milliseconds_since(agent.started_at)
         figures["memory then, MiB"] = agent.resident_mebibytes
         agent.new_session(folder)
-        figures["first session/new, ms from spawn"] = milliseconds_since(agent.started)
+        figures["first session/new, ms from spawn"] = milliseconds_since(agent.started_at)
         figures["memory then, MiB "] = agent.resident_mebibytes
-        figures["second session/new, ms"] = timed(lambda: agent.new_session(folder))
+        figures["second session/new, ms"] = time_ms(lambda: agent.new_session(folder))
     return figures
 
 
 def measure_turns(command: list[str], folder: Path) -> dict[str, float]:
     """Return the turn figures of an agent with an instant model."""
     figures: dict[str, float] = {}
-    with Agent(command, folder / "home") as agent:
+    with MeasuredAgent(command, folder / "home") as agent:
         agent.initialize()
         session = agent.new_session(folder)
-        figures["first prompt, ms"] = timed(lambda: agent.prompt(session, "hi"))
-        warm = [timed(lambda: agent.prompt(session, "hi")) for _ in range(20)]
+        figures["first prompt, ms"] = time_ms(lambda: agent.prompt(session, "hi"))
+        warm = [time_ms(lambda: agent.prompt(session, "hi")) for _ in range(20)]
         figures["warm prompt, ms"] = statistics.median(warm)
         agent.prompt(session, "chunks")
         spent = agent.cpu_seconds
@@ -61,10 +61,16 @@ def main() -> None:
         script = folder / "bench.script"
         script.write_text(SCRIPT)
         ours = [sys.executable, "-m", "acp_server", "serve", "--model", f"scripted:{script}"]
-        bare = _repeat(arguments.runs, lambda: {"bare Python, ms": measure_bare_python()})
+        bare = _repeat(
+            arguments.target_subcommands, lambda: {"bare Python, ms": measure_bare_python()}
+        )
         _print("yardstick", bare, statistics.median(bare["bare Python, ms"]))
         unit = statistics.median(bare["bare Python, ms"])
-        _print("acp-server", _repeat(arguments.runs, lambda: measure_agent(ours, folder)), unit)
+        _print(
+            "acp-server",
+            _repeat(arguments.target_subcommands, lambda: measure_agent(ours, folder)),
+            unit,
+        )
         _print("acp-server, turns", _repeat(3, lambda: measure_turns(ours, folder)), unit)
 
 

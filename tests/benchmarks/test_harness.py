@@ -11,16 +11,21 @@ from pydantic import JsonValue
 from tests.benchmarks import agreement, report, targets
 from tests.benchmarks.__main__ import main
 from tests.benchmarks.agent import AgentError
-from tests.benchmarks.agent_setup import Lab, endpoint_process, make_lab
+from tests.benchmarks.agent_setup import AgentSetup, create_setup, endpoint_process
 from tests.benchmarks.endpoint.answers import GROWN, answer
-from tests.benchmarks.endpoint.model_requests import LISTS, Form, order, read_ask
-from tests.benchmarks.endpoint.stream_encoders import written
-from tests.benchmarks.endpoint.tool_dialects import in_words_of
-from tests.benchmarks.figures import Figures, Row, Sheet
-from tests.benchmarks.peers import OURS, PEERS, any_agent
-from tests.benchmarks.rows import Group
-from tests.benchmarks.runner import Results, run
-from tests.benchmarks.session_stores import renewed
+from tests.benchmarks.endpoint.model_requests import (
+    CONVERSATION_KEYS,
+    ApiFormat,
+    format_command,
+    parse_request,
+)
+from tests.benchmarks.endpoint.stream_encoders import encode_stream
+from tests.benchmarks.endpoint.tool_dialects import translate_call
+from tests.benchmarks.figures import AgentFigures, Figures, MetricRow
+from tests.benchmarks.peers import OWN_AGENT, PEERS, make_custom_agent
+from tests.benchmarks.rows import RowGroup
+from tests.benchmarks.runner import BenchmarkResults, run
+from tests.benchmarks.session_stores import replace_ids
 
 PLAIN_AGENT = """\
 import json, sys
@@ -29,10 +34,14 @@ for line in sys.stdin:
     result = {"sessionId": "s"} if asked["method"] == "session/new" else {}
     print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
 """
-ROWS = [Row("speed", "how fast", "ms"), Row("size", "how large", "MiB"), Row("rest", "rest", "s")]
+ROWS = [
+    MetricRow("speed", "how fast", "ms"),
+    MetricRow("size", "how large", "MiB"),
+    MetricRow("rest", "rest", "s"),
+]
 
 
-def _figures(lab: Lab) -> Figures:
+def _figures(lab: AgentSetup) -> Figures:
     with lab.start() as agent:
         agent.initialize()
         yield "speed", 2.0
@@ -40,26 +49,28 @@ def _figures(lab: Lab) -> Figures:
         raise AgentError("it has no rest")
 
 
-GROUP = Group("some", "Some", _figures, ROWS)
+GROUP = RowGroup("some", "Some", _figures, ROWS)
 
 
-def _results(**medians: float) -> Results:
-    ours = Sheet({"speed": [1.0, 2.0, 3.0], "size": [4.0]}, {"rest": "it never rests"})
-    theirs = Sheet({name: [median] for name, median in medians.items()})
-    return Results({OURS: ours, "other": theirs}, machine="a machine", load=0.1)
+def _results(**medians: float) -> BenchmarkResults:
+    ours = AgentFigures({"speed": [1.0, 2.0, 3.0], "size": [4.0]}, {"rest": "it never rests"})
+    theirs = AgentFigures({name: [median] for name, median in medians.items()})
+    return BenchmarkResults({OWN_AGENT: ours, "other": theirs}, machine="a machine", load=0.1)
 
 
 def test_our_server_is_driven_through_turns_of_each_kind(tmp_path: Path) -> None:
     with endpoint_process() as endpoint:
-        lab = make_lab(PEERS[OURS], tmp_path, endpoint)
-        endpoint.keep(is_keeping=True)
+        lab = create_setup(PEERS[OWN_AGENT], tmp_path, endpoint)
+        endpoint.set_recording(is_keeping=True)
         with lab.start() as agent:
             agent.initialize()
             session = agent.new_session(lab.project)
             orders = ["chunks 30", "read", "grow", "edits 3"]
-            chunks, read, grown, edits = (agent.turn(session, lab.order(each)) for each in orders)
+            chunks, read, grown, edits = (
+                agent.run_turn(session, lab.format_command(each)) for each in orders
+            )
             assert agent.cpu_seconds > 0
-        taken = endpoint.taken()
+        taken = endpoint.take_requests()
     assert chunks.chunks == 30
     assert (read.completed_calls, read.chunks) == (1, 1)
     assert grown.diffs[0][1] < len(GROWN)
@@ -70,7 +81,7 @@ def test_our_server_is_driven_through_turns_of_each_kind(tmp_path: Path) -> None
 
 
 def test_what_cannot_be_measured_is_noted_and_the_rest_is_kept() -> None:
-    agent = any_agent([sys.executable, "-c", PLAIN_AGENT])
+    agent = make_custom_agent([sys.executable, "-c", PLAIN_AGENT])
 
     (results,) = run([agent], [GROUP], runs=2)
 
@@ -81,10 +92,10 @@ def test_what_cannot_be_measured_is_noted_and_the_rest_is_kept() -> None:
 
 
 def test_repeats_take_turns_run_by_run() -> None:
-    agent = any_agent([sys.executable, "-c", PLAIN_AGENT])
+    agent = make_custom_agent([sys.executable, "-c", PLAIN_AGENT])
     begun = itertools.count()
 
-    def measure(lab: Lab) -> Figures:
+    def measure(lab: AgentSetup) -> Figures:
         del lab
         yield "speed", float(next(begun))
 
@@ -94,7 +105,7 @@ def test_repeats_take_turns_run_by_run() -> None:
 
 
 def test_a_table_has_medians_ratios_and_the_reasons_for_empty_cells() -> None:
-    lines = [*report.tables(_results(speed=8.0), [GROUP])]
+    lines = [*report.format_tables(_results(speed=8.0), [GROUP])]
 
     assert lines[2:] == [
         "\n### Some\n",
@@ -130,21 +141,22 @@ def test_runs_agree_if_their_medians_lie_within_the_spread(
 ) -> None:
     runs = [_results(speed=median) for median in medians]
 
-    found = [*agreement.agreements(runs, [GROUP])]
+    found = [*agreement.compare_runs(runs, [GROUP])]
 
     assert [(each.agent, each.title, each.agrees) for each in found] == [
-        (OURS, "how fast", True),
-        (OURS, "how large", True),
+        (OWN_AGENT, "how fast", True),
+        (OWN_AGENT, "how large", True),
         ("other", "how fast", agrees),
     ]
 
 
 def test_the_bar_is_met_missed_or_not_judged() -> None:
-    sheet = Sheet({"initialize": [20.0], "warm-turn": [13.0], "day-share": [97.5]})
-    slower = Sheet({"initialize": [300.0]})
+    sheet = AgentFigures({"initialize": [20.0], "warm-turn": [13.0], "day-share": [97.5]})
+    slower = AgentFigures({"initialize": [300.0]})
 
     claims = {
-        each.what: each.is_met for each in targets.judged(Results({OURS: sheet, "x": slower}))
+        each.title: each.is_met
+        for each in targets.evaluate_targets(BenchmarkResults({OWN_AGENT: sheet, "x": slower}))
     }
 
     assert claims["spawn to initialize answered"] is True
@@ -159,8 +171,8 @@ def test_kept_figures_are_compared_by_the_command(
 ) -> None:
     paths = [tmp_path / "one.json", tmp_path / "two.json"]
     for path, figure in zip(paths, (10.0, 30.0), strict=True):
-        sheets = {OURS: Sheet({"warm-turn": [figure], "tool-turn": [5.0]})}
-        report.save(Results(sheets), path)
+        sheets = {OWN_AGENT: AgentFigures({"warm-turn": [figure], "tool-turn": [5.0]})}
+        report.save(BenchmarkResults(sheets), path)
 
     code = main(["--compare", *map(str, paths)])
 
@@ -168,9 +180,12 @@ def test_kept_figures_are_compared_by_the_command(
     assert capsys.readouterr().out.splitlines()[-1] == "1 of 2 rows agree within their spread"
 
 
-def _body(form: Form, words: str, tool: str) -> dict[str, JsonValue]:
-    said: JsonValue = {"role": "user", "content": [{"type": "text", "text": order(words, "/here")}]}
-    return {LISTS[form]: [said], "tools": [{"name": tool}]}
+def _body(form: ApiFormat, words: str, tool: str) -> dict[str, JsonValue]:
+    said: JsonValue = {
+        "role": "user",
+        "content": [{"type": "text", "text": format_command(words, "/here")}],
+    }
+    return {CONVERSATION_KEYS[form]: [said], "tools": [{"name": tool}]}
 
 
 @pytest.mark.parametrize(
@@ -184,12 +199,12 @@ def _body(form: Form, words: str, tool: str) -> dict[str, JsonValue]:
         pytest.param("gemini", b'"parts":[{"text":"five words', id="gemini"),
     ],
 )
-def test_an_order_is_answered_in_each_form(form: Form, event: bytes) -> None:
-    ask = read_ask(form, _body(form, "chunks 3", "bash"), 400)
+def test_an_order_is_answered_in_each_form(form: ApiFormat, event: bytes) -> None:
+    ask = parse_request(form, _body(form, "chunks 3", "bash"), 400)
 
-    steps = [step for step in written(form, answer(ask), "m", 400) if isinstance(step, bytes)]
+    steps = [step for step in encode_stream(form, answer(ask), "m", 400) if isinstance(step, bytes)]
 
-    assert (ask.order, ask.folder, ask.step) == (("chunks", "3"), "/here", 0)
+    assert (ask.command, ask.folder, ask.step) == (("chunks", "3"), "/here", 0)
     assert sum(event in step for step in steps) == 3
 
 
@@ -211,7 +226,7 @@ def test_each_agent_is_spoken_to_in_its_own_words(
     if name == "exec_command":
         asked |= {"offset": 1, "limit": 9}
 
-    use = in_words_of(frozenset(tools), "/here", "read_file", asked)
+    use = translate_call(frozenset(tools), "/here", "read_file", asked)
 
     assert (use.name, use.arguments) == (name, arguments)
 
@@ -219,4 +234,4 @@ def test_each_agent_is_spoken_to_in_its_own_words(
 def test_a_copy_has_ids_of_its_own_and_the_same_keys() -> None:
     kept = '{"call_id":"toolu_01Ab","message_id":"msg_9","tool_call_id":"call_7"}'
     copy = '{"call_id":"toolu_01Abc3","message_id":"msg_9c3","tool_call_id":"call_7c3"}'
-    assert renewed(kept, 3) == copy
+    assert replace_ids(kept, 3) == copy

@@ -14,18 +14,18 @@ import time
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from tests.benchmarks.agent import Agent
+from tests.benchmarks.agent import MeasuredAgent
 from tests.benchmarks.clock import measure_bare_python
 from tests.support.messages_api import (
     KEY,
-    Ask,
-    MessagesApiInThread,
-    Reply,
+    FakeApiServerInThread,
+    ParsedRequest,
+    ScriptedReply,
     messages_api_in_thread,
     reply,
     say,
 )
-from tests.support.openai_api import Endpoint, OpenAiAsk, openai_api_in_thread
+from tests.support.openai_api import OpenAiRequest, OpenAiServerConfig, openai_api_in_thread
 
 CHUNKS = 10_000
 CHUNK = "five words of text here. "
@@ -38,9 +38,9 @@ model: {{provider: custom, default: gpt-4.1, base_url: "{url}", api_key: {key}, 
 COMMAND = [sys.executable, "-m", "acp_server", "serve"]
 
 
-def respond(ask: Ask | OpenAiAsk) -> Reply:
+def respond(ask: ParsedRequest | OpenAiRequest) -> ScriptedReply:
     """Answer the prompt `chunks` with many chunks, any other prompt with one word."""
-    if ask.said_last == "chunks":
+    if ask.last_text == "chunks":
         return reply(say(CHUNK * CHUNKS), chunk_characters=len(CHUNK))
     return reply("Hello.")
 
@@ -48,7 +48,7 @@ def respond(ask: Ask | OpenAiAsk) -> Reply:
 def measure(folder: Path, wait_seconds: float) -> dict[str, float]:
     """Return the figures of one server, prompted this long after its first session."""
     figures: dict[str, float] = {}
-    with Agent(COMMAND, folder) as agent:
+    with MeasuredAgent(COMMAND, folder) as agent:
         agent.initialize()
         session = agent.new_session(folder)
         figures["memory after session/new, MiB"] = agent.resident_mebibytes
@@ -70,13 +70,13 @@ def measure(folder: Path, wait_seconds: float) -> dict[str, float]:
     return figures
 
 
-def _prompt(agent: Agent, session: str) -> float:
+def _prompt(agent: MeasuredAgent, session: str) -> float:
     begun = time.perf_counter()
     agent.prompt(session, "hi")
     return (time.perf_counter() - begun) * 1000
 
 
-def _fresh(api: MessagesApiInThread, wait_seconds: float) -> dict[str, float]:
+def _fresh(api: FakeApiServerInThread, wait_seconds: float) -> dict[str, float]:
     os.environ["ANTHROPIC_API_KEY"] = KEY
     with tempfile.TemporaryDirectory() as name:
         if api.form == "messages":
@@ -98,16 +98,18 @@ def main() -> None:
     with _endpoint(arguments.form) as api:
         for wait_seconds in (0.0, SETTLED_SECONDS):
             _fresh(api, wait_seconds)  # warms the disk cache
-            runs = [_fresh(api, wait_seconds) for _ in range(arguments.runs)]
+            runs = [_fresh(api, wait_seconds) for _ in range(arguments.target_subcommands)]
             for name in runs[0]:
                 values = [run[name] for run in runs]
                 _print(name, values, unit)
 
 
-def _endpoint(form: str) -> AbstractContextManager[MessagesApiInThread]:
+def _endpoint(form: str) -> AbstractContextManager[FakeApiServerInThread]:
     if form == "messages":
         return messages_api_in_thread(respond)
-    return openai_api_in_thread(respond, Endpoint(form="chat" if form == "chat" else "responses"))
+    return openai_api_in_thread(
+        respond, OpenAiServerConfig(form="chat" if form == "chat" else "responses")
+    )
 
 
 def _print(name: str, values: list[float], unit: float) -> None:

@@ -17,37 +17,39 @@ from typing import cast
 
 import anyio
 
-from tests.checkpoints.scripts import ASKING, say
-from tests.support.editor import Object, at
-from tests.tools.editor_session import Room, allowed, open_workroom
+from tests.checkpoints.scripts import PERMISSION_METHOD, run_slash_command
+from tests.support.editor import Object, json_at
+from tests.tools.editor_session import ToolEditorSession, allow, open_tool_editor
 from tests.tools.typing_model import call
 
-TOLD = "cannot be kept"
+NOTICE_TEXT = "could not be stored"
 BLOCK_BYTES = 4096
-MOST_BYTES = 150
+MAX_FILE_BYTES = 150
 """File size limit: workspace files are smaller, each record is larger."""
 
 
-async def play(folder: Path, fill: Callable[[], object], free: Callable[[], object]) -> None:
+async def run_scenario(
+    folder: Path, fill: Callable[[], object], free: Callable[[], object]
+) -> None:
     """Run turns that change files before, during and after the full disk; undo them."""
-    async with open_workroom(folder, answers={ASKING: allowed()}) as room:
-        path = room.put("a.txt", "one\n")
+    async with open_tool_editor(folder, answers={PERMISSION_METHOD: allow()}) as room:
+        path = room.write_file("a.txt", "one\n")
         await room.run(call("write_file", path="a.txt", content="two\n"))
         fill()
-        await change_unkept(room)
-        said = await say(room, "/undo")
+        await change_without_checkpoint(room)
+        said = await run_slash_command(room, "/undo")
         assert "could not be saved" in said, said
         assert path.read_text() == "three\n"
         free()
-        await say(room, "/undo")
+        await run_slash_command(room, "/undo")
         assert (path.read_text(), (room.root / "b.txt").read_text()) == ("one\n", "x\n")
         await room.run(call("terminal", command="echo four > a.txt; rm b.txt"))
-        assert len(remarks(room)) == 1, remarks(room)
-        await say(room, "/undo")
+        assert len(checkpoint_notices(room)) == 1, checkpoint_notices(room)
+        await run_slash_command(room, "/undo")
         assert (path.read_text(), (room.root / "b.txt").read_text()) == ("one\n", "x\n")
 
 
-async def change_unkept(room: Room) -> None:
+async def change_without_checkpoint(room: ToolEditorSession) -> None:
     """Run a turn that changes files; it must not fail."""
     told = await room.run(
         call("write_file", path="a.txt", content="three\n"),
@@ -58,14 +60,16 @@ async def change_unkept(room: Room) -> None:
     assert (room.root / "b.txt").read_text() == "x\n"
 
 
-def remarks(room: Room) -> list[str]:
+def checkpoint_notices(room: ToolEditorSession) -> list[str]:
     """Return the notices that the user received about missing checkpoints."""
     updates = cast("list[Object]", room.editor.updates_of(room.session_id))
     chunks = [each for each in updates if each["sessionUpdate"] == "agent_message_chunk"]
-    return [text for each in chunks if TOLD in (text := str(at(each, "content", "text")))]
+    return [
+        text for each in chunks if NOTICE_TEXT in (text := str(json_at(each, "content", "text")))
+    ]
 
 
-def fill(folder: Path) -> Path:
+def fill_disk(folder: Path) -> Path:
     """Fill the disk of a directory completely; return the file that takes the space."""
     path = folder / "filler"
     size = BLOCK_BYTES
@@ -87,10 +91,10 @@ def main(folder: Path, how: str) -> None:
     """Run the scenario on a full disk or with a file size limit."""
     own = folder / "own"
     if how == "disk":
-        anyio.run(play, folder, lambda: fill(own), (own / "filler").unlink)
+        anyio.run(run_scenario, folder, lambda: fill_disk(own), (own / "filler").unlink)
     else:
-        limits = partial(set_limit, MOST_BYTES), partial(set_limit, resource.RLIM_INFINITY)
-        anyio.run(play, folder, *limits)
+        limits = partial(set_limit, MAX_FILE_BYTES), partial(set_limit, resource.RLIM_INFINITY)
+        anyio.run(run_scenario, folder, *limits)
 
 
 if __name__ == "__main__":

@@ -6,31 +6,31 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acp_server.checkpoints.config import CheckpointRules
-from acp_server.checkpoints.manager import Ground, Keeper, Task
-from acp_server.checkpoints.records import Record
+from acp_server.checkpoints.config import CheckpointConfig
+from acp_server.checkpoints.manager import BackgroundTask, CheckpointManager, SnapshotScope
+from acp_server.checkpoints.records import TurnRecord
 
 PATH = "/usr/bin:/bin:/usr/local/bin:/opt/homebrew/bin"
 HAS_GIT = shutil.which("git", path=PATH) is not None
 
 
 @dataclass(slots=True)
-class Bench:
+class CheckpointSetup:
     """Workspace, the server's own directory, and the notices to the user."""
 
     root: Path
-    own: Path
-    keeper: Keeper
-    told: list[str] = field(default_factory=list[str])
+    config_home: Path
+    manager: CheckpointManager
+    notices: list[str] = field(default_factory=list[str])
 
-    async def command(self, act: Callable[[], object]) -> Record | None:
+    async def run_command(self, act: Callable[[], object]) -> TurnRecord | None:
         """Run a command in a turn; `act` does its work. Return the record, if there is one."""
-        async with self.keeper.turn("go", 0, str):
-            await self.keeper.before_command()
+        async with self.manager.turn("go", 0, str):
+            await self.manager.before_command()
             act()
-        return next(iter(await self.keeper.records()), None)
+        return next(iter(await self.manager.records()), None)
 
-    def put(self, name: str, content: str | bytes = "text\n") -> Path:
+    def write_file(self, name: str, content: str | bytes = "text\n") -> Path:
         """Create a file."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,28 +44,30 @@ class Bench:
         done = subprocess.run(command, cwd=self.root, check=True, capture_output=True, text=True)
         return done.stdout
 
-    def changed(self, record: Record | None) -> set[str]:
+    def changed_names(self, record: TurnRecord | None) -> set[str]:
         """Return the names of the files that a turn changed."""
         changes = record.changes if record else ()
         return {Path(each.path).relative_to(self.root).as_posix() for each in changes}
 
-    def unkept(self, record: Record | None) -> dict[str, str]:
+    def omitted(self, record: TurnRecord | None) -> dict[str, str]:
         """Return the names of omitted files, with the reason."""
-        found = record.unkept.items() if record else ()
+        found = record.omitted.items() if record else ()
         return {p and Path(p).relative_to(self.root).as_posix(): why for p, why in found}
 
 
-def bench_in(
+def create_setup(
     folder: Path,
-    rules: CheckpointRules | None = None,
+    rules: CheckpointConfig | None = None,
     path: str = PATH,
     session: str = "s",
-    spawn: Callable[[Task], None] | None = None,
-) -> Bench:
+    spawn: Callable[[BackgroundTask], None] | None = None,
+) -> CheckpointSetup:
     """Create a setup in a directory; setups in the same one share all but the session."""
     root, own = folder / "workspace", folder / "own"
     for made in (root, own):
         made.mkdir(exist_ok=True)
     told: list[str] = []
-    ground = Ground(session, (root,), own, {"PATH": path})
-    return Bench(root, own, Keeper(ground, rules or CheckpointRules(), told.append, spawn), told)
+    ground = SnapshotScope(session, (root,), own, {"PATH": path})
+    return CheckpointSetup(
+        root, own, CheckpointManager(ground, rules or CheckpointConfig(), told.append, spawn), told
+    )

@@ -10,11 +10,11 @@ from random import Random
 from typing import cast
 
 from acp_server.turn.conversation import ToolCall
-from tests.support.editor import Object, at
-from tests.tools.editor_session import Answer, RefusedError, Room
+from tests.support.editor import Object, json_at
+from tests.tools.editor_session import Answer, EditorRefusedError, ToolEditorSession
 from tests.tools.typing_model import call
 
-ASKING = "session/request_permission"
+PERMISSION_METHOD = "session/request_permission"
 Entry = tuple[str, bytes, int]
 """A file: its kind, its content or link target, its permission bits."""
 
@@ -33,7 +33,7 @@ CONTENTS: tuple[bytes, ...] = (
 MODES = (0o644, 0o755, 0o600, 0o444)
 
 
-def furnish(root: Path, random: Random) -> None:
+def fill_workspace(root: Path, random: Random) -> None:
     """Fill a workspace with files."""
     for name in NAMES:
         if random.random() < 0.8:
@@ -67,7 +67,7 @@ def files_of(found: dict[str, Entry]) -> dict[str, Entry]:
     return {name: entry for name, entry in found.items() if entry[0] != "folder"}
 
 
-def script(random: Random) -> list[ToolCall]:
+def random_calls(random: Random) -> list[ToolCall]:
     """Return the random calls of a turn."""
     makers: tuple[Callable[[Random], ToolCall], ...] = (_written, _moved, _deleted, _shell, _shell)
     return [random.choice(makers)(random) for _ in range(random.randint(1, 5))]
@@ -119,7 +119,7 @@ def faithful_answers() -> dict[str, Answer]:
         try:
             return {"content": Path(str(params["path"])).read_bytes().decode()}
         except (OSError, UnicodeDecodeError) as error:
-            raise RefusedError(str(error)) from None
+            raise EditorRefusedError(str(error)) from None
 
     def write(params: Object) -> Object:
         path = Path(str(params["path"]))
@@ -127,21 +127,21 @@ def faithful_answers() -> dict[str, Answer]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(str(params["content"]).encode())
         except OSError as error:
-            raise RefusedError(str(error)) from None
+            raise EditorRefusedError(str(error)) from None
         return {}
 
     return {"fs/read_text_file": read, "fs/write_text_file": write}
 
 
-async def say(room: Room, text: str) -> str:
+async def run_slash_command(room: ToolEditorSession, text: str) -> str:
     """Send a prompt that is a slash command, and return its output."""
     before = len(room.editor.updates_of(room.session_id))
     assert await room.editor.prompt(room.session_id, text) == {"stopReason": "end_turn"}
     told = cast("list[Object]", room.editor.updates_of(room.session_id)[before:])
     chunks = [each for each in told if each["sessionUpdate"] == "agent_message_chunk"]
-    return "".join(str(at(each, "content", "text")) for each in chunks)
+    return "".join(str(json_at(each, "content", "text")) for each in chunks)
 
 
-def described(calls: list[ToolCall]) -> str:
+def describe(calls: list[ToolCall]) -> str:
     """Return the calls as text for an assertion message."""
     return "\n".join(f"{each.name} {json.loads(each.arguments)}" for each in calls)

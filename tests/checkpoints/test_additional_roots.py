@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 
 from acp_server.turn.conversation import ToolCall
-from tests.checkpoints.scripts import ASKING, entries, files_of, say
-from tests.tools.editor_session import Room, allowed, open_workroom
+from tests.checkpoints.scripts import PERMISSION_METHOD, entries, files_of, run_slash_command
+from tests.tools.editor_session import ToolEditorSession, allow, open_tool_editor
 from tests.tools.typing_model import call
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 
-async def with_second_root(room: Room, *, second: Path) -> Room:
+async def with_second_root(room: ToolEditorSession, *, second: Path) -> ToolEditorSession:
     """Open another session, which has a second folder."""
     session = await room.editor.new_session(room.root, additionalDirectories=[str(second)])
     return replace(room, session_id=session)
 
 
-def furnish(room: Room) -> None:
+def furnish(room: ToolEditorSession) -> None:
     for root in (room.root, room.outside):
         for name, data in (("a.txt", b"one\n"), ("sub/b.bin", bytes(range(256))), ("c", b"c\r\n")):
             path = root / name
@@ -58,25 +58,27 @@ EDITS: dict[str, Edits] = {
 async def test_what_a_turn_did_in_a_second_folder_is_undone_too(
     tmp_path: Path, made: Edits
 ) -> None:
-    async with open_workroom(tmp_path, answers={ASKING: allowed()}) as first:
+    async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as first:
         room = await with_second_root(first, second=first.outside)
         furnish(room)
         before = [files_of(entries(root)) for root in (room.root, room.outside)]
         await room.run(*made(room.outside))
         after = [files_of(entries(root)) for root in (room.root, room.outside)]
         assert after[1] != before[1]
-        said = await say(room, "/undo")
+        said = await run_slash_command(room, "/undo")
         assert [files_of(entries(root)) for root in (room.root, room.outside)] == before, said
-        await say(room, "/undo 1")
+        await run_slash_command(room, "/undo 1")
         assert [files_of(entries(root)) for root in (room.root, room.outside)] == after
 
 
 async def test_a_change_by_hand_in_a_second_folder_is_asked_about(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, answers={ASKING: allowed("reject_once")}) as first:
+    async with open_tool_editor(
+        tmp_path, answers={PERMISSION_METHOD: allow("reject_once")}
+    ) as first:
         room = await with_second_root(first, second=first.outside)
         furnish(room)
         await room.run(call("terminal", command=f"echo turn > {room.outside}/a.txt"))
         (room.outside / "a.txt").write_text("by hand\n")
-        await say(room, "/undo")
-        assert len(room.editor.asked(ASKING)) == 1
+        await run_slash_command(room, "/undo")
+        assert len(room.editor.asked(PERMISSION_METHOD)) == 1
         assert (room.outside / "a.txt").read_text() == "by hand\n"

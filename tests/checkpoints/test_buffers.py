@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from tests.checkpoints.scripts import ASKING, say
+from tests.checkpoints.scripts import PERMISSION_METHOD, run_slash_command
 from tests.support.editor import Object
-from tests.tools.editor_session import FILES, RefusedError, allowed, open_workroom
+from tests.tools.editor_session import FILES, EditorRefusedError, allow, open_tool_editor
 from tests.tools.typing_model import call
 
 
@@ -14,7 +14,7 @@ async def test_an_unsaved_text_comes_back_through_the_editor(tmp_path: Path) -> 
     def read(params: Object) -> Object:
         path = str(params["path"])
         if path not in buffers:
-            raise RefusedError("no such buffer")
+            raise EditorRefusedError("no such buffer")
         return {"content": buffers[path]}
 
     def write(params: Object) -> Object:
@@ -23,13 +23,13 @@ async def test_an_unsaved_text_comes_back_through_the_editor(tmp_path: Path) -> 
         Path(path).write_text(text)
         return {}
 
-    answers = {ASKING: allowed(), "fs/read_text_file": read, "fs/write_text_file": write}
-    async with open_workroom(tmp_path, capabilities=FILES, answers=answers) as room:
-        path = room.put("a.txt", "saved\n")
+    answers = {PERMISSION_METHOD: allow(), "fs/read_text_file": read, "fs/write_text_file": write}
+    async with open_tool_editor(tmp_path, capabilities=FILES, answers=answers) as room:
+        path = room.write_file("a.txt", "saved\n")
         buffers[str(path)] = "typed and not saved\n"
         await room.run(call("write_file", path="a.txt", content="by the tool\n"))
         assert path.read_text() == "by the tool\n"
-        await say(room, "/undo")
+        await run_slash_command(room, "/undo")
         assert (buffers[str(path)], path.read_text()) == ("typed and not saved\n",) * 2
 
 
@@ -46,12 +46,12 @@ async def test_what_was_typed_since_and_not_saved_is_asked_about(tmp_path: Path)
         Path(path).write_text(text)
         return {}
 
-    rejected = allowed("reject_once")
-    answers = {ASKING: rejected, "fs/read_text_file": read, "fs/write_text_file": write}
-    async with open_workroom(tmp_path, capabilities=FILES, answers=answers) as room:
-        path = room.put("a.txt", "old\n")
+    rejected = allow("reject_once")
+    answers = {PERMISSION_METHOD: rejected, "fs/read_text_file": read, "fs/write_text_file": write}
+    async with open_tool_editor(tmp_path, capabilities=FILES, answers=answers) as room:
+        path = room.write_file("a.txt", "old\n")
         await room.run(call("write_file", path="a.txt", content="by the tool\n"))
         buffers[str(path)] = "typed since\n"
-        await say(room, "/undo")
-        assert len(room.editor.asked(ASKING)) == 1
+        await run_slash_command(room, "/undo")
+        assert len(room.editor.asked(PERMISSION_METHOD)) == 1
         assert (buffers[str(path)], path.read_text()) == ("typed since\n", "by the tool\n")

@@ -6,10 +6,10 @@ import anyio
 import pytest
 from anyio.abc import TaskGroup
 
-from acp_server.checkpoints.files import Original
-from acp_server.checkpoints.manager import Task
-from acp_server.checkpoints.turn_recorder import Touched
-from tests.checkpoints.manager_setup import HAS_GIT, Bench, bench_in
+from acp_server.checkpoints.files import FileImage
+from acp_server.checkpoints.manager import BackgroundTask
+from acp_server.checkpoints.turn_recorder import TouchedFile
+from tests.checkpoints.manager_setup import HAS_GIT, CheckpointSetup, create_setup
 
 pytestmark = pytest.mark.skipif(not HAS_GIT, reason="git is not installed")
 MOST_SECONDS = 0.2
@@ -20,17 +20,17 @@ PATH=/usr/bin:/bin:/usr/local/bin:/opt/homebrew/bin exec git "$@"
 """What a snapshot asks of git takes a second and more."""
 
 
-def bench_with(tasks: TaskGroup, folder: Path) -> Bench:
+def bench_with(tasks: TaskGroup, folder: Path) -> CheckpointSetup:
     """Return a bench whose git is slow once there is a file that says so."""
     program = folder / "bin" / "git"
     program.parent.mkdir()
     program.write_text(SLOW_GIT.format(folder=folder))
     program.chmod(0o755)
 
-    def spawn(task: Task) -> None:
+    def spawn(task: BackgroundTask) -> None:
         tasks.start_soon(task)
 
-    return bench_in(folder, path=f"{program.parent}:/usr/bin:/bin", spawn=spawn)
+    return create_setup(folder, path=f"{program.parent}:/usr/bin:/bin", spawn=spawn)
 
 
 async def test_a_turn_that_ran_commands_is_over_before_its_files_are_looked_at(
@@ -38,25 +38,25 @@ async def test_a_turn_that_ran_commands_is_over_before_its_files_are_looked_at(
 ) -> None:
     async with anyio.create_task_group() as tasks:
         bench = bench_with(tasks, tmp_path)
-        path = bench.put("a.txt", "old\n")
+        path = bench.write_file("a.txt", "old\n")
         began_at = 0.0
         with anyio.CancelScope() as turn:
-            async with bench.keeper.turn("go", 0, str):
-                await bench.keeper.before_command()
+            async with bench.manager.turn("go", 0, str):
+                await bench.manager.before_command()
                 path.write_text("new\n")
                 (tmp_path / "slow").touch()
                 turn.cancel()
                 began_at = anyio.current_time()
                 await anyio.sleep_forever()
         assert anyio.current_time() - began_at < MOST_SECONDS
-        old, new = Original("file", b"old\n", 0o644), Original("file", b"new\n", 0o644)
-        editing = bench.keeper.editing([Touched(path, new)])
-        async with bench.keeper.turn("on", 1, str), editing:
+        old, new = FileImage("file", b"old\n", 0o644), FileImage("file", b"new\n", 0o644)
+        editing = bench.manager.editing([TouchedFile(path, new)])
+        async with bench.manager.turn("on", 1, str), editing:
             path.write_text("newer\n")
-        (_, cancelled) = await bench.keeper.records()
+        (_, cancelled) = await bench.manager.records()
         assert cancelled.is_closed
         (change,) = cancelled.changes
-        assert (change.path, change.before, change.after) == (str(path), old.state, new.state)
+        assert (change.path, change.before, change.after) == (str(path), old.version, new.version)
 
 
 async def test_a_turn_that_is_cancelled_while_its_files_are_looked_at_leaves_nothing(
@@ -64,16 +64,16 @@ async def test_a_turn_that_is_cancelled_while_its_files_are_looked_at_leaves_not
 ) -> None:
     async with anyio.create_task_group() as tasks:
         bench = bench_with(tasks, tmp_path)
-        path = bench.put("a.txt", "old\n")
+        path = bench.write_file("a.txt", "old\n")
         (tmp_path / "slow").touch()
         with anyio.move_on_after(0.1):
-            async with bench.keeper.turn("go", 0, str):
-                await bench.keeper.before_command()
+            async with bench.manager.turn("go", 0, str):
+                await bench.manager.before_command()
         (tmp_path / "slow").unlink()
-        async with bench.keeper.turn("on", 1, str):
-            await bench.keeper.before_command()
+        async with bench.manager.turn("on", 1, str):
+            await bench.manager.before_command()
             path.write_text("new\n")
-        assert [record.origin.title for record in await bench.keeper.records()] == ["on"]
+        assert [record.origin.title for record in await bench.manager.records()] == ["on"]
 
 
 async def test_a_cancel_that_comes_while_a_turn_is_closed_ends_the_wait_alone(
@@ -81,13 +81,13 @@ async def test_a_cancel_that_comes_while_a_turn_is_closed_ends_the_wait_alone(
 ) -> None:
     async with anyio.create_task_group() as tasks:
         bench = bench_with(tasks, tmp_path)
-        path = bench.put("a.txt", "old\n")
+        path = bench.write_file("a.txt", "old\n")
         with anyio.CancelScope() as turn:
-            async with bench.keeper.turn("go", 0, str):
-                await bench.keeper.before_command()
+            async with bench.manager.turn("go", 0, str):
+                await bench.manager.before_command()
                 path.write_text("new\n")
                 (tmp_path / "slow").touch()
                 turn.deadline = anyio.current_time() + 0.1
         assert turn.cancelled_caught
-        (record,) = await bench.keeper.records()
-        assert (record.is_closed, bench.changed(record)) == (True, {"a.txt"})
+        (record,) = await bench.manager.records()
+        assert (record.is_closed, bench.changed_names(record)) == (True, {"a.txt"})

@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from acp_server.turn.conversation import AssistantMessage, Message, Text, UserMessage
-from tests.checkpoints.scripts import ASKING, say
-from tests.tools.editor_session import Room, allowed, open_workroom
+from tests.checkpoints.scripts import PERMISSION_METHOD, run_slash_command
+from tests.tools.editor_session import ToolEditorSession, allow, open_tool_editor
 from tests.tools.typing_model import call
 
 NOTE = "[The user has undone “go”. Brought back: `a.txt`.]"
 PAIR: list[Message] = [UserMessage((Text(NOTE),)), AssistantMessage((Text("(Noted.)"),))]
 
 
-async def messages_after(room: Room, text: str) -> list[Message]:
+async def messages_after(room: ToolEditorSession, text: str) -> list[Message]:
     """Send a prompt without calls, and return what the model was sent with it."""
     room.model.rounds = [[]]
     await room.editor.prompt(room.session_id, text)
@@ -19,21 +19,21 @@ async def messages_after(room: Room, text: str) -> list[Message]:
 
 
 async def test_the_model_is_told_what_was_brought_back(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, answers={ASKING: allowed()}) as room:
-        room.put("a.txt", "old\n")
+    async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as room:
+        room.write_file("a.txt", "old\n")
         await room.run(call("write_file", path="a.txt", content="new\n"))
-        await say(room, "/undo")
+        await run_slash_command(room, "/undo")
         sent = await messages_after(room, "and now?")
         assert len(sent) == 7
         assert sent[4:6] == PAIR
 
 
 async def test_a_cut_leaves_what_was_said_before_and_the_note_alone(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, answers={ASKING: allowed()}) as room:
-        path = room.put("a.txt", "old\n")
+    async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as room:
+        path = room.write_file("a.txt", "old\n")
         first = await messages_after(room, "hello")
         await room.run(call("write_file", path="a.txt", content="new\n"))
-        said = await say(room, "/undo --conversation")
+        said = await run_slash_command(room, "/undo --conversation")
         sent = await messages_after(room, "and now?")
         assert path.read_text() == "old\n"
         assert "The conversation was restored" in said
@@ -45,12 +45,12 @@ async def test_a_cut_leaves_what_was_said_before_and_the_note_alone(tmp_path: Pa
 
 
 async def test_an_undo_of_the_cut_brings_both_back(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, answers={ASKING: allowed()}) as room:
-        path = room.put("a.txt", "old\n")
+    async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as room:
+        path = room.write_file("a.txt", "old\n")
         await room.run(call("write_file", path="a.txt", content="new\n"))
         before = await messages_after(room, "so?")
-        await say(room, "/undo --conversation")
-        await say(room, "/undo 1 --conversation")
+        await run_slash_command(room, "/undo --conversation")
+        await run_slash_command(room, "/undo 1 --conversation")
         sent = await messages_after(room, "and now?")
         assert path.read_text() == "new\n"
         assert sent[:2] == PAIR
@@ -58,11 +58,11 @@ async def test_an_undo_of_the_cut_brings_both_back(tmp_path: Path) -> None:
 
 
 async def test_nothing_is_cut_where_the_conversation_is_another_by_now(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, answers={ASKING: allowed()}) as room:
-        path = room.put("a.txt", "old\n")
+    async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as room:
+        path = room.write_file("a.txt", "old\n")
         await room.run(call("write_file", path="a.txt", content="one\n"))
         await room.run(call("write_file", path="a.txt", content="two\n"))
-        await say(room, "/undo 2 --conversation")
-        said = await say(room, "/undo 2 --conversation")
+        await run_slash_command(room, "/undo 2 --conversation")
+        said = await run_slash_command(room, "/undo 2 --conversation")
         assert said.startswith("The conversation cannot be rewound to that turn")
         assert path.read_text() == "old\n"

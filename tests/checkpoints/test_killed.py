@@ -17,9 +17,9 @@ import pytest
 from pydantic import JsonValue
 
 from tests.checkpoints.scripts import Entry, entries
-from tests.support.editor import Object, at, is_update, prompt_params
+from tests.support.editor import Object, is_update, json_at, prompt_params
 from tests.support.server_process import ServerProcess, model_id, start_server
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 SCRIPT = """\
@@ -101,7 +101,7 @@ def kill_in_turn(home: Path, folder: Path, seconds: float) -> str:
         server.initialize()
         session = server.new_session(str(folder))
         server.prompt(session, "hello")  # the first prompt also waits for what is imported late
-        server.begin_prompt(session, "change")
+        server.start_prompt(session, "change")
         time.sleep(seconds)
         server.process.kill()
         server.process.wait()
@@ -110,7 +110,7 @@ def kill_in_turn(home: Path, folder: Path, seconds: float) -> str:
 
 def wait_for_orphans(folder: Path) -> None:
     """Wait until nothing works in a folder any more."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + HANG_TIMEOUT_SECONDS
     while any(map(works_in(folder), psutil.process_iter())):
         assert time.monotonic() < deadline, "something goes on without the server"
         time.sleep(0.02)
@@ -154,7 +154,7 @@ def assert_store_is_sound(home: Path) -> None:
 def undone(server: ServerProcess, session: str) -> str:
     """Have the last turn undone, with a yes to all that is asked; return what was said."""
     start = len(server.messages)
-    number = server.begin("session/prompt", prompt_params(session, "/undo"))
+    number = server.start_request("session/prompt", prompt_params(session, "/undo"))
     while True:
         message = server.receive()
         if message.get("method") == "session/request_permission":
@@ -165,6 +165,6 @@ def undone(server: ServerProcess, session: str) -> str:
 
 
 def said_in(messages: list[Object]) -> str:
-    updates = [at(each, "params", "update") for each in messages if is_update(each)]
-    chunks = [u for u in updates if at(u, "sessionUpdate") == "agent_message_chunk"]
-    return "".join(str(at(each, "content", "text")) for each in chunks)
+    updates = [json_at(each, "params", "update") for each in messages if is_update(each)]
+    chunks = [u for u in updates if json_at(u, "sessionUpdate") == "agent_message_chunk"]
+    return "".join(str(json_at(each, "content", "text")) for each in chunks)

@@ -7,9 +7,9 @@ from typing import cast
 import pytest
 
 from acp_server.permissions.modes import Mode
-from tests.checkpoints.scripts import ASKING, say
-from tests.support.editor import Object, at
-from tests.tools.editor_session import allowed, open_workroom
+from tests.checkpoints.scripts import PERMISSION_METHOD, run_slash_command
+from tests.support.editor import Object, json_at
+from tests.tools.editor_session import allow, open_tool_editor
 from tests.tools.typing_model import call
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -18,16 +18,18 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 async def test_a_file_changed_since_is_asked_about_even_where_nothing_else_is(
     tmp_path: Path,
 ) -> None:
-    async with open_workroom(tmp_path, answers={ASKING: allowed("reject_once")}) as room:
-        mine, theirs = room.put("mine.txt", "old\n"), room.put("theirs.txt", "old\n")
+    async with open_tool_editor(
+        tmp_path, answers={PERMISSION_METHOD: allow("reject_once")}
+    ) as room:
+        mine, theirs = room.write_file("mine.txt", "old\n"), room.write_file("theirs.txt", "old\n")
         await room.run(call("terminal", command="echo turn > mine.txt; echo turn > theirs.txt"))
         mine.write_text("changed by hand\n")
-        said = await say(room, "/undo")
-        (asked,) = room.editor.asked(ASKING)
+        said = await run_slash_command(room, "/undo")
+        (asked,) = room.editor.asked(PERMISSION_METHOD)
         reason = (
             "Asked because: files changed after the turn, and these changes would be lost: mine.txt"
         )
-        assert at(asked, "toolCall", "content") == [
+        assert json_at(asked, "toolCall", "content") == [
             {
                 "type": "diff",
                 "path": str(mine),
@@ -41,38 +43,40 @@ async def test_a_file_changed_since_is_asked_about_even_where_nothing_else_is(
 
 
 async def test_what_was_changed_since_comes_back_when_the_undo_is_undone(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, answers={ASKING: allowed()}) as room:
-        path = room.put("a.txt", "old\n")
+    async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as room:
+        path = room.write_file("a.txt", "old\n")
         await room.run(call("write_file", path="a.txt", content="turn\n"))
         path.write_text("changed by hand\n")
-        await say(room, "/undo")
+        await run_slash_command(room, "/undo")
         assert path.read_text() == "old\n"
-        await say(room, "/undo 1")
+        await run_slash_command(room, "/undo 1")
         assert path.read_text() == "changed by hand\n"
 
 
 async def test_a_later_turn_counts_as_a_change_since(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, answers={ASKING: allowed("reject_once")}) as room:
-        path = room.put("a.txt", "old\n")
+    async with open_tool_editor(
+        tmp_path, answers={PERMISSION_METHOD: allow("reject_once")}
+    ) as room:
+        path = room.write_file("a.txt", "old\n")
         await room.run(call("write_file", path="a.txt", content="one\n"))
         await room.run(call("write_file", path="a.txt", content="two\n"))
-        await say(room, "/undo 2")
-        assert (path.read_text(), len(room.editor.asked(ASKING))) == ("two\n", 1)
+        await run_slash_command(room, "/undo 2")
+        assert (path.read_text(), len(room.editor.asked(PERMISSION_METHOD))) == ("two\n", 1)
 
 
 async def test_the_question_shows_the_diff_and_nothing_happens_without_leave(
     tmp_path: Path,
 ) -> None:
-    async with open_workroom(tmp_path, mode="ask", answers={ASKING: allowed()}) as room:
-        path = room.put("a.txt", "old\n")
+    async with open_tool_editor(tmp_path, mode="ask", answers={PERMISSION_METHOD: allow()}) as room:
+        path = room.write_file("a.txt", "old\n")
         await room.run(call("write_file", path="a.txt", content="new\n"))
-        await say(room, "/undo")
-        _, asked = room.editor.asked(ASKING)
+        await run_slash_command(room, "/undo")
+        _, asked = room.editor.asked(PERMISSION_METHOD)
         tool_call = cast("Object", asked["toolCall"])
         diff: Object = {"type": "diff", "path": str(path), "oldText": "new\n", "newText": "old\n"}
         assert (tool_call["title"], tool_call["kind"]) == ("Restore a.txt", "edit")
         assert tool_call["content"] == [diff]
-        told = room.told(str(tool_call["toolCallId"]))
+        told = room.updates_of(str(tool_call["toolCallId"]))
         assert (told.statuses, path.read_text()) == (
             ["pending", "in_progress", "completed"],
             "old\n",
@@ -83,20 +87,20 @@ async def test_the_question_shows_the_diff_and_nothing_happens_without_leave(
 async def test_an_undo_is_asked_about_as_any_write(
     tmp_path: Path, mode: Mode, is_asked: int
 ) -> None:
-    async with open_workroom(tmp_path, answers={ASKING: allowed()}) as room:
-        path = room.put("a.txt", "old\n")
+    async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as room:
+        path = room.write_file("a.txt", "old\n")
         await room.run(call("write_file", path="a.txt", content="new\n"))
-        await say(room, f"/mode {mode}")
-        await say(room, "/undo")
-        assert (path.read_text(), len(room.editor.asked(ASKING))) == ("old\n", is_asked)
+        await run_slash_command(room, f"/mode {mode}")
+        await run_slash_command(room, "/undo")
+        assert (path.read_text(), len(room.editor.asked(PERMISSION_METHOD))) == ("old\n", is_asked)
 
 
 async def test_plan_mode_refuses_it(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
-        path = room.put("a.txt", "old\n")
+    async with open_tool_editor(tmp_path) as room:
+        path = room.write_file("a.txt", "old\n")
         await room.run(call("write_file", path="a.txt", content="new\n"))
-        await say(room, "/mode plan")
-        said = await say(room, "/undo --conversation")
+        await run_slash_command(room, "/mode plan")
+        said = await run_slash_command(room, "/undo --conversation")
         assert path.read_text() == "new\n"
         assert "plan mode is on" in said
         assert "The conversation was restored" not in said

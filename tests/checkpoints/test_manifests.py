@@ -1,35 +1,37 @@
 """What a turn has made of files, told from the snapshots around it; nothing is made up."""
 
-from acp_server.checkpoints.manifests import Manifest, Marks, Unkept, changes_between
-from acp_server.checkpoints.records import Change, State
+from acp_server.checkpoints.manifests import Manifest, OmittedFile, StatFingerprint, find_changes
+from acp_server.checkpoints.records import FileVersion, RecordedChange
 
-OLD, NEW = State("file", "old", 0o644), State("file", "new", 0o644)
+OLD, NEW = FileVersion("file", "old", 0o644), FileVersion("file", "new", 0o644)
 
 
-def look_now(path: str) -> tuple[Marks, float]:
+def look_now(path: str) -> tuple[StatFingerprint, float]:
     """Every file has changed a moment ago."""
     del path
     return (1,), 100.0
 
 
 def test_what_could_not_be_looked_through_before_is_never_taken_for_new() -> None:
-    before = Manifest(50.0, {}, {"/src": Unkept("there was no time", ())})
+    before = Manifest(50.0, {}, {"/src": OmittedFile("there was no time", ())})
     after = Manifest(60.0, {"/src/a": NEW, "/other/b": NEW})
-    found = [*changes_between(before, after, look_now)]
-    assert found == [Change("/other/b", None, NEW)]
+    found = [*find_changes(before, after, look_now)]
+    assert found == [RecordedChange("/other/b", None, NEW)]
 
 
 def test_what_could_not_be_looked_through_afterwards_is_not_certain() -> None:
     before = Manifest(50.0, {"/src/a": OLD})
-    after = Manifest(60.0, {}, {"/src": Unkept("there was no time", ())})
-    found = [*changes_between(before, after, look_now)]
-    assert found == [Change("/src/a", OLD, None, is_after_known=False)]
+    after = Manifest(60.0, {}, {"/src": OmittedFile("there was no time", ())})
+    found = [*find_changes(before, after, look_now)]
+    assert found == [RecordedChange("/src/a", OLD, None, is_after_known=False)]
 
 
 def test_what_the_ignore_rules_let_appear_is_not_certain() -> None:
     before = Manifest(50.0, {"/src/.gitignore": OLD})
-    after = Manifest(60.0, {"/src/.gitignore": NEW, "/src/a": OLD, "/src/b": State("file", "b")})
-    found = [*changes_between(before, after, look_now)]
+    after = Manifest(
+        60.0, {"/src/.gitignore": NEW, "/src/a": OLD, "/src/b": FileVersion("file", "b")}
+    )
+    found = [*find_changes(before, after, look_now)]
     assert [(each.path, each.is_after_known) for each in found] == [
         ("/src/.gitignore", True),
         ("/src/a", False),

@@ -6,71 +6,74 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.checkpoints.config import CheckpointRules
-from tests.checkpoints.manager_setup import HAS_GIT, Bench, bench_in
+from acp_server.checkpoints.config import CheckpointConfig
+from tests.checkpoints.manager_setup import HAS_GIT, CheckpointSetup, create_setup
 
 pytestmark = pytest.mark.skipif(not HAS_GIT, reason="git is not installed")
 
 
-def age(bench: Bench) -> None:
+def age(bench: CheckpointSetup) -> None:
     """Make all objects as old as they must be to be cleared away."""
     long_ago = time.time() - 86_400
-    for path in bench.own.glob("acp/checkpoints/*/git/objects/??/*"):
+    for path in bench.config_home.glob("acp/checkpoints/*/git/objects/??/*"):
         os.utime(path, (long_ago, long_ago))
 
 
-async def record_two(bench: Bench) -> None:
-    path = bench.put("a.txt", "zero\n")
+async def record_two(bench: CheckpointSetup) -> None:
+    path = bench.write_file("a.txt", "zero\n")
     for text in ("one\n", "two\n"):
-        await bench.command(lambda text=text: path.write_text(text))
+        await bench.run_command(lambda text=text: path.write_text(text))
 
 
 async def test_records_that_are_too_old_go_with_their_bytes(tmp_path: Path) -> None:
-    bench = bench_in(tmp_path)
+    bench = create_setup(tmp_path)
     await record_two(bench)
-    states = [each.changes[0].before for each in await bench.keeper.records()]
-    old = bench_in(tmp_path, CheckpointRules(keep_days=1e-9))
+    states = [each.changes[0].before for each in await bench.manager.records()]
+    old = create_setup(tmp_path, CheckpointConfig(keep_days=1e-9))
     age(old)
-    await old.keeper.tidy()
-    assert await old.keeper.records() == []
-    assert len([*bench.own.glob("acp/checkpoints/*/git/objects/??/*")]) == 1
+    await old.manager.prune()
+    assert await old.manager.records() == []
+    assert len([*bench.config_home.glob("acp/checkpoints/*/git/objects/??/*")]) == 1
     assert len(states) == 2
-    assert (bench.told, old.told) == ([], [])
+    assert (bench.notices, old.notices) == ([], [])
 
 
 async def test_what_the_index_knows_stays_so_that_the_next_turn_can_be_undone(
     tmp_path: Path,
 ) -> None:
-    bench = bench_in(tmp_path, CheckpointRules(keep_days=1e-9))
+    bench = create_setup(tmp_path, CheckpointConfig(keep_days=1e-9))
     await record_two(bench)
     age(bench)
-    await bench.keeper.tidy()
-    record = await bench.command((bench.root / "a.txt").unlink)
+    await bench.manager.prune()
+    record = await bench.run_command((bench.root / "a.txt").unlink)
     assert record is not None
     before = record.changes[0].before
     assert before is not None
-    assert await bench.keeper.read(before.blob) == b"two\n"
+    assert await bench.manager.read(before.blob) == b"two\n"
 
 
 async def test_of_too_much_the_oldest_goes_first(tmp_path: Path) -> None:
-    bench = bench_in(tmp_path)
-    path = bench.put("a.bin", b"")
+    bench = create_setup(tmp_path)
+    path = bench.write_file("a.bin", b"")
     for _ in range(3):
-        await bench.command(lambda: path.write_bytes(os.urandom(40_000)))
-    newest = (await bench.keeper.records())[0]
-    small = bench_in(tmp_path, CheckpointRules(max_total_mb=0.09))
-    await small.keeper.tidy()
-    assert [each.id for each in await small.keeper.records()] == [newest.id]
+        await bench.run_command(lambda: path.write_bytes(os.urandom(40_000)))
+    newest = (await bench.manager.records())[0]
+    small = create_setup(tmp_path, CheckpointConfig(max_total_mb=0.09))
+    await small.manager.prune()
+    assert [each.id for each in await small.manager.records()] == [newest.id]
 
 
 async def test_what_would_be_too_much_is_not_kept_and_named(tmp_path: Path) -> None:
-    bench = bench_in(tmp_path, CheckpointRules(max_total_mb=0.01))
-    small, large = bench.put("small", "text\n"), bench.put("large", os.urandom(20_000))
+    bench = create_setup(tmp_path, CheckpointConfig(max_total_mb=0.01))
+    small, large = (
+        bench.write_file("small", "text\n"),
+        bench.write_file("large", os.urandom(20_000)),
+    )
 
     def change() -> None:
         small.write_text("other\n")
         large.write_text("other\n")
 
-    record = await bench.command(change)
-    assert bench.changed(record) == {"small"}
-    assert bench.unkept(record) == {"large": "checkpoints would take more than 0.01 MB"}
+    record = await bench.run_command(change)
+    assert bench.changed_names(record) == {"small"}
+    assert bench.omitted(record) == {"large": "checkpoints would take more than 0.01 MB"}

@@ -6,9 +6,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.checkpoints.config import CheckpointRules
+from acp_server.checkpoints.config import CheckpointConfig
 from acp_server.checkpoints.turn_changes import IGNORED
-from tests.checkpoints.manager_setup import HAS_GIT, Bench, bench_in
+from tests.checkpoints.manager_setup import HAS_GIT, CheckpointSetup, create_setup
 
 pytestmark = pytest.mark.skipif(not HAS_GIT, reason="git is not installed")
 
@@ -28,171 +28,174 @@ def digest_of(folder: Path) -> str:
 
 
 async def test_the_users_own_git_is_never_touched(tmp_path: Path) -> None:
-    bench = bench_in(tmp_path)
-    path = bench.put("a.txt")
+    bench = create_setup(tmp_path)
+    path = bench.write_file("a.txt")
     bench.git("init", "-q")
     bench.git("add", "-A")
     bench.git("commit", "-qm", "one")
     spoil(path)
     before = digest_of(bench.root / ".git")
-    record = await bench.command(lambda: spoil(path))
-    assert bench.changed(record) == {"a.txt"}
+    record = await bench.run_command(lambda: spoil(path))
+    assert bench.changed_names(record) == {"a.txt"}
     assert digest_of(bench.root / ".git") == before
 
 
 async def test_ignored_files_are_kept_if_git_tracks_them_or_the_settings_include_them(
     tmp_path: Path,
 ) -> None:
-    bench = bench_in(tmp_path, CheckpointRules(include=("*.env",)))
-    paths = [bench.put(name) for name in ("plain", "seen.log", "unseen.log", "local.env")]
-    bench.put(".gitignore", "*.log\n*.env\n")
+    bench = create_setup(tmp_path, CheckpointConfig(include=("*.env",)))
+    paths = [bench.write_file(name) for name in ("plain", "seen.log", "unseen.log", "local.env")]
+    bench.write_file(".gitignore", "*.log\n*.env\n")
     bench.git("init", "-q")
     bench.git("add", "-f", "seen.log")
-    record = await bench.command(lambda: spoil(*paths))
-    assert bench.changed(record) == {"plain", "seen.log", "local.env"}
+    record = await bench.run_command(lambda: spoil(*paths))
+    assert bench.changed_names(record) == {"plain", "seen.log", "local.env"}
 
 
 async def test_what_the_repository_excludes_for_this_machine_counts_too(tmp_path: Path) -> None:
-    bench = bench_in(tmp_path)
-    paths = [bench.put("plain"), bench.put("private")]
+    bench = create_setup(tmp_path)
+    paths = [bench.write_file("plain"), bench.write_file("private")]
     bench.git("init", "-q")
     (bench.root / ".git/info/exclude").write_text("private\n")
-    record = await bench.command(lambda: spoil(*paths))
-    assert bench.changed(record) == {"plain"}
+    record = await bench.run_command(lambda: spoil(*paths))
+    assert bench.changed_names(record) == {"plain"}
 
 
 async def test_no_attribute_and_no_setting_changes_a_byte(tmp_path: Path) -> None:
-    bench = bench_in(tmp_path)
+    bench = create_setup(tmp_path)
     attributes = "* text=auto eol=crlf ident filter=evil working-tree-encoding=UTF-16\n"
-    bench.put(".gitattributes", attributes)
+    bench.write_file(".gitattributes", attributes)
     bench.git("init", "-q")
     for key in ("filter.evil.clean", "filter.evil.smudge", "core.fsmonitor"):
         bench.git("config", key, f"touch {tmp_path}/ran; cat")
     bench.git("config", "core.autocrlf", "true")
     data = b"one\r\ntwo\n$Id$\r\n\xff\xfe"
-    path = bench.put("a.txt", data)
-    record = await bench.command(lambda: spoil(path))
+    path = bench.write_file("a.txt", data)
+    record = await bench.run_command(lambda: spoil(path))
     assert record is not None
     (change,) = record.changes
     assert change.before is not None
-    assert await bench.keeper.read(change.before.blob) == data
+    assert await bench.manager.read(change.before.blob) == data
     assert not (tmp_path / "ran").exists()
 
 
 async def test_what_is_not_kept_is_named_if_it_changed(tmp_path: Path) -> None:
-    bench = bench_in(tmp_path, CheckpointRules(max_file_mb=0.001))
-    large, other = bench.put("large.bin", bytes(5_000)), bench.put("other.bin", bytes(5_000))
+    bench = create_setup(tmp_path, CheckpointConfig(max_file_mb=0.001))
+    large, other = (
+        bench.write_file("large.bin", bytes(5_000)),
+        bench.write_file("other.bin", bytes(5_000)),
+    )
     (bench.root / "nested").mkdir()
     (bench.root / "nested/.git").mkdir()
     (bench.root / "nested/.git/HEAD").write_text("ref: refs/heads/main\n")
     for part in ("objects", "refs"):
         (bench.root / "nested/.git" / part).mkdir()
-    bench.put("nested/file")
-    record = await bench.command(lambda: spoil(large))
+    bench.write_file("nested/file")
+    record = await bench.run_command(lambda: spoil(large))
     assert other.stat().st_size == 5_000
-    assert bench.unkept(record) == {
+    assert bench.omitted(record) == {
         "large.bin": "it is larger than 0.001 MB",
         "nested": "it is a separate repository",
     }
 
 
 async def test_ignored_files_that_changed_are_named_beside_what_is_kept(tmp_path: Path) -> None:
-    bench = bench_in(tmp_path, CheckpointRules(include=("*.env",)))
-    plain, log, gone, env = map(bench.put, ("plain", "seen.log", "gone.log", "local.env"))
+    bench = create_setup(tmp_path, CheckpointConfig(include=("*.env",)))
+    plain, log, gone, env = map(bench.write_file, ("plain", "seen.log", "gone.log", "local.env"))
     for name in ("still.log", "cache/a", "build/a"):
-        bench.put(name)
-    bench.put(".gitignore", "*.log\n*.env\ncache/\nbuild/\n")
+        bench.write_file(name)
+    bench.write_file(".gitignore", "*.log\n*.env\ncache/\nbuild/\n")
     await anyio.sleep(0.15)  # the clock of files is coarse, and time is the subject
 
     def act() -> None:
         spoil(plain, log, env)
         gone.unlink()
-        bench.put("build/b")
+        bench.write_file("build/b")
 
-    record = await bench.command(act)
-    assert bench.changed(record) == {"plain", "local.env"}
-    assert bench.unkept(record) == dict.fromkeys(("build", "gone.log", "seen.log"), IGNORED)
+    record = await bench.run_command(act)
+    assert bench.changed_names(record) == {"plain", "local.env"}
+    assert bench.omitted(record) == dict.fromkeys(("build", "gone.log", "seen.log"), IGNORED)
 
 
 async def test_ignored_files_alone_make_nothing_to_undo(tmp_path: Path) -> None:
-    bench = bench_in(tmp_path)
-    log = bench.put("seen.log")
-    bench.put(".gitignore", "*.log\n")
-    assert await bench.command(lambda: spoil(log)) is None
+    bench = create_setup(tmp_path)
+    log = bench.write_file("seen.log")
+    bench.write_file(".gitignore", "*.log\n")
+    assert await bench.run_command(lambda: spoil(log)) is None
 
 
 async def test_a_file_that_was_ignored_until_then_is_not_taken_for_new(tmp_path: Path) -> None:
-    bench = bench_in(tmp_path)
-    bench.put("secret.log")
-    ignore = bench.put(".gitignore", "*.log\n")
+    bench = create_setup(tmp_path)
+    bench.write_file("secret.log")
+    ignore = bench.write_file(".gitignore", "*.log\n")
     await anyio.sleep(0.15)  # the clock of files is coarse, and time is the subject
-    record = await bench.command(lambda: ignore.write_text(""))
-    assert bench.changed(record) == {".gitignore"}
+    record = await bench.run_command(lambda: ignore.write_text(""))
+    assert bench.changed_names(record) == {".gitignore"}
 
 
 async def test_a_link_is_kept_as_a_link_and_a_folder_behind_one_is_not_entered(
     tmp_path: Path,
 ) -> None:
-    bench = bench_in(tmp_path)
+    bench = create_setup(tmp_path)
     (tmp_path / "outside").mkdir()
     outside = tmp_path / "outside/file"
     outside.write_text("outside\n")
     (bench.root / "link").symlink_to(tmp_path / "outside")
-    record = await bench.command(lambda: spoil(outside))
+    record = await bench.run_command(lambda: spoil(outside))
     assert record is None
 
 
 async def test_without_git_it_is_said_once_and_work_goes_on(tmp_path: Path) -> None:
-    bench = bench_in(tmp_path, path=str(tmp_path))
-    path = bench.put("a.txt")
+    bench = create_setup(tmp_path, path=str(tmp_path))
+    path = bench.write_file("a.txt")
     for _ in range(2):
-        record = await bench.command(lambda: spoil(path))
-        assert bench.unkept(record).keys() == {""}
-    assert len(bench.told) == 1
-    assert "git is not installed" in bench.told[0]
+        record = await bench.run_command(lambda: spoil(path))
+        assert bench.omitted(record).keys() == {""}
+    assert len(bench.notices) == 1
+    assert "git is not installed" in bench.notices[0]
 
 
 async def test_a_broken_index_and_a_lock_that_was_left_behind_are_of_no_harm(
     tmp_path: Path,
 ) -> None:
-    bench = bench_in(tmp_path)
-    path = bench.put("a.txt")
-    await bench.command(lambda: spoil(path))
-    (index,) = bench.own.glob("acp/checkpoints/*/index-*")
+    bench = create_setup(tmp_path)
+    path = bench.write_file("a.txt")
+    await bench.run_command(lambda: spoil(path))
+    (index,) = bench.config_home.glob("acp/checkpoints/*/index-*")
     for damage in (b"", b"DIRC nonsense"):
         index.write_bytes(damage)
         index.with_name(f"{index.name}.lock").touch()
-        assert bench.changed(await bench.command(lambda: spoil(path))) == {"a.txt"}
-    assert bench.told == []
+        assert bench.changed_names(await bench.run_command(lambda: spoil(path))) == {"a.txt"}
+    assert bench.notices == []
 
 
 async def test_two_servers_in_one_workspace_wait_for_each_other(tmp_path: Path) -> None:
-    benches = [bench_in(tmp_path, session=name) for name in ("one", "two")]
-    paths = {bench.keeper: bench.put(f"{n}.txt") for n, bench in enumerate(benches)}
+    benches = [create_setup(tmp_path, session=name) for name in ("one", "two")]
+    paths = {bench.manager: bench.write_file(f"{n}.txt") for n, bench in enumerate(benches)}
 
-    async def work(bench: Bench) -> None:
+    async def work(bench: CheckpointSetup) -> None:
         for _ in range(3):
-            await bench.command(lambda: spoil(paths[bench.keeper]))
+            await bench.run_command(lambda: spoil(paths[bench.manager]))
 
     async with anyio.create_task_group() as tasks:
         for bench in benches:
             tasks.start_soon(work, bench)
     for number, bench in enumerate(benches):
-        records = await bench.keeper.records()
+        records = await bench.manager.records()
         assert len(records) == 3
-        assert all(f"{number}.txt" in bench.changed(record) for record in records)
-        assert bench.told == []
+        assert all(f"{number}.txt" in bench.changed_names(record) for record in records)
+        assert bench.notices == []
 
 
 async def test_what_is_kept_is_for_nobody_else_to_read(tmp_path: Path) -> None:
-    bench = bench_in(tmp_path)
-    path = bench.put("a.txt")
-    await bench.command(lambda: spoil(path))
-    (folder,) = bench.own.glob("acp/checkpoints/*")
+    bench = create_setup(tmp_path)
+    path = bench.write_file("a.txt")
+    await bench.run_command(lambda: spoil(path))
+    (folder,) = bench.config_home.glob("acp/checkpoints/*")
     assert [f"{each.stat().st_mode & 0o777:o}" for each in (folder.parent, folder)] == ["700"] * 2
 
 
 async def test_a_turn_that_changes_nothing_leaves_nothing(tmp_path: Path) -> None:
-    bench = bench_in(tmp_path)
-    bench.put("a.txt")
-    assert await bench.command(lambda: None) is None
+    bench = create_setup(tmp_path)
+    bench.write_file("a.txt")
+    assert await bench.run_command(lambda: None) is None

@@ -7,16 +7,16 @@ from random import Random
 import pytest
 
 from tests.checkpoints.scripts import (
-    ASKING,
-    described,
+    PERMISSION_METHOD,
+    describe,
     entries,
     faithful_answers,
     files_of,
-    furnish,
-    say,
-    script,
+    fill_workspace,
+    random_calls,
+    run_slash_command,
 )
-from tests.tools.editor_session import FILES, allowed, open_workroom
+from tests.tools.editor_session import FILES, allow, open_tool_editor
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 SEEDS = [
@@ -31,24 +31,24 @@ async def test_an_undo_brings_back_every_byte_and_can_itself_be_undone(
 ) -> None:
     random = Random(seed)  # noqa: S311  a script of a test
     has_buffers = bool(seed % 2)
-    answers = {ASKING: allowed(), **(faithful_answers() if has_buffers else {})}
+    answers = {PERMISSION_METHOD: allow(), **(faithful_answers() if has_buffers else {})}
     capabilities = FILES if has_buffers else None
-    async with open_workroom(tmp_path, answers=answers, capabilities=capabilities) as room:
-        furnish(room.root, random)
+    async with open_tool_editor(tmp_path, answers=answers, capabilities=capabilities) as room:
+        fill_workspace(room.root, random)
         before = entries(room.root)
-        first, second = script(random), script(random)
+        first, second = random_calls(random), random_calls(random)
         await room.run(*first)
         middle = entries(room.root)
         await room.run(*second)
         after = entries(room.root)
-        told = f"{described(first)}\n--\n{described(second)}"
+        told = f"{describe(first)}\n--\n{describe(second)}"
         if files_of(after) != files_of(middle):
-            said = await say(room, "/undo")
+            said = await run_slash_command(room, "/undo")
             assert files_of(entries(room.root)) == files_of(middle), f"{told}\n{said}"
-            said = await say(room, "/undo 1")
+            said = await run_slash_command(room, "/undo 1")
             assert files_of(entries(room.root)) == files_of(after), f"{told}\n{said}"
-            await say(room, "/undo 1")
+            await run_slash_command(room, "/undo 1")
         if files_of(before) != files_of(middle):
-            said = await say(room, "/undo")
+            said = await run_slash_command(room, "/undo")
             assert files_of(entries(room.root)) == files_of(before), f"{told}\n{said}"
-        assert (await say(room, "/undo")).startswith("There is nothing to undo")
+        assert (await run_slash_command(room, "/undo")).startswith("There is nothing to undo")

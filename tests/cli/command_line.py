@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.fork_server import WITH_A_MODEL, CommandLine, warm_command
+from tests.support.fork_server import RUN_MODULES, CommandLine, get_fork_server
 from tests.support.server_process import NO_KEYRING
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CliResult:
     """Exit code and output of a command line."""
 
     exit_code: int
@@ -39,33 +39,33 @@ def environment(home: Path, **variables: str) -> Mapping[str, str]:
     }
 
 
-def run(home: Path, *arguments: str, given: str = "", **variables: str) -> Outcome:
+def run(home: Path, *arguments: str, stdin: str = "", **variables: str) -> CliResult:
     """Run a command line to its end, with `given` as its input.
 
     Uses the fork server, which saves the imports, except for variables that configure Python:
     they take effect only when an interpreter starts.
     """
-    if sys.platform == "win32" or any(_is_for_python(name) for name in variables):
-        return run_anew(home, *arguments, given=given, **variables)
-    command = warm_command(*(WITH_A_MODEL if arguments[:1] == ("run",) else ()))
-    line = CommandLine(arguments, environment(home, **variables), given)
-    ended = command.run(line, PATIENCE_SECONDS)
-    return Outcome(ended.exit_code, ended.stdout.decode(), ended.stderr.decode())
+    if sys.platform == "win32" or any(_configures_python(name) for name in variables):
+        return run_in_new_process(home, *arguments, stdin=stdin, **variables)
+    command = get_fork_server(*(RUN_MODULES if arguments[:1] == ("run",) else ()))
+    line = CommandLine(arguments, environment(home, **variables), stdin)
+    ended = command.run(line, HANG_TIMEOUT_SECONDS)
+    return CliResult(ended.exit_code, ended.stdout.decode(), ended.stderr.decode())
 
 
-def run_anew(home: Path, *arguments: str, given: str = "", **variables: str) -> Outcome:
+def run_in_new_process(home: Path, *arguments: str, stdin: str = "", **variables: str) -> CliResult:
     """Run a command line to its end in a new process, as a user does."""
     done = subprocess.run(
         command_line(*arguments),
         env=environment(home, **variables),
-        input=given,
+        input=stdin,
         capture_output=True,
         encoding="utf-8",
-        timeout=PATIENCE_SECONDS,
+        timeout=HANG_TIMEOUT_SECONDS,
         check=False,
     )
-    return Outcome(done.returncode, done.stdout, done.stderr)
+    return CliResult(done.returncode, done.stdout, done.stderr)
 
 
-def _is_for_python(name: str) -> bool:
+def _configures_python(name: str) -> bool:
     return name.startswith("PYTHON") and name not in NO_KEYRING

@@ -5,7 +5,7 @@ import re
 
 from typing_extensions import override
 
-_PIECE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|([\x00-\x1f])|([^\x00-\x1f]+)")
+_TOKEN_RE = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|([\x00-\x1f])|([^\x00-\x1f]+)")
 
 
 class FakeTerminal(io.StringIO):
@@ -21,7 +21,7 @@ class FakeTerminal(io.StringIO):
         self._column = 0
         self.has_cursor = True
         self.writes: list[str] = []
-        self.states: list[str] = []
+        self.screens: list[str] = []
         """Visible text after each write."""
 
     @override
@@ -31,13 +31,13 @@ class FakeTerminal(io.StringIO):
     @override
     def write(self, text: str, /) -> int:
         end = 0
-        for found in _PIECE.finditer(text):
+        for found in _TOKEN_RE.finditer(text):
             assert found.start() == end, repr(text[end : found.start()])
             end = found.end()
-            self._take(found)
+            self._apply(found)
         assert end == len(text)
         self.writes.append(text)
-        self.states.append(self.text)
+        self.screens.append(self.text)
         return len(text)
 
     @property
@@ -45,7 +45,7 @@ class FakeTerminal(io.StringIO):
         """All lines, scrollback included, without trailing blanks."""
         return "\n".join(line.rstrip() for line in self._lines).rstrip("\n")
 
-    def _take(self, found: re.Match[str]) -> None:
+    def _apply(self, found: re.Match[str]) -> None:
         parameters, command, control, words = found.groups()
         if words is not None:
             line = self._lines[self._row].ljust(self._column)

@@ -4,38 +4,38 @@ from pathlib import PurePath
 import pytest
 from pydantic import JsonValue
 
-from acp_server.cli.screen import ASCII_SIGNS, Screen, Signs
+from acp_server.cli.screen import ASCII_SYMBOLS, Symbols, TerminalScreen
 from acp_server.cli.session_view import SessionView
 from acp_server.protocol.tool_calls import ToolKind
 from tests.cli.views import (
     Update,
-    call,
-    change,
     diff,
-    every_second,
-    feed,
-    in_a_pipe,
-    message,
-    printed,
-    question,
-    words,
+    make_ticking_clock,
+    message_chunk,
+    permission_request,
+    render_plain,
+    show_updates,
+    terminal_output,
+    text_content,
+    tool_call,
+    tool_call_update,
 )
 
 TERMINAL: JsonValue = {"type": "terminal", "terminalId": "t"}
-DONE = change(status="completed")
+DONE = tool_call_update(status="completed")
 
 
-@pytest.mark.parametrize("kind", Signs().kinds)
+@pytest.mark.parametrize("kind", Symbols().kinds)
 def test_each_kind_has_a_sign_of_its_own(kind: ToolKind) -> None:
-    label = f"  {Signs().kinds[kind]} {kind.replace('_', ' ').ljust(16)}"
-    assert in_a_pipe(call(kind=kind), DONE) == f"\n{label}Do it  ✓ completed · 1.0 s\n"
+    label = f"  {Symbols().kinds[kind]} {kind.replace('_', ' ').ljust(16)}"
+    assert render_plain(tool_call(kind=kind), DONE) == f"\n{label}Do it  ✓ completed · 1.0 s\n"
 
 
 def test_the_signs_are_one_column_wide_and_differ() -> None:
-    for signs in (Signs(), ASCII_SIGNS):
+    for signs in (Symbols(), ASCII_SYMBOLS):
         assert len(set(signs.kinds.values())) == len(signs.kinds)
         assert all(len(sign) == 1 for sign in signs.kinds.values())
-    assert all(sign.isascii() for sign in ASCII_SIGNS.kinds.values())
+    assert all(sign.isascii() for sign in ASCII_SYMBOLS.kinds.values())
 
 
 @pytest.mark.parametrize(
@@ -48,30 +48,33 @@ def test_the_signs_are_one_column_wide_and_differ() -> None:
     ],
 )
 def test_the_status_stands_behind_the_title(status: str, shown: str) -> None:
-    assert in_a_pipe(call(), change(status=status)) == f"\n  ⚙ other           Do it  {shown}\n"
+    assert (
+        render_plain(tool_call(), tool_call_update(status=status))
+        == f"\n  ⚙ other           Do it  {shown}\n"
+    )
 
 
 def test_a_call_that_was_never_announced_is_shown_all_the_same() -> None:
-    assert in_a_pipe(change(status="failed", title="Late")) == (
+    assert render_plain(tool_call_update(status="failed", title="Late")) == (
         "\n  ⚙ other           Late  ✗ failed · 1.0 s\n"
     )
 
 
 def test_places_stand_behind_the_status_unless_the_title_names_them() -> None:
     places: JsonValue = [{"path": f"/w/{name}.py", "line": 3} for name in "abcdef"]
-    output = in_a_pipe(call(title="Find", locations=places), DONE, width=100)
+    output = render_plain(tool_call(title="Find", locations=places), DONE, width=100)
     assert output == (
         "\n  ⚙ other           Find  ✓ completed · 1.0 s · a.py:3 · b.py:3 · c.py:3 · …"
         " 3 more places\n"
     )
     one: JsonValue = [{"path": "/w/a.py", "line": 1}, {"path": "/w/a.py"}]
-    assert "completed · 1.0 s\n" in in_a_pipe(call(title="Edit a.py", locations=one), DONE)
+    assert "completed · 1.0 s\n" in render_plain(tool_call(title="Edit a.py", locations=one), DONE)
 
 
 def test_a_diff_shows_what_went_and_came_with_its_surroundings() -> None:
     old = "".join(f"{number}\n" for number in range(1, 10))
     content: JsonValue = [diff(old, old.replace("5\n", "five\nfünf\n"))]
-    assert in_a_pipe(call(kind="edit", content=content), DONE).splitlines()[2:] == [
+    assert render_plain(tool_call(kind="edit", content=content), DONE).splitlines()[2:] == [
         "    │ a.py · +2 -1",
         "    │ …",
         "    │   3",
@@ -87,7 +90,7 @@ def test_a_diff_shows_what_went_and_came_with_its_surroundings() -> None:
 
 def test_a_long_new_file_is_folded_at_its_end() -> None:
     content: JsonValue = [diff(None, "".join(f"{number}\n" for number in range(140)))]
-    lines = in_a_pipe(call(kind="edit", content=content), DONE).splitlines()
+    lines = render_plain(tool_call(kind="edit", content=content), DONE).splitlines()
     assert lines[2] == "    │ a.py · +140 · new file"
     assert lines[3] == "    │ + 0"
     assert lines[-1] == "    │ … 120 more lines"
@@ -97,32 +100,32 @@ def test_a_long_new_file_is_folded_at_its_end() -> None:
 def test_output_is_put_together_from_its_pieces_and_keeps_its_end() -> None:
     flood = "".join(f"{number}\n" for number in range(30))
     updates = [
-        call(kind="execute", content=[TERMINAL]),
-        printed("\x1b[31mred\x1b[0m\n10%\r"),
-        printed("100%\r\n" + flood),
-        printed("\x1b]0;title\x07\x1b[2Jlast \x1b"),
-        printed("[1mbold\n"),
+        tool_call(kind="execute", content=[TERMINAL]),
+        terminal_output("\x1b[31mred\x1b[0m\n10%\r"),
+        terminal_output("100%\r\n" + flood),
+        terminal_output("\x1b]0;title\x07\x1b[2Jlast \x1b"),
+        terminal_output("[1mbold\n"),
     ]
-    lines = in_a_pipe(*updates, DONE).splitlines()[2:]
+    lines = render_plain(*updates, DONE).splitlines()[2:]
     assert lines[0] == "    │ … 21 more lines"
     assert lines[1:] == [*(f"    │ {number}" for number in range(19, 30)), "    │ last bold"]
-    assert in_a_pipe(*updates[:2], printed("100%"), DONE).splitlines()[2:] == [
+    assert render_plain(*updates[:2], terminal_output("100%"), DONE).splitlines()[2:] == [
         "    │ red",
         "    │ 100%",
     ]
 
 
 def test_output_of_another_terminal_is_not_shown() -> None:
-    other = change(_meta={"terminal_output": {"terminal_id": "x", "data": "elsewhere"}})
+    other = tool_call_update(_meta={"terminal_output": {"terminal_id": "x", "data": "elsewhere"}})
     metas: list[JsonValue] = [None, 3, {"data": []}]
-    odd = [change(_meta={"terminal_output": meta}) for meta in metas]
-    output = in_a_pipe(call(content=[TERMINAL]), other, *odd, DONE)
+    odd = [tool_call_update(_meta={"terminal_output": meta}) for meta in metas]
+    output = render_plain(tool_call(content=[TERMINAL]), other, *odd, DONE)
     assert output == "\n  ⚙ other           Do it  ✓ completed · 5.0 s\n"
 
 
 def test_texts_are_shown_without_their_fence_and_folded() -> None:
-    content: JsonValue = [words("```sh\nls\n```"), words("\n".join("abcdefg"))]
-    assert in_a_pipe(call(content=content), DONE).splitlines()[2:] == [
+    content: JsonValue = [text_content("```sh\nls\n```"), text_content("\n".join("abcdefg"))]
+    assert render_plain(tool_call(content=content), DONE).splitlines()[2:] == [
         "    │ ls",
         "    │ a",
         "    │ b",
@@ -135,7 +138,7 @@ def test_texts_are_shown_without_their_fence_and_folded() -> None:
 def test_other_content_is_named() -> None:
     image: JsonValue = {"type": "image", "data": "AA==", "mimeType": "image/png"}
     content: JsonValue = [{"type": "content", "content": image}]
-    assert in_a_pipe(call(content=content), DONE).endswith("\n    │ image\n")
+    assert render_plain(tool_call(content=content), DONE).endswith("\n    │ image\n")
 
 
 def plan(*statuses: str) -> Update:
@@ -147,13 +150,13 @@ def plan(*statuses: str) -> Update:
 
 
 def test_a_plan_stands_with_the_call_that_changes_it_and_then_only_its_news() -> None:
-    assert in_a_pipe(
-        call("a", kind="think", title="Plan"),
+    assert render_plain(
+        tool_call("a", kind="think", title="Plan"),
         plan("in_progress", "pending"),
-        change("a", status="completed", content=[words("for the model")]),
-        call("b", kind="think", title="Plan"),
+        tool_call_update("a", status="completed", content=[text_content("for the model")]),
+        tool_call("b", kind="think", title="Plan"),
         plan("completed", "pending"),
-        change("b", status="completed"),
+        tool_call_update("b", status="completed"),
         plan("completed", "completed"),
     ).splitlines() == [
         "",
@@ -168,11 +171,11 @@ def test_a_plan_stands_with_the_call_that_changes_it_and_then_only_its_news() ->
 
 
 def test_parallel_calls_are_each_shown_in_the_order_in_which_they_began() -> None:
-    output = in_a_pipe(
-        call("a", title="First"),
-        call("b", title="Second"),
-        change("b", status="completed"),
-        change("a", status="failed", content=[words("why")]),
+    output = render_plain(
+        tool_call("a", title="First"),
+        tool_call("b", title="Second"),
+        tool_call_update("b", status="completed"),
+        tool_call_update("a", status="failed", content=[text_content("why")]),
     )
     assert output.splitlines() == [
         "",
@@ -184,24 +187,26 @@ def test_parallel_calls_are_each_shown_in_the_order_in_which_they_began() -> Non
 
 
 def test_an_id_that_comes_again_is_another_call() -> None:
-    output = in_a_pipe(call(title="First"), DONE, call(title="Second"), DONE)
+    output = render_plain(tool_call(title="First"), DONE, tool_call(title="Second"), DONE)
     assert [line[20:26].strip() for line in output.splitlines() if line] == ["First", "Second"]
 
 
 def test_what_is_said_while_a_call_goes_on_comes_after_it() -> None:
-    output = in_a_pipe(call(), message("one "), message("two "), DONE, message("three"))
+    output = render_plain(
+        tool_call(), message_chunk("one "), message_chunk("two "), DONE, message_chunk("three")
+    )
     assert output == "\n  ⚙ other           Do it  ✓ completed · 1.0 s\n\n  one two three\n"
 
 
 def asked(kind: str, *, is_answered: bool, is_taken_back: bool = False) -> str:
     file = io.StringIO()
-    view = SessionView(Screen(file=file), every_second())
-    feed(view, [call(kind=kind, content=[words("what")])])
-    request = question()
-    view.asked(request)
+    view = SessionView(TerminalScreen(file=file), make_ticking_clock())
+    show_updates(view, [tool_call(kind=kind, content=[text_content("what")])])
+    request = permission_request()
+    view.show_permission_request(request)
     if is_answered:
-        view.decided(request, None if is_taken_back else request.options[0])
-        feed(view, [DONE])
+        view.show_permission_answer(request, None if is_taken_back else request.options[0])
+        show_updates(view, [DONE])
     view.settle()
     return file.getvalue()
 
@@ -229,12 +234,14 @@ def test_what_a_command_prints_comes_after_the_leave_for_it() -> None:
 
 def test_the_reason_for_a_question_stays_with_it_and_the_command_is_not_said_twice() -> None:
     file = io.StringIO()
-    view = SessionView(Screen(file=file), every_second())
-    feed(view, [call(kind="execute", title="`ls`")])
-    request = question(content=[words("```sh\nls\n```"), words("Asked because of that.")])
-    view.asked(request)
-    view.decided(request, request.options[1])
-    feed(view, [change(status="failed", content=[words("rejected")])])
+    view = SessionView(TerminalScreen(file=file), make_ticking_clock())
+    show_updates(view, [tool_call(kind="execute", title="`ls`")])
+    request = permission_request(
+        content=[text_content("```sh\nls\n```"), text_content("Asked because of that.")]
+    )
+    view.show_permission_request(request)
+    view.show_permission_answer(request, request.options[1])
+    show_updates(view, [tool_call_update(status="failed", content=[text_content("rejected")])])
     assert file.getvalue().splitlines()[1:] == [
         "  $ execute         `ls`  ✗ failed · 2.0 s",
         "    │ Asked because of that.",
@@ -256,10 +263,10 @@ HOSTILE = "a\x1b[2Jb\u202ec\u2028d\x07\ne"
 @pytest.mark.parametrize("width", [20, 60, 100])
 def test_no_text_of_the_wire_moves_the_cursor_or_leaves_the_width(width: int) -> None:
     places: JsonValue = [{"path": f"/{HOSTILE * 9}", "line": 1}]
-    content: JsonValue = [diff(HOSTILE, HOSTILE * 2, HOSTILE), words(HOSTILE * 40), TERMINAL]
-    output = in_a_pipe(
-        call(title=HOSTILE * 90, kind="edit", locations=places, content=content),
-        printed(HOSTILE),
+    content: JsonValue = [diff(HOSTILE, HOSTILE * 2, HOSTILE), text_content(HOSTILE * 40), TERMINAL]
+    output = render_plain(
+        tool_call(title=HOSTILE * 90, kind="edit", locations=places, content=content),
+        terminal_output(HOSTILE),
         {**plan("pending"), "entries": [{"content": HOSTILE, "priority": "low", "status": "x"}]},
         DONE,
         width=width,
@@ -270,18 +277,18 @@ def test_no_text_of_the_wire_moves_the_cursor_or_leaves_the_width(width: int) ->
 
 def test_a_diff_of_a_great_file_is_drawn_at_once() -> None:
     old, new = ("".join(f"{name}{n}\n" for n in range(50_000)) for name in "ab")
-    output = in_a_pipe(call(kind="edit", content=[diff(old, new)]), DONE)
+    output = render_plain(tool_call(kind="edit", content=[diff(old, new)]), DONE)
     assert "a.py · +50,000 -50,000" in output
     assert "… 99,980 more lines" in output
 
 
 def test_a_file_written_through_this_client_is_named_with_its_call() -> None:
     file = io.StringIO()
-    view = SessionView(Screen(file=file), every_second())
-    feed(view, [call(kind="edit", locations=[{"path": "/w/a.py"}])])
-    view.wrote(PurePath("/w/a.py"))
-    feed(view, [DONE])
-    view.wrote(PurePath("/w/b.py"))
+    view = SessionView(TerminalScreen(file=file), make_ticking_clock())
+    show_updates(view, [tool_call(kind="edit", locations=[{"path": "/w/a.py"}])])
+    view.show_written_file(PurePath("/w/a.py"))
+    show_updates(view, [DONE])
+    view.show_written_file(PurePath("/w/b.py"))
     assert file.getvalue().endswith(
         "    │ a.py was written by the editor\n    written         b.py, by the editor\n"
     )

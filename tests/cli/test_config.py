@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import Outcome, command_line, environment, run
+from tests.cli.command_line import CliResult, command_line, environment, run
 
 WELL = "No problems found.\n"
 
@@ -74,7 +74,7 @@ def test_no_setting_is_folded_in_a_pipe(tmp_path: Path) -> None:
 
 
 def test_files_that_are_well_or_absent_are_well(tmp_path: Path) -> None:
-    assert run(tmp_path, "config", "check") == Outcome(0, WELL, "")
+    assert run(tmp_path, "config", "check") == CliResult(0, WELL, "")
 
 
 def test_all_that_is_wrong_is_told_with_file_and_line(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
 def test_at_first_the_file_is_made_with_every_setting_commented_out(tmp_path: Path) -> None:
     outcome = run(tmp_path, "config", "edit", EDITOR=editor(tmp_path))
     file = tmp_path / "acp" / "config.yaml"
-    assert outcome == Outcome(0, WELL, "")
+    assert outcome == CliResult(0, WELL, "")
     assert "\n# default_mode:" in f"\n{file.read_text()}"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     schema = json.loads((tmp_path / "acp" / "config.schema.json").read_text())
@@ -127,7 +127,7 @@ def test_what_was_written_is_kept_and_checked(tmp_path: Path) -> None:
     file = own_file(tmp_path, "# mine\n")
     outcome = run(tmp_path, "config", "edit", EDITOR=editor(tmp_path, "modle: x\n"))
     problem = f"{file}:1: modle: is not known; did you mean model?\n"
-    assert outcome == Outcome(1, problem, "")
+    assert outcome == CliResult(1, problem, "")
     assert file.read_text() == "modle: x\n"
 
 

@@ -8,26 +8,26 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
-from tests.cli.command_line import Outcome, command_line, environment, run
-from tests.support.published_schema import faults
+from tests.cli.command_line import CliResult, command_line, environment, run
+from tests.support.published_schema import schema_errors
 
 Message = dict[str, object]
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, Path]:
+def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[CliResult, Path]:
     """The demo in a pipe, and the folder that was its home and its place for temporary files."""
     home = tmp_path_factory.mktemp("plain")
     return run(home, "demo", ACP_SERVER_MODE="plan", ACP_SERVER_LOG_FILE=str(home / "log")), home
 
 
 @pytest.fixture(scope="module")
-def wire(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def wire(tmp_path_factory: pytest.TempPathFactory) -> CliResult:
     return run(tmp_path_factory.mktemp("wire"), "demo", "--json")
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+def own(tmp_path_factory: pytest.TempPathFactory) -> CliResult:
     """The demo with prompts of one's own, begun where variables speak of another repository."""
     return run(
         tmp_path_factory.mktemp("own"),
@@ -38,34 +38,34 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     )
 
 
-def messages(outcome: Outcome) -> Iterator[tuple[str, Message]]:
+def messages(outcome: CliResult) -> Iterator[tuple[str, Message]]:
     for line in outcome.stdout.splitlines():
         record = cast("dict[str, object]", json.loads(line))
         assert list(record) == ["from", "message"]
         yield cast("str", record["from"]), cast("Message", record["message"])
 
 
-def test_it_ends_well_and_in_time(plain: tuple[Outcome, Path]) -> None:
+def test_it_ends_well_and_in_time(plain: tuple[CliResult, Path]) -> None:
     outcome, _ = plain
     assert (outcome.exit_code, outcome.stderr) == (0, "")
 
 
 def test_in_a_pipe_there_is_no_control_character_and_no_trailing_blank(
-    plain: tuple[Outcome, Path],
+    plain: tuple[CliResult, Path],
 ) -> None:
     text = plain[0].stdout
     assert all(character.isprintable() or character == "\n" for character in text)
     assert not [line for line in text.splitlines() if line != line.rstrip()]
 
 
-def test_in_a_pipe_answers_are_whole_and_fit_the_width(plain: tuple[Outcome, Path]) -> None:
+def test_in_a_pipe_answers_are_whole_and_fit_the_width(plain: tuple[CliResult, Path]) -> None:
     text = plain[0].stdout
     assert "  one two three four five six seven eight nine ten eleven twelve" in text
     assert text.count("  Done, and all tests pass.") == 1
     assert max(len(line) for line in text.splitlines()) <= 80
 
 
-def test_it_shows_each_part_in_its_order(plain: tuple[Outcome, Path]) -> None:
+def test_it_shows_each_part_in_its_order(plain: tuple[CliResult, Path]) -> None:
     text = plain[0].stdout
     position = 0
     for words in (
@@ -125,7 +125,7 @@ def without_what_varies(text: str) -> str:
 
 
 def test_it_is_the_same_each_time_but_for_times_and_the_folder(
-    plain: tuple[Outcome, Path], tmp_path_factory: pytest.TempPathFactory
+    plain: tuple[CliResult, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     home = tmp_path_factory.mktemp("plain")  # a path of the same length is folded alike
     again = run(home, "demo", "--fast").stdout.replace(str(home), str(plain[1]))
@@ -133,12 +133,12 @@ def test_it_is_the_same_each_time_but_for_times_and_the_folder(
 
 
 def test_the_users_home_and_the_temporary_folder_are_left_as_they_were(
-    plain: tuple[Outcome, Path],
+    plain: tuple[CliResult, Path],
 ) -> None:
     assert list(plain[1].iterdir()) == []
 
 
-def test_the_wire_starts_with_the_handshake_and_ends_with_an_answer(wire: Outcome) -> None:
+def test_the_wire_starts_with_the_handshake_and_ends_with_an_answer(wire: CliResult) -> None:
     lines = list(messages(wire))
     assert wire.exit_code == 0
     assert [sender for sender, _ in lines[:4]] == ["client", "agent", "client", "agent"]
@@ -152,7 +152,7 @@ def test_the_wire_starts_with_the_handshake_and_ends_with_an_answer(wire: Outcom
     assert all(message["jsonrpc"] == "2.0" for _, message in lines)
 
 
-def test_every_prompt_is_answered_once_and_after_its_updates(wire: Outcome) -> None:
+def test_every_prompt_is_answered_once_and_after_its_updates(wire: CliResult) -> None:
     open_prompt: object = None
     reasons: list[object] = []
     for sender, message in messages(wire):
@@ -179,7 +179,7 @@ ASKED_OF_AGENTS = {
 NOTIFICATIONS = {"session/update": "SessionNotification", "session/cancel": "CancelNotification"}
 
 
-def test_all_that_is_on_the_wire_is_what_the_schema_says(wire: Outcome) -> None:
+def test_all_that_is_on_the_wire_is_what_the_schema_says(wire: CliResult) -> None:
     names = {**ASKED_OF_CLIENTS, **ASKED_OF_AGENTS}
     asked: dict[tuple[str, object], str] = {}
     seen: set[str] = set()
@@ -197,12 +197,12 @@ def test_all_that_is_on_the_wire_is_what_the_schema_says(wire: Outcome) -> None:
             definition = "Error" if "error" in message else f"{names[method]}Response"
             value = message.get("error", message.get("result"))
             errors += [method] if "error" in message else []
-        assert faults(definition, cast("JsonValue", value)) == [], message
+        assert schema_errors(definition, cast("JsonValue", value)) == [], message
     assert seen == {*names, *NOTIFICATIONS}
     assert set(errors) == {"fs/read_text_file"}  # is there a file of that name yet? there is not
 
 
-def test_a_diff_is_on_the_wire_several_times_while_it_grows(wire: Outcome) -> None:
+def test_a_diff_is_on_the_wire_several_times_while_it_grows(wire: CliResult) -> None:
     sizes: list[int] = []
     for _, message in messages(wire):
         update = cast("Message", cast("Message", message.get("params", {})).get("update", {}))
@@ -218,12 +218,12 @@ def _is_about_commands(message: Message) -> bool:
     return update["sessionUpdate"] == "available_commands_update"
 
 
-def test_nothing_human_is_on_the_wire(wire: Outcome) -> None:
+def test_nothing_human_is_on_the_wire(wire: CliResult) -> None:
     assert wire.stderr.startswith("acp-server demo: 4 prompts, ")
     assert wire.stderr.count("\n") == 1
 
 
-def test_prompts_of_ones_own_replace_the_tour(own: Outcome) -> None:
+def test_prompts_of_ones_own_replace_the_tour(own: CliResult) -> None:
     assert own.exit_code == 0
     assert "1 of 2 · your prompt" in own.stdout
     assert "\u276f /version\n\n  acp-server 0.1.0\n" in own.stdout
@@ -238,7 +238,7 @@ def test_without_git_it_says_so(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_is_not_led_astray_by_the_git_it_is_started_in(own: Outcome) -> None:
+def test_it_is_not_led_astray_by_the_git_it_is_started_in(own: CliResult) -> None:
     assert (own.exit_code, own.stderr) == (0, "")
 
 

@@ -6,14 +6,14 @@ import anyio
 import anyio.abc
 import pytest
 
-from acp_server.cli.check_result import Finding, Status, worst
-from acp_server.cli.doctor_checks import configuration_problems, home_folder, model
-from acp_server.cli.endpoint_check import endpoint
-from acp_server.cli.setting_rows import setting_rows, shown
+from acp_server.cli.check_result import CheckResult, CheckStatus, worst_status
+from acp_server.cli.doctor_checks import check_configuration, check_home, check_model
+from acp_server.cli.endpoint_check import check_endpoint
+from acp_server.cli.setting_rows import displayable, setting_rows
 from acp_server.config import settings
 from acp_server.config.credentials import KeyStore
 from acp_server.config.values import HttpServer, StdioServer
-from acp_server.text.redaction import HIDDEN
+from acp_server.text.redaction import REDACTED
 from tests.cli.command_line import run
 
 QUIET = {"ACP_SERVER_MODEL": "scripted:demo"}
@@ -73,7 +73,7 @@ def test_it_leaves_no_temporary_folder(tmp_path: Path) -> None:
 
 def test_a_secret_in_a_complaint_is_not_repeated(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("api_key: sk-verysecret : [")
-    findings = list(configuration_problems(configured(tmp_path)))
+    findings = list(check_configuration(configured(tmp_path)))
     assert [finding.status for finding in findings] == ["problem"]
     assert "verysecret" not in findings[0].fact
 
@@ -86,7 +86,7 @@ def test_the_rows_tell_where_a_value_came_from(tmp_path: Path) -> None:
     assert (rows["model"].value, rows["model"].origin) == (None, "default")
 
 
-WITHOUT_KEY = Finding(
+WITHOUT_KEY = CheckResult(
     "model",
     "warning",
     "no API key: prompts will fail",
@@ -101,21 +101,21 @@ WITHOUT_KEY = Finding(
         ({"ACP_SERVER_MODEL": "unheard-of"}, WITHOUT_KEY),
         (
             {"ACP_SERVER_MODEL": "scripted:demo"},
-            Finding("model", "ok", "scripted:demo (environment)"),
+            CheckResult("model", "ok", "scripted:demo (environment)"),
         ),
         (
             {"ANTHROPIC_API_KEY": "secret"},
-            Finding(
+            CheckResult(
                 "model", "ok", "the endpoint's first known model, with the key from environment"
             ),
         ),
         (
             {"ACP_SERVER_MODEL": "claude-x", "ANTHROPIC_AUTH_TOKEN": "secret"},
-            Finding("model", "ok", "claude-x, with the key from environment"),
+            CheckResult("model", "ok", "claude-x, with the key from environment"),
         ),
         (
             {"ACP_SERVER_PROVIDER": "nous", "ANTHROPIC_API_KEY": "secret"},
-            Finding(
+            CheckResult(
                 "model",
                 "warning",
                 "unknown provider 'nous' (environment)",
@@ -124,7 +124,7 @@ WITHOUT_KEY = Finding(
         ),
         (
             {"ACP_SERVER_PROVIDER": "openrouter", "ANTHROPIC_API_KEY": "secret"},
-            Finding(
+            CheckResult(
                 "model",
                 "warning",
                 "no API key: prompts will fail",
@@ -133,27 +133,27 @@ WITHOUT_KEY = Finding(
         ),
         (
             {"ACP_SERVER_PROVIDER": "ollama", "ACP_SERVER_MODEL": "qwen3"},
-            Finding("model", "ok", "qwen3, at http://127.0.0.1:11434/v1 without a key"),
+            CheckResult("model", "ok", "qwen3, at http://127.0.0.1:11434/v1 without a key"),
         ),
     ],
     ids=["no key", "unheard-of", "scripted", "key", "token", "foreign", "other key", "local"],
 )
 async def test_a_model_that_cannot_be_asked_is_a_warning(
-    variables: dict[str, str], finding: Finding, tmp_path: Path
+    variables: dict[str, str], finding: CheckResult, tmp_path: Path
 ) -> None:
-    assert await model(configured(tmp_path, **variables)) == finding
+    assert await check_model(configured(tmp_path, **variables)) == finding
 
 
 async def test_a_stored_key_is_found_and_said_to_be_where_it_is(tmp_path: Path) -> None:
     place = KeyStore(tmp_path, use_keyring=False).save("secret")
-    assert await model(configured(tmp_path)) == Finding(
+    assert await check_model(configured(tmp_path)) == CheckResult(
         "model", "ok", f"the endpoint's first known model, with the key from {place}"
     )
 
 
 def test_a_key_is_hidden_among_the_settings(tmp_path: Path) -> None:
     rows = {row.name: row for row in setting_rows(configured(tmp_path, ANTHROPIC_API_KEY="secret"))}
-    assert (rows["api_key"].value, rows["api_key"].origin) == (HIDDEN, "environment")
+    assert (rows["api_key"].value, rows["api_key"].origin) == (REDACTED, "environment")
     assert (rows["auth_token"].value, rows["auth_token"].origin) == (None, "default")
 
 
@@ -165,16 +165,16 @@ def test_the_secrets_of_a_server_are_hidden_and_its_names_are_not() -> None:
         "b": HttpServer.model_validate({"url": "https://u:abc@h/", "headers": {"X": "abc"}}),
     }
     times = {"enabled": True, "timeout": 120.0, "connect_timeout": 60.0}
-    assert shown(servers) == {
+    assert displayable(servers) == {
         "a": {
             **times,
             "type": "stdio",
             "command": "a",
-            "args": ["--token", HIDDEN, "x"],
-            "env": {"TOKEN": HIDDEN, "PORT": HIDDEN},
+            "args": ["--token", REDACTED, "x"],
+            "env": {"TOKEN": REDACTED, "PORT": REDACTED},
             "cwd": None,
         },
-        "b": {**times, "type": "http", "url": f"https://{HIDDEN}@h/", "headers": {"X": HIDDEN}},
+        "b": {**times, "type": "http", "url": f"https://{REDACTED}@h/", "headers": {"X": REDACTED}},
     }
 
 
@@ -182,8 +182,8 @@ def test_a_name_that_nobody_knows_is_a_warning(tmp_path: Path) -> None:
     (tmp_path / "acp").mkdir()
     file = tmp_path / "acp" / "config.yaml"
     file.write_text("log:\n  levle: info\n")
-    assert list(configuration_problems(configured(tmp_path))) == [
-        Finding(
+    assert list(check_configuration(configured(tmp_path))) == [
+        CheckResult(
             "configuration",
             "warning",
             f"{file}:2: log.levle: is not known; did you mean log.level?",
@@ -206,7 +206,7 @@ async def test_an_endpoint_that_answers_anything_is_there(
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(door.serve, refuse)
-        finding = await endpoint(configured(tmp_path, ANTHROPIC_BASE_URL=address))
+        finding = await check_endpoint(configured(tmp_path, ANTHROPIC_BASE_URL=address))
         assert (finding.status, list(finding.milliseconds)) == ("ok", ["answer"])
         assert finding.fact.startswith(f"{address} answers in ")
         tasks.cancel_scope.cancel()
@@ -216,9 +216,9 @@ async def test_an_endpoint_that_is_not_there_is_a_warning(
     free_tcp_port: int, tmp_path: Path
 ) -> None:
     address = f"http://me:secret@127.0.0.1:{free_tcp_port}"
-    found = await endpoint(configured(tmp_path, ANTHROPIC_BASE_URL=address))
+    found = await check_endpoint(configured(tmp_path, ANTHROPIC_BASE_URL=address))
     assert found.status == "warning"
-    assert found.fact.startswith(f"http://{HIDDEN}@127.0.0.1:{free_tcp_port} does not answer: ")
+    assert found.fact.startswith(f"http://{REDACTED}@127.0.0.1:{free_tcp_port} does not answer: ")
 
 
 @pytest.mark.parametrize(
@@ -227,13 +227,13 @@ async def test_an_endpoint_that_is_not_there_is_a_warning(
 async def test_no_endpoint_is_asked_that_is_not_used(
     variables: dict[str, str], tmp_path: Path
 ) -> None:
-    assert (await endpoint(configured(tmp_path, **variables))).milliseconds == {}
+    assert (await check_endpoint(configured(tmp_path, **variables))).milliseconds == {}
 
 
 def test_a_home_that_is_a_file_is_a_problem(tmp_path: Path) -> None:
     file = tmp_path / "home"
     file.write_text("")
-    assert home_folder(file) == Finding(
+    assert check_home(file) == CheckResult(
         "home",
         "problem",
         f"{file} is not a directory",
@@ -242,7 +242,7 @@ def test_a_home_that_is_a_file_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_a_home_that_is_not_there_yet_is_fine(tmp_path: Path) -> None:
-    finding = home_folder(tmp_path / "a" / "b")
+    finding = check_home(tmp_path / "a" / "b")
     assert finding.status == "ok"
     assert "will be created" in finding.fact
 
@@ -251,5 +251,5 @@ def test_a_home_that_is_not_there_yet_is_fine(tmp_path: Path) -> None:
     ("statuses", "expected"),
     [([], "ok"), (["ok", "warning"], "warning"), (["warning", "problem", "ok"], "problem")],
 )
-def test_the_worst_finding_decides(statuses: list[Status], expected: Status) -> None:
-    assert worst([Finding("x", status, "") for status in statuses]) == expected
+def test_the_worst_finding_decides(statuses: list[CheckStatus], expected: CheckStatus) -> None:
+    assert worst_status([CheckResult("x", status, "") for status in statuses]) == expected

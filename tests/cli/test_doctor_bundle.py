@@ -10,9 +10,16 @@ from zipfile import ZipFile
 
 import pytest
 
-from acp_server.cli.bundle import MOST_LOG_LINES, Evidence, bundle, keep, log_end, machine
-from acp_server.cli.check_result import Finding
-from acp_server.text.redaction import HIDDEN, Redactor
+from acp_server.cli.bundle import (
+    MAX_LOG_LINES,
+    BundleContents,
+    build_bundle,
+    describe_machine,
+    read_log_tail,
+    write_bundle,
+)
+from acp_server.cli.check_result import CheckResult
+from acp_server.text.redaction import REDACTED, Redactor
 from tests.cli.command_line import run
 
 KEY = "sk-ant-" + "0123456789abcdef"
@@ -50,11 +57,11 @@ def test_a_bundle_holds_what_was_found_and_no_secret(tmp_path: Path) -> None:
     found = texts(file.read_bytes())
     assert (outcome.exit_code, list(found)) == (0, FILES)
     assert outcome.stderr == f"Wrote {file}. Review it before you share it.\n"
-    assert found["log.txt"] == f"it began\nthe key {HIDDEN} was refused\nANTHROPIC: {HIDDEN}\n"
+    assert found["log.txt"] == f"it began\nthe key {REDACTED} was refused\nANTHROPIC: {REDACTED}\n"
     assert not [name for name, text in found.items() if "plain-secret" in text or KEY in text]
     settings = cast("list[dict[str, object]]", json.loads(found["settings.json"]))
     values = {row["name"]: (row["value"], row["origin"]) for row in settings}
-    assert values["api_key"] == (HIDDEN, "environment")
+    assert values["api_key"] == (REDACTED, "environment")
     findings = cast("list[dict[str, object]]", json.loads(found["findings.json"]))
     assert "round trip" in [finding["name"] for finding in findings]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -73,7 +80,7 @@ def test_by_force_a_file_is_replaced_and_private(tmp_path: Path) -> None:
     file = tmp_path / "report.zip"
     file.write_text("mine")
     file.chmod(0o644)
-    keep(b"archive", file, is_forced=True)
+    write_bundle(b"archive", file, is_forced=True)
     assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (b"archive", 0o600)
 
 
@@ -83,7 +90,7 @@ def test_a_link_that_came_meanwhile_is_not_followed(tmp_path: Path, target: str)
     file = tmp_path / "report.zip"
     file.symlink_to(tmp_path / target)
     with pytest.raises(FileExistsError):
-        keep(b"archive", file, is_forced=False)
+        write_bundle(b"archive", file, is_forced=False)
     assert (tmp_path / "there").read_text() == "mine"
     assert not (tmp_path / "nowhere").exists()
 
@@ -99,14 +106,14 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 
 def test_texts_are_cleaned_and_names_stay() -> None:
-    finding = Finding("state", "ok", "/home/ann/x and token=abc", milliseconds={"answer": 3})
-    redactor = Redactor(homes=(Path("/home/ann"),))
-    found = texts(bundle(Evidence([finding], [], [], {}, None), redactor))
+    finding = CheckResult("state", "ok", "/home/ann/x and token=abc", milliseconds={"answer": 3})
+    redactor = Redactor(home_directories=(Path("/home/ann"),))
+    found = texts(build_bundle(BundleContents([finding], [], [], {}, None), redactor))
     assert json.loads(found["findings.json"]) == [
         {
             "name": "state",
             "status": "ok",
-            "fact": f"~/x and token={HIDDEN}",
+            "fact": f"~/x and token={REDACTED}",
             "advice": "",
             "milliseconds": {"answer": 3},
         }
@@ -115,7 +122,7 @@ def test_texts_are_cleaned_and_names_stay() -> None:
 
 def test_of_variables_only_the_names_are_told() -> None:
     variables = {"ACP_SERVER_MODEL": "hidden-value", "HTTPS_PROXY": "hidden-value", "MY_OWN": "x"}
-    told = machine(variables)
+    told = describe_machine(variables)
     assert isinstance(told, dict)
     assert told["variables"] == ["ACP_SERVER_MODEL", "HTTPS_PROXY"]
     assert "hidden-value" not in json.dumps(told)
@@ -124,15 +131,17 @@ def test_of_variables_only_the_names_are_told() -> None:
 def test_only_the_end_of_a_long_log_is_told(tmp_path: Path) -> None:
     file = tmp_path / "log"
     file.write_bytes(b"\xff" + b"".join(b"line %d\n" % number for number in range(200_000)))
-    lines = log_end(file).splitlines()
-    assert (len(lines), lines[-1]) == (MOST_LOG_LINES, "line 199999")
+    lines = read_log_tail(file).splitlines()
+    assert (len(lines), lines[-1]) == (MAX_LOG_LINES, "line 199999")
 
 
 def test_a_log_that_cannot_be_read_is_said(tmp_path: Path) -> None:
-    assert log_end(tmp_path / "absent").endswith("cannot be read: No such file or directory\n")
-    assert "No log file is set" in log_end(None)
+    assert read_log_tail(tmp_path / "absent").endswith(
+        "cannot be read: No such file or directory\n"
+    )
+    assert "No log file is set" in read_log_tail(None)
 
 
 def test_a_pipe_for_a_log_holds_nothing_up(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert log_end(tmp_path / "pipe") == f"{tmp_path / 'pipe'} is not a regular file\n"
+    assert read_log_tail(tmp_path / "pipe") == f"{tmp_path / 'pipe'} is not a regular file\n"

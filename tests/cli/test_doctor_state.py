@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.cli.check_result import Finding
-from acp_server.cli.editor_detection import FoundEditor, editors, found_editors
-from acp_server.cli.state_checks import database, kept_state
+from acp_server.cli.check_result import CheckResult
+from acp_server.cli.editor_detection import FoundEditor, check_editors, find_editors
+from acp_server.cli.state_checks import check_database, check_state
 
 NONE_YET = "{}/acp/sessions.db: not created yet"
 
@@ -28,13 +28,13 @@ def nobody(program: str) -> str | None:
 
 def test_a_home_without_anything_is_well(tmp_path: Path) -> None:
     fact = NONE_YET.format(tmp_path)
-    assert list(kept_state(tmp_path)) == [Finding("database", "ok", fact)]
+    assert list(check_state(tmp_path)) == [CheckResult("database", "ok", fact)]
 
 
 def test_documents_that_can_be_read_are_named_together(tmp_path: Path) -> None:
     documents(tmp_path, trust="{}", permissions='{"/a": []}', credentials="{}")
     fact = "trust.json, permissions.json, credentials.json can be read"
-    assert list(kept_state(tmp_path))[:1] == [Finding("state", "ok", fact)]
+    assert list(check_state(tmp_path))[:1] == [CheckResult("state", "ok", fact)]
 
 
 @pytest.mark.parametrize(
@@ -51,28 +51,28 @@ def test_a_broken_document_is_a_problem_with_what_follows(
 ) -> None:
     documents(tmp_path, trust=content, models="{}")
     file = tmp_path / "acp" / "trust.json"
-    assert list(kept_state(tmp_path))[:2] == [
-        Finding(
+    assert list(check_state(tmp_path))[:2] == [
+        CheckResult(
             "state",
             "problem",
             f"{file} cannot be used: {reason}",
             "repair it or move it away; until then, you are asked again which workspaces to trust",
         ),
-        Finding("state", "ok", "models.json can be read"),
+        CheckResult("state", "ok", "models.json can be read"),
     ]
 
 
 def test_a_folder_in_the_place_of_a_document_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "acp" / "permissions.json").mkdir(parents=True)
-    assert [each.status for each in kept_state(tmp_path)] == ["problem", "ok"]
+    assert [each.status for each in check_state(tmp_path)] == ["problem", "ok"]
 
 
 def test_a_key_that_others_can_read_is_a_warning(tmp_path: Path) -> None:
     documents(tmp_path, credentials="{}")
     file = tmp_path / "acp" / "credentials.json"
     file.chmod(0o644)
-    expected = Finding("state", "warning", f"other users can read {file}", f"chmod 600 {file}")
-    assert kept_state(tmp_path)[0] == expected
+    expected = CheckResult("state", "warning", f"other users can read {file}", f"chmod 600 {file}")
+    assert check_state(tmp_path)[0] == expected
 
 
 def test_a_whole_database_is_told_with_its_size(tmp_path: Path) -> None:
@@ -82,7 +82,9 @@ def test_a_whole_database_is_told_with_its_size(tmp_path: Path) -> None:
         opened.execute("PRAGMA user_version = 3")
         opened.commit()
     before = file.read_bytes()
-    assert database(file) == Finding("database", "ok", f"{file}, 0.0 MB, version 3, intact")
+    assert check_database(file) == CheckResult(
+        "database", "ok", f"{file}, 0.0 MB, version 3, intact"
+    )
     assert file.read_bytes() == before
 
 
@@ -92,7 +94,7 @@ def test_a_whole_database_is_told_with_its_size(tmp_path: Path) -> None:
 def test_a_damaged_database_is_a_problem(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "sessions.db"
     file.write_bytes(content)
-    found = database(file)
+    found = check_database(file)
     assert (found.name, found.status) == ("database", "problem")
     assert found.fact.startswith(f"{file} is damaged: ")
     assert file.read_bytes() == content
@@ -103,15 +105,15 @@ def test_editors_are_found_by_program_or_folder(tmp_path: Path) -> None:
     zed.mkdir(parents=True)
     (zed / "settings.json").write_text('{"agent_servers": {"acp-server": {}}}')
     (tmp_path / ".emacs.d").mkdir()
-    found = found_editors(tmp_path, lambda name: "/bin/nvim" if name == "nvim" else None)
+    found = find_editors(tmp_path, lambda name: "/bin/nvim" if name == "nvim" else None)
     assert found == (
         FoundEditor("Zed", (), (str(zed),), names_us=True),
         FoundEditor("Neovim", ("/bin/nvim",), (), names_us=False),
         FoundEditor("Emacs", (), (str(tmp_path / ".emacs.d"),), names_us=False),
     )
-    assert editors(found) == Finding("editors", "ok", "Zed (set up), Neovim, Emacs")
+    assert check_editors(found) == CheckResult("editors", "ok", "Zed (set up), Neovim, Emacs")
 
 
 def test_without_editors_none_is_told(tmp_path: Path) -> None:
-    found = found_editors(tmp_path, nobody)
-    assert editors(found) == Finding("editors", "ok", "no known editor found")
+    found = find_editors(tmp_path, nobody)
+    assert check_editors(found) == CheckResult("editors", "ok", "no known editor found")

@@ -5,14 +5,14 @@ from pathlib import Path
 import click
 import pytest
 
-from acp_server.__main__ import CHOICES, SERVE_OPTIONS
+from acp_server.__main__ import OPTION_CHOICES, SERVE_OPTIONS
 from acp_server.cli.main import COMMANDS, group, run_command
 from acp_server.cli.serve import command as serve_command
 from acp_server.cli.serve import setting_options
-from acp_server.config.settings import sources
+from acp_server.config.settings import setting_sources
 from acp_server.version import __version__
 from tests.cli.command_line import command_line, environment
-from tests.cli.command_line import run_anew as run
+from tests.cli.command_line import run_in_new_process as run
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
 
@@ -113,11 +113,11 @@ def test_the_choices_of_the_short_way_are_those_of_the_settings() -> None:
         for option in setting_options()
         if isinstance(option.type, click.Choice)
     }
-    assert of_settings == CHOICES
+    assert of_settings == OPTION_CHOICES
 
 
 def test_both_ways_to_serve_take_the_options_of_the_settings() -> None:
-    given = {source.option for source in sources().values() if source.option}
+    given = {source.option for source in setting_sources().values() if source.option}
     assert {option.opts[0] for option in setting_options()} == given
     assert set(SERVE_OPTIONS) == given
 
@@ -153,7 +153,7 @@ def test_help_of_serve_names_the_variables_and_the_choices(
     assert run_command(["serve", "--help"], serve_nothing) == 0
     text = capsys.readouterr().out
     assert "--mode ask|accept_edits|plan|bypass" in text
-    assert all(source.variable in text for source in sources().values() if source.option)
+    assert all(source.variable in text for source in setting_sources().values() if source.option)
     assert isinstance(serve_command, click.Command)
 
 

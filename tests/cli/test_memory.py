@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import Outcome, run
-from tests.memory.example_provider import install
+from tests.cli.command_line import CliResult, run
+from tests.memory.example_provider import write_dist_info
 
 SAVED = "saved; the system prompt shows it from the next session on"
 ROOT = str(Path(__file__).parents[2])
@@ -26,16 +26,16 @@ def editor(home: Path, program: str) -> str:
 
 
 def test_entries_are_added_shown_removed_and_brought_back(tmp_path: Path) -> None:
-    assert run(tmp_path, "memory", "add", "Tests run with just") == Outcome(
+    assert run(tmp_path, "memory", "add", "Tests run with just") == CliResult(
         0, f"{SAVED} (19/2,200 characters)\n", ""
     )
     shown = run(tmp_path, "memory", "show", "--target", "memory")
     head = f"memory [19/2,200 characters] {file(tmp_path)}"
-    assert shown == Outcome(0, f"{head}\n\nTests run with just\n", "")
+    assert shown == CliResult(0, f"{head}\n\nTests run with just\n", "")
     assert run(tmp_path, "memory", "remove", "just").exit_code == 0
     assert file(tmp_path).read_bytes() == b""
     undone = run(tmp_path, "memory", "undo")
-    assert undone == Outcome(0, f"undone in {file(tmp_path)} (19/2,200 characters)\n", "")
+    assert undone == CliResult(0, f"undone in {file(tmp_path)} (19/2,200 characters)\n", "")
     assert file(tmp_path).read_text(encoding="utf-8") == "Tests run with just\n"
 
 
@@ -61,7 +61,7 @@ def test_answers_as_json_are_those_of_the_tool(tmp_path: Path) -> None:
 def test_what_cannot_be_done_is_said_with_the_choices_there_are(tmp_path: Path) -> None:
     for text in ("uses pip", "pip is old\nvery"):
         assert run(tmp_path, "memory", "add", text).exit_code == 0
-    assert run(tmp_path, "memory", "remove", "pip") == Outcome(
+    assert run(tmp_path, "memory", "remove", "pip") == CliResult(
         1,
         "",
         "acp-server memory: 2 entries contain 'pip': give more of the one you mean\n"
@@ -100,7 +100,7 @@ def test_what_an_editor_saves_is_kept_as_it_is(tmp_path: Path) -> None:
     run(tmp_path, "memory", "add", "one")
     program = editor(tmp_path, "path.write_bytes(path.read_bytes() + b'by hand \\r\\n')")
     edited = run(tmp_path, "memory", "edit", EDITOR=program)
-    assert edited == Outcome(0, "saved (13/2,200 characters)\n", "")
+    assert edited == CliResult(0, "saved (13/2,200 characters)\n", "")
     assert file(tmp_path).read_bytes() == b"one\nby hand \r\n"
     assert run(tmp_path, "memory", "undo").exit_code == 0
     assert file(tmp_path).read_bytes() == b"one\n"
@@ -108,7 +108,7 @@ def test_what_an_editor_saves_is_kept_as_it_is(tmp_path: Path) -> None:
 
 def test_an_editor_that_saves_nothing_changes_nothing(tmp_path: Path) -> None:
     edited = run(tmp_path, "memory", "edit", VISUAL=editor(tmp_path, ""), EDITOR="false")
-    assert edited == Outcome(0, "nothing was changed (0/2,200 characters)\n", "")
+    assert edited == CliResult(0, "nothing was changed (0/2,200 characters)\n", "")
     assert not file(tmp_path).exists()
 
 
@@ -151,7 +151,7 @@ def test_a_file_that_is_no_text_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_there_may_be_nothing_to_undo(tmp_path: Path) -> None:
-    nothing = Outcome(1, "", "acp-server memory: there is nothing to undo\n")
+    nothing = CliResult(1, "", "acp-server memory: there is nothing to undo\n")
     assert run(tmp_path, "memory", "undo") == nothing
 
 
@@ -168,7 +168,7 @@ def test_a_command_line_that_cannot_be_is_a_usage_error(
 def test_the_status_says_how_stores_stand_without_a_provider(tmp_path: Path) -> None:
     run(tmp_path, "memory", "add", "one")
     (tmp_path / "config.yaml").write_text("memory: {user_profile_enabled: false, ask: true}")
-    assert run(tmp_path, "memory", "status") == Outcome(
+    assert run(tmp_path, "memory", "status") == CliResult(
         0,
         f"memory    3/2,200 characters, 1 entry; {file(tmp_path)}\n"
         f"user      0/1,375 characters, 0 entries; disabled; {file(tmp_path, 'USER.md')}\n"
@@ -189,7 +189,7 @@ ABSENT = "LookupError: it is not installed; installed providers: said"
     ],
 )
 def test_the_status_asks_the_provider(name: str, state: str, tmp_path: Path) -> None:
-    install(tmp_path / "site", "said")
+    write_dist_info(tmp_path / "site", "said")
     (tmp_path / "config.yaml").write_text(f"memory: {{provider: {name}}}")
     path = f"{tmp_path / 'site'}:{ROOT}"
     outcome = run(tmp_path, "memory", "status", "--json", PYTHONPATH=path)

@@ -8,16 +8,21 @@ import pytest
 import yaml
 
 from acp_server.cli.local_servers import find_local_servers
-from acp_server.config.changing import with_section
-from acp_server.models.provider_profiles import Profile
+from acp_server.config.changing import update_section
+from acp_server.models.provider_profiles import ProviderProfile
 from tests.cli.command_line import run
-from tests.support.openai_api import Endpoint, Listed, openai_api, openai_api_in_thread
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.openai_api import (
+    OpenAiServerConfig,
+    ServedModel,
+    openai_api,
+    openai_api_in_thread,
+)
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 MODELS = (
-    Listed("house", extra={"max_model_len": 32_768}),
-    Listed("silent"),
-    Listed("text-embedding-3-small"),
+    ServedModel("house", extra={"max_model_len": 32_768}),
+    ServedModel("silent"),
+    ServedModel("text-embedding-3-small"),
 )
 TOLD = """\
 * house  (32,768 tokens)
@@ -27,7 +32,7 @@ HOME = "model: {{provider: custom, base_url: '{url}', default: house}}\n"
 
 
 def test_the_models_of_the_configured_provider_are_listed(tmp_path: Path) -> None:
-    with openai_api_in_thread([], Endpoint(keys=None, models=MODELS)) as api:
+    with openai_api_in_thread([], OpenAiServerConfig(keys=None, models=MODELS)) as api:
         (tmp_path / "config.yaml").write_text(HOME.format(url=api.url))
         plain = run(tmp_path, "models")
         outcome = run(tmp_path, "models", "--json")
@@ -62,8 +67,8 @@ def test_a_provider_that_does_not_answer_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_a_key_is_kept_for_its_provider_beside_the_others(tmp_path: Path) -> None:
-    run(tmp_path, "setup", given="sk-claude\n")
-    assert run(tmp_path, "setup", "--provider", "openrouter", given="sk-or\n").exit_code == 0
+    run(tmp_path, "setup", stdin="sk-claude\n")
+    assert run(tmp_path, "setup", "--provider", "openrouter", stdin="sk-or\n").exit_code == 0
     stored = json.loads((tmp_path / "acp" / "credentials.json").read_text())
     assert stored == {"anthropic-api-key": "sk-claude", "openrouter-api-key": "sk-or"}
     written = yaml.safe_load((tmp_path / "acp" / "config.yaml").read_text())
@@ -74,16 +79,16 @@ def test_a_key_is_kept_for_its_provider_beside_the_others(tmp_path: Path) -> Non
 
 
 def test_a_provider_is_used_from_now_on_if_that_is_said(tmp_path: Path) -> None:
-    run(tmp_path, "setup", "--provider", "deepseek", "--use", given="sk-d\n")
+    run(tmp_path, "setup", "--provider", "deepseek", "--use", stdin="sk-d\n")
     written = yaml.safe_load((tmp_path / "acp" / "config.yaml").read_text())
     assert written == {"model": {"provider": "deepseek"}}
 
 
 async def test_only_servers_that_answer_as_such_are_found() -> None:
-    async with openai_api([], Endpoint(keys=None, models=MODELS)) as api:
-        there = Profile("vllm", "vLLM", base_url=api.url, default_port=1)
-        gone = Profile("ollama", "Ollama", base_url="http://127.0.0.1:9/v1", default_port=2)
-        with anyio.fail_after(PATIENCE_SECONDS):
+    async with openai_api([], OpenAiServerConfig(keys=None, models=MODELS)) as api:
+        there = ProviderProfile("vllm", "vLLM", base_url=api.url, default_port=1)
+        gone = ProviderProfile("ollama", "Ollama", base_url="http://127.0.0.1:9/v1", default_port=2)
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             found = await find_local_servers((gone, there))
     assert [(each.profile.name, [m.id for m in each.models]) for each in found] == [
         ("vllm", ["house", "silent"])
@@ -105,4 +110,4 @@ async def test_only_servers_that_answer_as_such_are_found() -> None:
     ids=["empty", "without", "short", "block", "flow"],
 )
 def test_only_one_section_of_the_settings_is_written_anew(before: str, after: str) -> None:
-    assert with_section(before, "model", {"provider": "ollama"}, "default") == after
+    assert update_section(before, "model", {"provider": "ollama"}, "default") == after

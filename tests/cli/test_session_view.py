@@ -1,7 +1,7 @@
 import pytest
 from pydantic import JsonValue
 
-from acp_server.cli.screen import Indented, Screen, count, duration, printable
+from acp_server.cli.screen import Indented, TerminalScreen, count, duration, printable
 from acp_server.cli.session_view import SessionView
 from acp_server.headless.updates import UnknownUpdate
 from acp_server.headless.view import show_update
@@ -31,7 +31,7 @@ def text(words: str) -> JsonValue:
 
 
 def shown(capsys: pytest.CaptureFixture[str], *updates: dict[str, JsonValue]) -> str:
-    view = SessionView(Screen())
+    view = SessionView(TerminalScreen())
     for update in updates:
         params = {"sessionId": "one", "update": update}
         show_update(view, SessionNotification.from_wire(params).update)
@@ -105,7 +105,7 @@ def test_everything_else_is_one_quiet_line(
 
 
 def test_what_is_not_known_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    SessionView(Screen()).unknown(UnknownUpdate({"update": {"sessionUpdate": "_new"}}))
+    SessionView(TerminalScreen()).unknown(UnknownUpdate({"update": {"sessionUpdate": "_new"}}))
     assert capsys.readouterr().out == "    unknown         _new\n"
 
 
@@ -115,12 +115,12 @@ def test_an_agent_cannot_move_the_cursor(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_markup_of_rich_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
-    Screen().say("[bold]x[/bold] :smile:")
+    TerminalScreen().print_parts("[bold]x[/bold] :smile:")
     assert capsys.readouterr().out == "  [bold]x[/bold] :smile:\n"
 
 
 def test_folding_counts_what_it_hides(capsys: pytest.CaptureFixture[str]) -> None:
-    Screen().print(Indented("a\nb\nc", "> ", most_lines=1), end="")
+    TerminalScreen().print(Indented("a\nb\nc", "> ", max_lines=1), end="")
     assert capsys.readouterr().out == "> a\n> ... 2 more lines\n"
 
 

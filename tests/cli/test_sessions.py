@@ -24,7 +24,7 @@ from acp_server.turn.events import (
     PromptReceived,
     ThoughtChunk,
 )
-from tests.cli.command_line import Outcome, run
+from tests.cli.command_line import CliResult, run
 
 USED = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 NEW, OLD = "aa11", "aa22"
@@ -36,14 +36,14 @@ class Home:
 
     folder: Path
 
-    def sessions(self, *arguments: str) -> Outcome:
+    def sessions(self, *arguments: str) -> CliResult:
         return run(self.folder, "sessions", *arguments)
 
     @property
     def database(self) -> Path:
         return self.folder / "acp" / "sessions.db"
 
-    def ids(self) -> list[str]:
+    def find_ids(self) -> list[str]:
         return [each["id"] for each in json.loads(self.sessions("list", "--json").stdout)]
 
 
@@ -137,7 +137,7 @@ def test_a_search_shows_where_it_was_said(home: Home) -> None:
     assert second == "    you: kumquats in /new"
     told = json.loads(home.sessions("search", "kumquats", "--cwd", "/old", "--json").stdout)
     assert [each["id"] for each in told["hits"]] == [OLD]
-    assert home.sessions("search", "melons") == Outcome(0, "No matches found.\n", "")
+    assert home.sessions("search", "melons") == CliResult(0, "No matches found.\n", "")
 
 
 def test_a_session_is_exported(home: Home) -> None:
@@ -161,8 +161,8 @@ def test_a_session_is_exported(home: Home) -> None:
 
 
 def test_a_session_is_deleted_from_searches_too(home: Home) -> None:
-    assert home.sessions("delete", "aa1") == Outcome(0, f"Deleted {NEW}\n", "")
-    assert home.ids() == [OLD]
+    assert home.sessions("delete", "aa1") == CliResult(0, f"Deleted {NEW}\n", "")
+    assert home.find_ids() == [OLD]
     found = json.loads(home.sessions("search", "kumquats", "--json").stdout)
     assert [each["id"] for each in found["hits"]] == [OLD]
 
@@ -171,9 +171,9 @@ def test_old_sessions_are_pruned(home: Home) -> None:
     dry = home.sessions("prune", "--older-than", "1y", "--dry-run")
     assert dry.stdout.splitlines()[-1] == "1 session would be deleted"
     assert OLD in dry.stdout
-    assert home.ids() == [NEW, OLD]
+    assert home.find_ids() == [NEW, OLD]
     assert home.sessions("prune", "--older-than", "1y").stdout == "1 session deleted\n"
-    assert home.ids() == [NEW]
+    assert home.find_ids() == [NEW]
     again = json.loads(home.sessions("prune", "--older-than", "1y", "--json").stdout)
     assert again == {"deleted": [], "in_use": [], "is_dry_run": False}
 
@@ -186,7 +186,7 @@ def test_an_age_that_is_none_is_a_usage_error(tmp_path: Path, age: str) -> None:
 
 
 def test_a_session_that_is_open_elsewhere_is_neither_deleted_nor_pruned(home: Home) -> None:
-    async def hold() -> tuple[Outcome, Outcome]:
+    async def hold() -> tuple[CliResult, CliResult]:
         archive = LazyArchive(home.database)
         journal = await archive.resume(OLD)
         outcomes = (
@@ -201,12 +201,12 @@ def test_a_session_that_is_open_elsewhere_is_neither_deleted_nor_pruned(home: Ho
     assert (deleted.exit_code, deleted.stdout) == (1, "")
     assert "is open in another process" in deleted.stderr
     assert pruned.stdout == "0 sessions deleted\n1 session in use, kept\n"
-    assert home.ids() == [NEW, OLD]
+    assert home.find_ids() == [NEW, OLD]
 
 
 def test_a_home_without_a_database_has_no_sessions_and_gets_none(tmp_path: Path) -> None:
-    assert run(tmp_path, "sessions", "list") == Outcome(0, "No sessions found.\n", "")
-    assert run(tmp_path, "sessions", "search", "x") == Outcome(0, "No matches found.\n", "")
+    assert run(tmp_path, "sessions", "list") == CliResult(0, "No sessions found.\n", "")
+    assert run(tmp_path, "sessions", "search", "x") == CliResult(0, "No matches found.\n", "")
     assert run(tmp_path, "sessions", "show", "x").exit_code == 1
     assert not (tmp_path / "acp").exists()
 

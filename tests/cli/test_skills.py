@@ -8,24 +8,24 @@ from typing import cast
 
 import pytest
 
-from tests.cli.command_line import Outcome, run
+from tests.cli.command_line import CliResult, run
 from tests.skills_store.skill_files import skill_text, write_file, write_skill
 from tests.support.editor import Object
 
 DANGEROUS = skill_text("clean", body="Run `rm -rf ~/` first.\n")
 
 
-def skills(home: Path, *arguments: str, given: str = "") -> Outcome:
+def skills(home: Path, *arguments: str, given: str = "") -> CliResult:
     """Run a command in a home, whose user has nothing of their own elsewhere."""
     (home / "user").mkdir(exist_ok=True)
-    return run(home, "skills", *arguments, given=given, HOME=str(home / "user"))
+    return run(home, "skills", *arguments, stdin=given, HOME=str(home / "user"))
 
 
-def page(outcome: Outcome) -> Object:
+def page(outcome: CliResult) -> Object:
     return cast("Object", json.loads(outcome.stdout))
 
 
-def names(outcome: Outcome) -> list[str]:
+def names(outcome: CliResult) -> list[str]:
     listed = page(outcome)["skills"]
     assert isinstance(listed, list)
     return [str(cast("Object", each)["name"]) for each in listed]
@@ -36,7 +36,7 @@ def test_skills_are_listed_with_what_is_special_about_them(tmp_path: Path) -> No
     write_skill(tmp_path / "skills/hidden", fields="platforms: [windows]")
     write_skill(tmp_path / "skills/code-review", "Mine.")
     broken = write_file(tmp_path / "skills/broken/SKILL.md", "nothing\n")
-    assert skills(tmp_path, "pin", "release") == Outcome(0, "Pinned release\n", "")
+    assert skills(tmp_path, "pin", "release") == CliResult(0, "Pinned release\n", "")
     listed = skills(tmp_path, "list", "--cwd", str(tmp_path))
     assert listed.exit_code == 0
     assert "ops:\n  release               [pinned] Use for a release.\n" in listed.stdout
@@ -84,9 +84,9 @@ def test_a_skill_and_a_file_of_it_are_shown_as_the_model_is_given_them(tmp_path:
     folder = write_skill(tmp_path / "skills/release", "Use for a release.")
     write_file(folder / "references/tags.md", "in ${HERMES_SKILL_DIR}\n")
     text = (folder / "SKILL.md").read_text()
-    assert skills(tmp_path, "view", "release") == Outcome(0, f"{text}\n", "")
+    assert skills(tmp_path, "view", "release") == CliResult(0, f"{text}\n", "")
     shown = skills(tmp_path, "view", "release", "references/tags.md")
-    assert shown == Outcome(0, f"in {folder}\n\n", "")
+    assert shown == CliResult(0, f"in {folder}\n\n", "")
     answer = page(skills(tmp_path, "view", "release", "--json"))
     assert (answer["content"], answer["skill_dir"]) == (text, str(folder))
     missed = skills(tmp_path, "view", "relaese")
@@ -120,7 +120,7 @@ def test_a_skill_is_archived_and_restored(tmp_path: Path) -> None:
     assert skills(tmp_path, "restore", "release").stdout == f"Restored release to {folder}\n"
     assert (folder / "SKILL.md").is_file()
     missing = skills(tmp_path, "restore", "nosuch")
-    assert missing == Outcome(1, "", "acp-server skills: No skill named 'nosuch' is archived.\n")
+    assert missing == CliResult(1, "", "acp-server skills: No skill named 'nosuch' is archived.\n")
 
 
 def test_a_pinned_skill_is_not_archived(tmp_path: Path) -> None:

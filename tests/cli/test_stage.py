@@ -1,18 +1,18 @@
 import pytest
 
-from acp_server.cli.screen import Screen
+from acp_server.cli.screen import TerminalScreen
 from acp_server.cli.session_view import SessionView
 from tests.cli.fake_terminal import FakeTerminal
 from tests.cli.views import (
-    call,
-    change,
     diff,
-    every_second,
-    feed,
-    in_a_pipe,
-    message,
-    printed,
-    question,
+    make_ticking_clock,
+    message_chunk,
+    permission_request,
+    render_plain,
+    show_updates,
+    terminal_output,
+    tool_call,
+    tool_call_update,
 )
 
 
@@ -24,9 +24,9 @@ def colourful(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def view_on(terminal: FakeTerminal, width: int = 80, rows: int = 24) -> SessionView:
-    screen = Screen(file=terminal)
+    screen = TerminalScreen(file=terminal)
     screen.width, screen.height = width, rows
-    return SessionView(screen, every_second())
+    return SessionView(screen, make_ticking_clock())
 
 
 def grown(lines: int) -> str:
@@ -36,18 +36,18 @@ def grown(lines: int) -> str:
 def test_a_growing_diff_is_redrawn_in_place_and_stays_once() -> None:
     terminal = FakeTerminal()
     view = view_on(terminal)
-    feed(view, [call(kind="edit", title="Write a.py")])
+    show_updates(view, [tool_call(kind="edit", title="Write a.py")])
     heights: list[int] = []
-    updates = [change(content=[diff(None, grown(lines))]) for lines in (2, 5, 9)]
+    updates = [tool_call_update(content=[diff(None, grown(lines))]) for lines in (2, 5, 9)]
     for update, lines in zip(updates, (2, 5, 9), strict=True):
-        feed(view, [update])
+        show_updates(view, [update])
         assert terminal.text.count("Write a.py") == 1
         assert f"line {lines - 1}" in terminal.text
         heights.append(terminal.text.count("\n"))
     assert heights == [4, 7, 11]
-    feed(view, [change(status="completed")])
-    expected = in_a_pipe(
-        call(kind="edit", title="Write a.py"), *updates, change(status="completed")
+    show_updates(view, [tool_call_update(status="completed")])
+    expected = render_plain(
+        tool_call(kind="edit", title="Write a.py"), *updates, tool_call_update(status="completed")
     )
     assert f"{terminal.text}\n" == expected
     assert terminal.has_cursor
@@ -56,11 +56,11 @@ def test_a_growing_diff_is_redrawn_in_place_and_stays_once() -> None:
 def test_while_a_diff_grows_its_end_is_in_sight_and_then_its_beginning() -> None:
     terminal = FakeTerminal(rows=60)
     view = view_on(terminal, rows=60)
-    feed(view, [call(kind="edit"), change(content=[diff(None, grown(40))])])
+    show_updates(view, [tool_call(kind="edit"), tool_call_update(content=[diff(None, grown(40))])])
     assert "… 20 more lines" in terminal.text
     assert "line 39" in terminal.text
     assert "line 19\n" not in terminal.text
-    feed(view, [change(status="completed")])
+    show_updates(view, [tool_call_update(status="completed")])
     assert "line 19\n" in terminal.text
     assert "line 39" not in terminal.text
 
@@ -68,11 +68,13 @@ def test_while_a_diff_grows_its_end_is_in_sight_and_then_its_beginning() -> None
 def test_what_is_taller_than_the_terminal_never_leaves_it_while_it_moves() -> None:
     terminal = FakeTerminal(rows=10)
     view = view_on(terminal, rows=10)
-    calls = [call(name, kind="edit", title=f"Write {name}") for name in "abc"]
-    feed(view, calls)
+    calls = [tool_call(name, kind="edit", title=f"Write {name}") for name in "abc"]
+    show_updates(view, calls)
     for lines in range(0, 40, 3):
-        feed(view, [change(name, content=[diff(None, grown(lines))]) for name in "abc"])
-    feed(view, [change(name, status="completed") for name in "bca"])
+        show_updates(
+            view, [tool_call_update(name, content=[diff(None, grown(lines))]) for name in "abc"]
+        )
+    show_updates(view, [tool_call_update(name, status="completed") for name in "bca"])
     assert [terminal.text.count(f"Write {name}") for name in "abc"] == [1, 1, 1]
     assert terminal.text.count("… 19 more lines") == 3
 
@@ -80,11 +82,13 @@ def test_what_is_taller_than_the_terminal_never_leaves_it_while_it_moves() -> No
 def test_the_first_of_parallel_calls_stays_above_when_it_ends() -> None:
     terminal = FakeTerminal()
     view = view_on(terminal)
-    feed(view, [call("a", title="First"), call("b", title="Second"), message("word")])
-    feed(view, [change("a", status="completed"), printed("out", "b")])
+    show_updates(
+        view, [tool_call("a", title="First"), tool_call("b", title="Second"), message_chunk("word")]
+    )
+    show_updates(view, [tool_call_update("a", status="completed"), terminal_output("out", "b")])
     assert terminal.text.splitlines()[1].startswith("  ⚙ other           First  ✓ completed")
     assert terminal.text.splitlines()[3].endswith("Second  … pending")
-    feed(view, [change("b", status="completed")])
+    show_updates(view, [tool_call_update("b", status="completed")])
     view.settle()
     assert terminal.text.endswith("✓ completed · 3.0 s\n\n  word")
     assert terminal.has_cursor
@@ -93,11 +97,11 @@ def test_the_first_of_parallel_calls_stays_above_when_it_ends() -> None:
 def test_a_question_is_asked_and_answered_where_the_call_stands() -> None:
     terminal = FakeTerminal()
     view = view_on(terminal)
-    feed(view, [call(title="Run it", kind="execute")])
-    request = question()
-    view.asked(request)
+    show_updates(view, [tool_call(title="Run it", kind="execute")])
+    request = permission_request()
+    view.show_permission_request(request)
     assert "○ Allow once" in terminal.text
-    view.decided(request, request.options[0])
+    view.show_permission_answer(request, request.options[0])
     assert "● Allow once" in terminal.text
     assert terminal.text.count("Run it") == 1
     view.settle()
@@ -106,17 +110,19 @@ def test_a_question_is_asked_and_answered_where_the_call_stands() -> None:
 def test_a_call_is_never_seen_without_its_title() -> None:
     terminal = FakeTerminal()
     view = view_on(terminal)
-    feed(view, [message("word"), call(title="First"), call("d", title="Second")])
+    show_updates(
+        view, [message_chunk("word"), tool_call(title="First"), tool_call("d", title="Second")]
+    )
     view.settle()
-    assert not [state for state in terminal.states if "a call" in state]
+    assert not [state for state in terminal.screens if "a call" in state]
 
 
 def test_each_state_is_one_write() -> None:
     terminal = FakeTerminal()
     view = view_on(terminal)
-    feed(view, [call(kind="edit"), change(content=[diff(None, grown(5))])])
+    show_updates(view, [tool_call(kind="edit"), tool_call_update(content=[diff(None, grown(5))])])
     before = len(terminal.writes)
-    feed(view, [change(content=[diff(None, grown(8))])])
+    show_updates(view, [tool_call_update(content=[diff(None, grown(8))])])
     assert len(terminal.writes) == before + 1
     view.settle()
 
@@ -124,7 +130,10 @@ def test_each_state_is_one_write() -> None:
 def test_colours_tell_what_came_from_what_went(monkeypatch: pytest.MonkeyPatch) -> None:
     def written() -> str:
         terminal = FakeTerminal()
-        feed(view_on(terminal), [call(kind="edit", status="completed", content=[diff("a", "b")])])
+        show_updates(
+            view_on(terminal),
+            [tool_call(kind="edit", status="completed", content=[diff("a", "b")])],
+        )
         return "".join(terminal.writes)
 
     assert "\x1b[31m- a\x1b[0m" in written()
@@ -137,7 +146,11 @@ def test_a_dumb_terminal_gets_what_a_pipe_gets(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("TERM", "dumb")
     terminal = FakeTerminal()
     view = view_on(terminal)
-    updates = [call(kind="edit"), change(content=[diff(None, "x")]), change(status="completed")]
-    feed(view, updates)
-    assert f"{terminal.text}\n" == in_a_pipe(*updates)
-    assert set(terminal.states) == {"", terminal.text}  # nothing before it was over
+    updates = [
+        tool_call(kind="edit"),
+        tool_call_update(content=[diff(None, "x")]),
+        tool_call_update(status="completed"),
+    ]
+    show_updates(view, updates)
+    assert f"{terminal.text}\n" == render_plain(*updates)
+    assert set(terminal.screens) == {"", terminal.text}  # nothing before it was over

@@ -3,7 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_server.cli.diff_lines import DiffLine, diff_lines
-from acp_server.cli.text_lines import End, Folded, cut, folded, output_lines, text_lines
+from acp_server.cli.text_lines import (
+    End,
+    FoldedLines,
+    fold,
+    output_lines,
+    text_lines,
+    truncate_line,
+)
 
 
 @pytest.mark.parametrize(
@@ -44,20 +51,20 @@ def test_a_text_is_its_lines_without_a_fence(text: str, expected: list[str]) -> 
 @pytest.mark.parametrize(
     ("most", "end", "expected"),
     [
-        (4, "first", Folded("abcd", 0, "first")),
-        (3, "first", Folded("abcd", 0, "first")),
-        (2, "first", Folded("ab", 2, "first")),
-        (2, "last", Folded("cd", 2, "last")),
+        (4, "first", FoldedLines("abcd", 0, "first")),
+        (3, "first", FoldedLines("abcd", 0, "first")),
+        (2, "first", FoldedLines("ab", 2, "first")),
+        (2, "last", FoldedLines("cd", 2, "last")),
     ],
 )
 def test_folding_keeps_one_end_and_hides_no_single_line(
-    most: int, end: End, expected: Folded[str]
+    most: int, end: End, expected: FoldedLines[str]
 ) -> None:
-    assert folded("abcd", most, end) == expected
+    assert fold("abcd", most, end) == expected
 
 
 def test_a_very_long_line_is_cut() -> None:
-    assert cut("x" * 1_000) == "x" * 400 + "…"
+    assert truncate_line("x" * 1_000) == "x" * 400 + "…"
 
 
 @pytest.mark.parametrize(

@@ -3,21 +3,21 @@
 import json
 from pathlib import Path
 
-from tests.cli.command_line import Outcome, run
+from tests.cli.command_line import CliResult, run
 
 
 def test_a_folder_is_trusted_listed_and_forgotten(tmp_path: Path) -> None:
     home, root = tmp_path / "home", tmp_path / "project"
     root.mkdir()
-    assert run(home, "trust", str(root)) == Outcome(0, f"Trusted {root}\n", "")
-    assert run(home, "trust", "--list") == Outcome(0, f"trusted   {root}\n", "")
+    assert run(home, "trust", str(root)) == CliResult(0, f"Trusted {root}\n", "")
+    assert run(home, "trust", "--list") == CliResult(0, f"trusted   {root}\n", "")
     listed = run(home, "trust", "--list", "--json")
     assert json.loads(listed.stdout) == {str(root): "trusted"}
     taken = run(home, "trust", str(root), "--revoke", "--json")
     assert json.loads(taken.stdout) == {"root": str(root), "verdict": None}
-    again = Outcome(0, f"{root} was not trusted\n", "")
+    again = CliResult(0, f"{root} was not trusted\n", "")
     assert run(home, "trust", str(root), "--revoke") == again
-    assert run(home, "trust", "--list") == Outcome(0, "No decisions yet.\n", "")
+    assert run(home, "trust", "--list") == CliResult(0, "No decisions yet.\n", "")
 
 
 def test_a_folder_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:

@@ -4,9 +4,14 @@ from pathlib import Path
 import pytest
 
 from acp_server.cli.demo import SCRIPT
-from acp_server.cli.demo_project import FILES, make_workspace
-from acp_server.cli.demo_runner import MEND, Summary, Turn
-from acp_server.cli.demo_verification import Finding, Verdict, expected_changes, verify
+from acp_server.cli.demo_project import FILES, create_demo_project
+from acp_server.cli.demo_runner import FIX_STEP, DemoSummary, DemoTurn
+from acp_server.cli.demo_verification import (
+    DemoCheckResult,
+    DemoVerdict,
+    expected_changes,
+    verify_demo,
+)
 from acp_server.models.scripted import SCRIPTS
 
 TESTS = "tests"
@@ -15,16 +20,18 @@ TESTS = "tests"
 @pytest.fixture(scope="module")
 def expected() -> Mapping[str, str]:
     script = (SCRIPTS / f"{SCRIPT}.script").read_text(encoding="utf-8")
-    return expected_changes(script, MEND.prompt)
+    return expected_changes(script, FIX_STEP.prompt)
 
 
-async def findings(folder: Path, expected: Mapping[str, str], files: Mapping[str, str]) -> Finding:
+async def findings(
+    folder: Path, expected: Mapping[str, str], files: Mapping[str, str]
+) -> DemoCheckResult:
     """Write files into a new project; return what is found about its changes."""
-    await make_workspace(folder)
+    await create_demo_project(folder)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
-    tests, changes = (await verify(folder, expected)).findings
-    assert tests.what == TESTS
+    tests, changes = (await verify_demo(folder, expected)).findings
+    assert tests.name == TESTS
     return changes
 
 
@@ -38,23 +45,23 @@ async def test_a_project_that_was_mended_passes(
     expected: Mapping[str, str], tmp_path: Path
 ) -> None:
     folder = tmp_path / "project"
-    await make_workspace(folder)
+    await create_demo_project(folder)
     for name, text in expected.items():
         (folder / name).write_text(text, encoding="utf-8")
-    verdict = await verify(folder, expected)
+    verdict = await verify_demo(folder, expected)
     assert verdict.problems == []
     tests, changes = verdict.findings
     assert tests.result.startswith("Ran 8 tests in ")
     assert tests.result.endswith("s: OK (verified by the demo)")
-    assert changes == Finding("git diff", "averages.py +13 -2, test_median.py +27")
+    assert changes == DemoCheckResult("git diff", "averages.py +13 -2, test_median.py +27")
 
 
 async def test_a_project_as_it_was_does_not_pass(
     expected: Mapping[str, str], tmp_path: Path
 ) -> None:
     folder = tmp_path / "project"
-    await make_workspace(folder)
-    assert (await verify(folder, expected)).problems == [
+    await create_demo_project(folder)
+    assert (await verify_demo(folder, expected)).problems == [
         "the project's tests fail",
         "averages.py does not have the expected content",
         "test_median.py does not have the expected content",
@@ -80,10 +87,10 @@ async def test_a_change_that_is_almost_right_is_wrong(
 
 
 def test_what_is_not_as_it_must_be_is_a_problem_of_the_whole() -> None:
-    found = Finding("git diff", "nothing", ("README.md changed unexpectedly",))
-    turn = Turn(MEND, 0.0, failed_calls=2, stop_reason="refusal")
-    assert Summary([turn], verdict=Verdict((found,))).problems == [
-        f"{MEND.prompt!r} ended with refusal, not end_turn",
-        f"{MEND.prompt!r}: 2 tool calls failed, not 1",
+    found = DemoCheckResult("git diff", "nothing", ("README.md changed unexpectedly",))
+    turn = DemoTurn(FIX_STEP, 0.0, failed_calls=2, stop_reason="refusal")
+    assert DemoSummary([turn], verdict=DemoVerdict((found,))).problems == [
+        f"{FIX_STEP.prompt!r} ended with refusal, not end_turn",
+        f"{FIX_STEP.prompt!r}: 2 tool calls failed, not 1",
         "README.md changed unexpectedly",
     ]

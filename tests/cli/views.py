@@ -6,7 +6,7 @@ from itertools import count
 
 from pydantic import JsonValue
 
-from acp_server.cli.screen import Screen
+from acp_server.cli.screen import TerminalScreen
 from acp_server.cli.session_view import SessionView
 from acp_server.headless.view import show_update
 from acp_server.protocol.tool_calls import RequestPermissionRequest
@@ -19,13 +19,13 @@ OPTIONS: JsonValue = [
 ]
 
 
-def call(call_id: str = "c", **fields: JsonValue) -> Update:
+def tool_call(call_id: str = "c", **fields: JsonValue) -> Update:
     """Return the first update of a call."""
     given: Update = {"title": "Do it", "kind": "other", "status": "pending", **fields}
     return {"sessionUpdate": "tool_call", "toolCallId": call_id, **given}
 
 
-def change(call_id: str = "c", **fields: JsonValue) -> Update:
+def tool_call_update(call_id: str = "c", **fields: JsonValue) -> Update:
     """Return a later update of a call."""
     return {"sessionUpdate": "tool_call_update", "toolCallId": call_id, **fields}
 
@@ -35,23 +35,23 @@ def diff(old_text: str | None, new_text: str, path: str = "/w/a.py") -> JsonValu
     return {"type": "diff", "path": path, "oldText": old_text, "newText": new_text}
 
 
-def words(text: str) -> JsonValue:
+def text_content(text: str) -> JsonValue:
     """Return a text content item."""
     return {"type": "content", "content": {"type": "text", "text": text}}
 
 
-def printed(data: str, call_id: str = "c") -> Update:
+def terminal_output(data: str, call_id: str = "c") -> Update:
     """Return an update with terminal output."""
-    return change(call_id, _meta={"terminal_output": {"terminal_id": "t", "data": data}})
+    return tool_call_update(call_id, _meta={"terminal_output": {"terminal_id": "t", "data": data}})
 
 
-def message(text: str, message_id: str = "m") -> Update:
+def message_chunk(text: str, message_id: str = "m") -> Update:
     """Return a chunk of an agent message."""
     content: JsonValue = {"type": "text", "text": text}
     return {"sessionUpdate": "agent_message_chunk", "content": content, "messageId": message_id}
 
 
-def question(call_id: str = "c", **fields: JsonValue) -> RequestPermissionRequest:
+def permission_request(call_id: str = "c", **fields: JsonValue) -> RequestPermissionRequest:
     """Return a permission request for a call."""
     tool_call: JsonValue = {"toolCallId": call_id, **fields}
     return RequestPermissionRequest.from_wire(
@@ -59,25 +59,25 @@ def question(call_id: str = "c", **fields: JsonValue) -> RequestPermissionReques
     )
 
 
-def every_second() -> Callable[[], float]:
+def make_ticking_clock() -> Callable[[], float]:
     """Return a clock that advances by one second per reading."""
     seconds = count(step=1.0)
     return lambda: next(seconds)
 
 
-def feed(view: SessionView, updates: Iterable[Update]) -> None:
+def show_updates(view: SessionView, updates: Iterable[Update]) -> None:
     """Show updates in a view."""
     for update in updates:
         params = {"sessionId": "one", "update": update}
         show_update(view, SessionNotification.from_wire(params).update)
 
 
-def in_a_pipe(*updates: Update, width: int = 80) -> str:
+def render_plain(*updates: Update, width: int = 80) -> str:
     """Return the output for some updates in a pipe, where nothing is redrawn."""
     file = io.StringIO()
-    screen = Screen(file=file)
+    screen = TerminalScreen(file=file)
     screen.width = width
-    view = SessionView(screen, every_second())
-    feed(view, updates)
+    view = SessionView(screen, make_ticking_clock())
+    show_updates(view, updates)
     view.settle()
     return file.getvalue()

@@ -7,10 +7,10 @@ from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, r
 
 import pytest
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
-@frozen
+@frozen_dataclass
 class Ours:
     """A class with every kind of field."""
 
@@ -32,7 +32,7 @@ class Theirs:
     weight: int = field(default=0, compare=False)
 
 
-@frozen
+@frozen_dataclass
 class Even:
     """A class that looks at what it was given."""
 
@@ -43,14 +43,14 @@ class Even:
             raise ValueError(self.number)
 
 
-@frozen
+@frozen_dataclass
 class Longer(Even):
     """A class that has more fields than another."""
 
     word: str = "two"
 
 
-@frozen
+@frozen_dataclass
 class Empty:
     """A class without fields."""
 

@@ -50,4 +50,4 @@ def test_a_hook_that_is_written_wrongly_is_told_and_not_forgotten(
     text = f"hooks:\n  before_tool:\n    - {hook}\n"
     (problem,) = [str(each) for each in check_yaml(text)]
     assert problem.startswith(told)
-    assert loaded(tmp_path, text).misfits == {"hooks_before_tool"}
+    assert loaded(tmp_path, text).invalid_settings == {"hooks_before_tool"}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.startup.lazy_import import enter
-from tests.config.written_packages import imported_of, written_package
+from acp_server.startup.lazy_import import make_lazy
+from tests.config.written_packages import imported_modules, temporary_package
 
 NAME = "package_of_parts"
 FILES = {
@@ -22,36 +22,36 @@ FILES = {
 
 @pytest.fixture
 def package(tmp_path: Path) -> Iterator[str]:
-    with written_package(NAME, FILES, tmp_path) as name:
+    with temporary_package(NAME, FILES, tmp_path) as name:
         yield name
 
 
 def test_only_what_has_a_name_is_imported(package: str) -> None:
-    enter([package, f"{package}.inner"])
+    make_lazy([package, f"{package}.inner"])
     entered = import_module(package)
     assert (entered.wanted, entered.renamed, entered.inner.wanted) == (1, 2, 1)
-    assert imported_of(NAME) == {package, f"{package}.inner", f"{package}.light"}
+    assert imported_modules(NAME) == {package, f"{package}.inner", f"{package}.light"}
 
 
 def test_whoever_asks_for_anything_else_gets_the_whole(package: str) -> None:
-    enter([package])
+    make_lazy([package])
     entered = import_module(package)
     assert entered.made_here == 7
-    assert imported_of(NAME) == {package, f"{package}.light", f"{package}.heavy"}
+    assert imported_modules(NAME) == {package, f"{package}.light", f"{package}.heavy"}
     assert (entered.wanted, entered.unwanted) == (1, 3)
 
 
 def test_modules_are_found_and_what_is_not_there_is_missed(package: str) -> None:
-    enter([package])
+    make_lazy([package])
     entered = import_module(package)
     assert entered.light.other == 2
     assert not hasattr(entered, "__wrapped__")
-    assert imported_of(NAME) == {package, f"{package}.light"}
+    assert imported_modules(NAME) == {package, f"{package}.light"}
     with pytest.raises(AttributeError, match="nowhere"):
         _ = entered.nowhere
 
 
 def test_what_is_imported_already_or_is_not_there_is_passed_over(package: str) -> None:
     whole = import_module(package)
-    enter([package, f"{package}.absent", "absent_package", "absent_package.part"])
+    make_lazy([package, f"{package}.absent", "absent_package", "absent_package.part"])
     assert import_module(package) is whole

@@ -10,9 +10,9 @@ from jsonschema import Draft202012Validator, ValidationError, validate
 from pydantic import JsonValue
 
 from acp_server.config.checking import check_yaml
-from acp_server.config.schema import schema
-from acp_server.config.table import sources
-from acp_server.config.template import template
+from acp_server.config.schema import config_schema
+from acp_server.config.table import setting_sources
+from acp_server.config.template import config_template
 
 PUBLISHED = Path(__file__).parents[2] / "editors" / "config.schema.json"
 
@@ -23,11 +23,11 @@ def uncommented(text: str) -> str:
 
 def test_the_published_schema_is_current() -> None:
     """Renew it by `acp-server config schema > editors/config.schema.json`."""
-    assert PUBLISHED.read_text() == f"{json.dumps(schema(), indent=2)}\n"
+    assert PUBLISHED.read_text() == f"{json.dumps(config_schema(), indent=2)}\n"
 
 
 def test_the_schema_is_one() -> None:
-    Draft202012Validator.check_schema(schema())
+    Draft202012Validator.check_schema(config_schema())
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_schema_is_one() -> None:
 )
 def test_what_the_schema_takes_is_understood(text: str) -> None:
     document = cast("JsonValue", yaml.safe_load(text))
-    validate(document, schema(), Draft202012Validator)
+    validate(document, config_schema(), Draft202012Validator)
     assert check_yaml(text) == []
 
 
@@ -66,20 +66,20 @@ def test_what_the_schema_takes_is_understood(text: str) -> None:
 def test_what_the_schema_refuses_is_complained_of(text: str) -> None:
     document = cast("JsonValue", yaml.safe_load(text))
     with pytest.raises(ValidationError):
-        validate(document, schema(), Draft202012Validator)
+        validate(document, config_schema(), Draft202012Validator)
     assert check_yaml(text) != []
 
 
 def test_the_template_sets_nothing_and_names_its_schema() -> None:
-    assert yaml.safe_load(template()) is None
-    assert template().startswith("# yaml-language-server: $schema=./config.schema.json\n")
+    assert yaml.safe_load(config_template()) is None
+    assert config_template().startswith("# yaml-language-server: $schema=./config.schema.json\n")
 
 
 def test_the_template_without_its_signs_is_right_and_has_every_key() -> None:
-    text = uncommented(template())
+    text = uncommented(config_template())
     assert check_yaml(text) == []
     document = cast("dict[str, JsonValue]", yaml.safe_load(text))
-    for source in sources().values():
+    for source in setting_sources().values():
         value: JsonValue = document
         for part in source.key.split(".") if source.key else ():
             assert isinstance(value, dict)

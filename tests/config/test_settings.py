@@ -301,7 +301,7 @@ def test_a_log_file_may_be_given_from_the_home_folder_on(tmp_path: Path, source:
     ],
 )
 def test_hermes_home_says_where_the_files_are(variables: Mapping[str, str], home: Path) -> None:
-    assert settings.home_folder(variables) == home
+    assert settings.hermes_home(variables) == home
 
 
 def test_a_key_is_taken_from_the_environment_or_dotenv_and_is_not_shown(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from acp_server.startup.type_stubs_import import stood_in
-from tests.config.written_packages import imported_of, written_package
+from acp_server.startup.type_stubs_import import placeholder_imports
+from tests.config.written_packages import imported_modules, temporary_package
 
 NAME = "package_with_shapes"
 FILES = {
@@ -32,18 +32,18 @@ FILES = {
 
 @pytest.fixture
 def package(tmp_path: Path) -> Iterator[str]:
-    with written_package(NAME, FILES, tmp_path) as name:
+    with temporary_package(NAME, FILES, tmp_path) as name:
         yield name
 
 
 def user_without_shapes(package: str) -> ModuleType:
-    with stood_in(f"{package}.shapes"):
+    with placeholder_imports(f"{package}.shapes"):
         return import_module(f"{package}.user")
 
 
 def test_what_is_only_named_is_not_imported(package: str) -> None:
     user_without_shapes(package)
-    assert imported_of(NAME) == {package, f"{package}.user"}
+    assert imported_modules(NAME) == {package, f"{package}.user"}
     assert not hasattr(sys.modules[package], "shapes")
 
 
@@ -75,7 +75,7 @@ def test_a_stand_in_that_is_used_is_the_real_thing(package: str) -> None:
 
 def test_a_stand_in_can_be_subclassed_and_looked_into(package: str) -> None:
     user_without_shapes(package)
-    with stood_in(f"{package}.shapes"):
+    with placeholder_imports(f"{package}.shapes"):
         many = import_module(f"{package}.shapes.many")
         square, sizes = many.Square, many.SIZES
 
@@ -87,6 +87,9 @@ def test_a_stand_in_can_be_subclassed_and_looked_into(package: str) -> None:
 
 
 def test_what_is_used_while_it_is_stood_in_for_is_told_by_its_name(package: str) -> None:
-    with pytest.raises(ImportError, match=r"shapes\.Circle is used"), stood_in(f"{package}.shapes"):
+    with (
+        pytest.raises(ImportError, match=r"shapes\.Circle is used"),
+        placeholder_imports(f"{package}.shapes"),
+    ):
         import_module(f"{package}.hasty")
     assert import_module(f"{package}.hasty").unit.size == 1

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from acp_server.startup.gc_pause import uncollected
+from acp_server.startup.gc_pause import pause_gc_on_first_call
 
 
 @pytest.fixture(autouse=True)
@@ -16,20 +16,20 @@ def thawed() -> Iterator[None]:
 
 
 def test_nothing_is_collected_meanwhile() -> None:
-    assert (uncollected(gc.isenabled)(), gc.isenabled()) == (False, True)
+    assert (pause_gc_on_first_call(gc.isenabled)(), gc.isenabled()) == (False, True)
 
 
 def test_whoever_is_done_first_leaves_the_rest_to_the_others() -> None:
-    @uncollected
+    @pause_gc_on_first_call
     def outer() -> bool:
-        uncollected(gc.isenabled)()
+        pause_gc_on_first_call(gc.isenabled)()
         return gc.isenabled()
 
     assert (outer(), gc.isenabled()) == (False, True)
 
 
 def test_what_fails_ends_the_rest_too() -> None:
-    @uncollected
+    @pause_gc_on_first_call
     def fail() -> None:
         raise ImportError("none")
 
@@ -39,14 +39,14 @@ def test_what_fails_ends_the_rest_too() -> None:
 
 
 def test_it_is_done_once_so_that_later_garbage_is_collected() -> None:
-    again = uncollected(gc.isenabled)
+    again = pause_gc_on_first_call(gc.isenabled)
     assert [again() for _ in range(3)] == [False, True, True]
 
 
 def test_what_failed_is_tried_in_the_same_way_again() -> None:
     outcomes = [ImportError("none"), None]
 
-    @uncollected
+    @pause_gc_on_first_call
     def work() -> bool:
         if outcome := outcomes.pop(0):
             raise outcome

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from acp_server.config.fitting import Complaint, fit
-from acp_server.config.settings import load, sources
-from acp_server.config.table import UNRELATED_CATEGORIES, Settings
+from acp_server.config.fitting import InvalidPart, validate_setting
+from acp_server.config.settings import load, setting_sources
+from acp_server.config.table import NON_CODE_CATEGORIES, Settings
 from acp_server.config.values import HttpServer, SseServer, StdioServer
-from skills_store.index import MOST_CHARACTERS
-from skills_store.index import UNRELATED_CATEGORIES as STORE_CATEGORIES
+from skills_store.index import MAX_CHARACTERS
+from skills_store.index import NON_CODING_CATEGORIES as STORE_CATEGORIES
 
 NO_SERVER = "Input should be a valid dictionary or instance of StdioServer"
 
@@ -25,22 +25,24 @@ def loaded(home: Path, text: str) -> tuple[Settings, tuple[str, ...]]:
 
 
 def test_every_setting_has_a_meaning_a_place_and_a_default() -> None:
-    for name, source in sources().items():
-        assert source.meaning
+    for name, source in setting_sources().items():
+        assert source.description
         assert source.key or source.variable or source.option, name
         assert not Settings.model_fields[name].is_required(), name
 
 
 @pytest.mark.parametrize("place", ["key", "variable", "option"])
 def test_no_two_settings_are_given_in_the_same_place(place: str) -> None:
-    given = [getattr(source, place) for source in sources().values() if getattr(source, place)]
+    given = [
+        getattr(source, place) for source in setting_sources().values() if getattr(source, place)
+    ]
     assert len(given) == len(set(given))
 
 
 def test_the_skills_are_as_the_store_has_them_by_default() -> None:
     defaults = Settings()
-    assert set(UNRELATED_CATEGORIES) == STORE_CATEGORIES
-    assert defaults.skills_index_char_limit == MOST_CHARACTERS
+    assert set(NON_CODE_CATEGORIES) == STORE_CATEGORIES
+    assert defaults.skills_index_char_limit == MAX_CHARACTERS
 
 
 def test_what_is_said_of_skills_is_read(tmp_path: Path) -> None:
@@ -79,8 +81,8 @@ def test_a_server_is_spoken_to_as_it_says_or_as_it_can_be() -> None:
         "off": {"command": "x", "enabled": False},
     }
     sse = SseServer.model_validate({"type": "sse", "url": "http://a/sse"})
-    found = fit("mcp_servers", written)
-    assert (found.is_usable, found.complaints) == (True, ())
+    found = validate_setting("mcp_servers", written)
+    assert (found.is_usable, found.invalid_parts) == (True, ())
     assert found.value == {
         "program": StdioServer(
             command="npx",
@@ -137,22 +139,22 @@ def test_what_may_be_secret_is_in_no_complaint(tmp_path: Path, secret: str) -> N
     ],
 )
 def test_a_command_is_a_line_or_its_words(written: object, words: tuple[str, ...]) -> None:
-    assert fit("diagnostics_commands", {"a": written}).value == {"a": words}
+    assert validate_setting("diagnostics_commands", {"a": written}).value == {"a": words}
 
 
 @pytest.mark.parametrize(
     ("written", "complaint"),
     [
-        ("", Complaint(("a",), "Tuple should have at least 1 item after validation, not 0")),
-        ("'open", Complaint(("a",), "No closing quotation")),
-        (5, Complaint(("a",), "Input should be a valid tuple")),
+        ("", InvalidPart(("a",), "Tuple should have at least 1 item after validation, not 0")),
+        ("'open", InvalidPart(("a",), "No closing quotation")),
+        (5, InvalidPart(("a",), "Input should be a valid tuple")),
     ],
     ids=["empty", "open quote", "number"],
 )
-def test_what_is_no_command_is_said(written: object, complaint: Complaint) -> None:
-    assert fit("diagnostics_commands", {"a": written}).complaints == (complaint,)
+def test_what_is_no_command_is_said(written: object, complaint: InvalidPart) -> None:
+    assert validate_setting("diagnostics_commands", {"a": written}).invalid_parts == (complaint,)
 
 
 @pytest.mark.parametrize("seconds", [0, 2.5])
 def test_a_check_is_never_waited_for_longer_than_it_may_be(seconds: float) -> None:
-    assert not fit("diagnostics_timeout_seconds", seconds).is_usable
+    assert not validate_setting("diagnostics_timeout_seconds", seconds).is_usable

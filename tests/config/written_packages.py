@@ -9,7 +9,7 @@ import pytest
 
 
 @contextmanager
-def written_package(name: str, files: Mapping[str, str], folder: Path) -> Generator[str]:
+def temporary_package(name: str, files: Mapping[str, str], folder: Path) -> Generator[str]:
     """Write an importable package; unload it when the context exits."""
     for file, text in files.items():
         path = folder / name / file
@@ -18,10 +18,10 @@ def written_package(name: str, files: Mapping[str, str], folder: Path) -> Genera
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "path", [str(folder), *sys.path])
         yield name
-    for each in imported_of(name):
+    for each in imported_modules(name):
         del sys.modules[each]
 
 
-def imported_of(name: str) -> set[str]:
+def imported_modules(name: str) -> set[str]:
     """Return the names of the package and its submodules that are imported."""
     return {each for each in sys.modules if each.partition(".")[0] == name}

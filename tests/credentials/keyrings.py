@@ -8,7 +8,7 @@ from keyring.backend import KeyringBackend
 from keyring.errors import NoKeyringError, PasswordDeleteError, PasswordSetError
 
 
-class Ring(KeyringBackend):
+class MemoryKeyring(KeyringBackend):
     """In-memory keyring. While it is locked, every operation fails."""
 
     def __init__(self, *, is_locked: bool = False) -> None:
@@ -36,7 +36,7 @@ class Ring(KeyringBackend):
 
 
 @contextmanager
-def installed(ring: KeyringBackend) -> Generator[None]:
+def use_keyring(ring: KeyringBackend) -> Generator[None]:
     """Make this the active keyring while the context lasts."""
     before = keyring.get_keyring()
     keyring.set_keyring(ring)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.config.credentials import Credential, Credentials, KeyStore
+from acp_server.config.credentials import Credential, CredentialProvider, KeyStore
 from acp_server.server.config_mapping import configured_credential
-from tests.support.editor import configuration
+from tests.support.editor import make_configuration
 
 CONFIGURED = Credential("environment", api_key="sk-configured")
 
@@ -18,13 +18,13 @@ def store(tmp_path: Path) -> KeyStore:
 
 async def test_a_configured_key_counts_before_a_stored_one(store: KeyStore) -> None:
     store.save("sk-stored")
-    assert await Credentials(CONFIGURED, store).current() is CONFIGURED
+    assert await CredentialProvider(CONFIGURED, store).current() is CONFIGURED
 
 
 async def test_a_key_that_another_process_stores_is_found_without_a_restart(
     store: KeyStore, tmp_path: Path
 ) -> None:
-    credentials = Credentials(None, store)
+    credentials = CredentialProvider(None, store)
     assert await credentials.current() is None
     assert not await credentials.sign_in()
     place = KeyStore(tmp_path, use_keyring=False).save("sk-stored")
@@ -34,7 +34,7 @@ async def test_a_key_that_another_process_stores_is_found_without_a_restart(
 
 async def test_a_logout_removes_the_stored_key_for_everybody(store: KeyStore) -> None:
     store.save("sk-stored")
-    credentials = Credentials(None, store)
+    credentials = CredentialProvider(None, store)
     await credentials.sign_out()
     assert await credentials.current() is None
     assert store.load() is None
@@ -44,7 +44,7 @@ async def test_a_logout_removes_the_stored_key_for_everybody(store: KeyStore) ->
 async def test_a_logout_makes_a_configured_key_count_no_more_until_the_next_login(
     store: KeyStore,
 ) -> None:
-    credentials = Credentials(CONFIGURED, store)
+    credentials = CredentialProvider(CONFIGURED, store)
     await credentials.sign_out()
     assert await credentials.current() is None
     assert await credentials.sign_in()
@@ -54,7 +54,7 @@ async def test_a_logout_makes_a_configured_key_count_no_more_until_the_next_logi
 async def test_a_key_that_is_stored_after_a_logout_counts_after_the_next_login(
     store: KeyStore,
 ) -> None:
-    credentials = Credentials(None, store)
+    credentials = CredentialProvider(None, store)
     await credentials.sign_out()
     place = store.save("sk-new")
     assert await credentials.current() is None
@@ -77,4 +77,4 @@ async def test_a_key_that_is_stored_after_a_logout_counts_after_the_next_login(
 def test_the_configuration_gives_a_key_or_else_a_token(
     tmp_path: Path, variables: dict[str, str], credential: Credential | None
 ) -> None:
-    assert configured_credential(configuration(tmp_path, environment=variables)) == credential
+    assert configured_credential(make_configuration(tmp_path, environment=variables)) == credential

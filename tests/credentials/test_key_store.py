@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from keyring.backends import null
 
-from acp_server.config.credentials import ACCOUNT, SERVICE, Credential, KeyStore
-from tests.credentials.keyrings import Ring, installed
+from acp_server.config.credentials import DEFAULT_ACCOUNT, KEYRING_SERVICE, Credential, KeyStore
+from tests.credentials.keyrings import MemoryKeyring, use_keyring
 
 KEYRING = "the system keyring"
 
@@ -47,7 +47,7 @@ def test_the_file_and_its_folder_are_the_users_alone(tmp_path: Path, home: str) 
     file = file_of(tmp_path / home)
     modes = [path.stat().st_mode & 0o777 for path in (file, file.parent)]
     assert modes == [0o600, 0o700]
-    assert json.loads(file.read_text()) == {ACCOUNT: "sk-1"}
+    assert json.loads(file.read_text()) == {DEFAULT_ACCOUNT: "sk-1"}
 
 
 def test_a_file_that_others_could_read_is_theirs_no_longer(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_key_is_written_whole_beside_the_old_one_and_nothing_is_left_over(
     in_file(tmp_path).save("old")
     with file_of(tmp_path).open() as old:
         in_file(tmp_path).save("new")
-        assert json.load(old) == {ACCOUNT: "old"}
+        assert json.load(old) == {DEFAULT_ACCOUNT: "old"}
     assert list(file_of(tmp_path).parent.iterdir()) == [file_of(tmp_path)]
 
 
@@ -82,7 +82,7 @@ def test_a_home_that_is_a_file_stores_nothing_and_has_nothing(tmp_path: Path) ->
     home.touch()
     with pytest.raises(OSError, match="Not a directory"):
         in_file(home).save("sk-1")
-    in_file(home).forget()
+    in_file(home).delete()
     assert in_file(home).load() is None
 
 
@@ -96,9 +96,9 @@ def test_a_home_that_is_a_file_stores_nothing_and_has_nothing(tmp_path: Path) ->
         b"null",
         b'"sk-1"',
         b"{}",
-        json.dumps({ACCOUNT: None}).encode(),
-        json.dumps({ACCOUNT: ["sk-1"]}).encode(),
-        json.dumps({ACCOUNT: ""}).encode(),
+        json.dumps({DEFAULT_ACCOUNT: None}).encode(),
+        json.dumps({DEFAULT_ACCOUNT: ["sk-1"]}).encode(),
+        json.dumps({DEFAULT_ACCOUNT: ""}).encode(),
         b"[" * 100_000,
     ],
     ids=range(11),
@@ -118,7 +118,7 @@ def test_a_file_that_is_corrupt_has_no_key_and_can_be_written_over(
 def test_a_forgotten_key_is_gone_and_can_be_forgotten_again(tmp_path: Path) -> None:
     in_file(tmp_path).save("sk-1")
     for _ in range(2):
-        in_file(tmp_path).forget()
+        in_file(tmp_path).delete()
         assert in_file(tmp_path).load() is None
     assert not file_of(tmp_path).exists()
 
@@ -132,31 +132,31 @@ def test_neither_a_key_nor_a_token_is_in_the_text_of_a_credential() -> None:
 
 
 def test_a_keyring_is_used_where_there_is_one(tmp_path: Path) -> None:
-    ring = Ring()
-    with installed(ring):
+    ring = MemoryKeyring()
+    with use_keyring(ring):
         assert KeyStore(tmp_path).save("sk-1") == KEYRING
         assert KeyStore(tmp_path).load() == Credential(KEYRING, api_key="sk-1")
         assert in_file(tmp_path).load() is None
-        assert ring.passwords == {(SERVICE, ACCOUNT): "sk-1"}
-        KeyStore(tmp_path).forget()
+        assert ring.passwords == {(KEYRING_SERVICE, DEFAULT_ACCOUNT): "sk-1"}
+        KeyStore(tmp_path).delete()
         assert KeyStore(tmp_path).load() is None
     assert (ring.passwords, list(tmp_path.iterdir())) == ({}, [])
 
 
-@pytest.mark.parametrize("ring", [Ring(is_locked=True), null.Keyring()])
+@pytest.mark.parametrize("ring", [MemoryKeyring(is_locked=True), null.Keyring()])
 def test_without_a_keyring_that_keeps_it_a_key_goes_to_the_file(
-    tmp_path: Path, ring: Ring | null.Keyring
+    tmp_path: Path, ring: MemoryKeyring | null.Keyring
 ) -> None:
-    with installed(ring):
+    with use_keyring(ring):
         assert KeyStore(tmp_path).load() is None
         assert KeyStore(tmp_path).save("sk-1") == str(file_of(tmp_path))
         assert KeyStore(tmp_path).load() == stored(tmp_path, "sk-1")
-        KeyStore(tmp_path).forget()
+        KeyStore(tmp_path).delete()
         assert KeyStore(tmp_path).load() is None
 
 
 def test_the_key_that_was_stored_last_counts_wherever_it_went(tmp_path: Path) -> None:
-    with installed(Ring()):
+    with use_keyring(MemoryKeyring()):
         KeyStore(tmp_path).save("first, in the keyring")
         in_file(tmp_path).save("second, in the file")
         assert KeyStore(tmp_path).load() == stored(tmp_path, "second, in the file")
@@ -166,10 +166,10 @@ def test_the_key_that_was_stored_last_counts_wherever_it_went(tmp_path: Path) ->
 
 
 def test_forgetting_removes_the_key_from_both_places(tmp_path: Path) -> None:
-    ring = Ring()
-    with installed(ring):
+    ring = MemoryKeyring()
+    with use_keyring(ring):
         KeyStore(tmp_path).save("one")
         in_file(tmp_path).save("two")
-        KeyStore(tmp_path).forget()
+        KeyStore(tmp_path).delete()
         assert KeyStore(tmp_path).load() is None
     assert (ring.passwords, file_of(tmp_path).exists()) == ({}, False)

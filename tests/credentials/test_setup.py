@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.config.credentials import ACCOUNT
-from tests.cli.command_line import Outcome, run
+from acp_server.config.credentials import DEFAULT_ACCOUNT
+from tests.cli.command_line import CliResult, run
 
 
 def file_of(home: Path) -> Path:
@@ -17,8 +17,8 @@ def stored(home: Path) -> object:
     return json.loads(file_of(home).read_text())
 
 
-def stored_in(home: Path) -> Outcome:
-    return Outcome(0, "", f"Stored the key in {file_of(home)}. New prompts use it at once.\n")
+def stored_in(home: Path) -> CliResult:
+    return CliResult(0, "", f"Stored the key in {file_of(home)}. New prompts use it at once.\n")
 
 
 @pytest.mark.parametrize("given", ["sk-1\n", "sk-1", "  sk-1 \r\nmore\n"])
@@ -26,14 +26,14 @@ def stored_in(home: Path) -> Outcome:
 def test_a_key_on_the_input_is_stored_and_not_repeated(
     tmp_path: Path, given: str, options: list[str]
 ) -> None:
-    assert run(tmp_path, "setup", *options, given=given) == stored_in(tmp_path)
-    assert stored(tmp_path) == {ACCOUNT: "sk-1"}
+    assert run(tmp_path, "setup", *options, stdin=given) == stored_in(tmp_path)
+    assert stored(tmp_path) == {DEFAULT_ACCOUNT: "sk-1"}
     assert file_of(tmp_path).stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("given", ["", "\n", "  \n"])
 def test_no_key_on_the_input_stores_nothing_and_exits_with_1(tmp_path: Path, given: str) -> None:
-    assert run(tmp_path, "setup", given=given) == Outcome(
+    assert run(tmp_path, "setup", stdin=given) == CliResult(
         1, "", "No key entered; nothing was stored.\n"
     )
     assert list(tmp_path.iterdir()) == []
@@ -41,31 +41,31 @@ def test_no_key_on_the_input_stores_nothing_and_exits_with_1(tmp_path: Path, giv
 
 @pytest.mark.parametrize("options", [["--forget"], ["--forget", "--file"]])
 def test_a_stored_key_is_forgotten(tmp_path: Path, options: list[str]) -> None:
-    run(tmp_path, "setup", given="sk-1")
+    run(tmp_path, "setup", stdin="sk-1")
     for _ in range(2):
-        assert run(tmp_path, "setup", *options) == Outcome(0, "", "Removed the stored key.\n")
+        assert run(tmp_path, "setup", *options) == CliResult(0, "", "Removed the stored key.\n")
         assert not file_of(tmp_path).exists()
 
 
 def test_a_home_that_cannot_be_written_to_is_named_and_exits_with_1(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.touch()
-    outcome = run(tmp_path, "setup", given="sk-secret\n", HERMES_HOME=str(home))
+    outcome = run(tmp_path, "setup", stdin="sk-secret\n", HERMES_HOME=str(home))
     problem = f"[Errno 20] Not a directory: {str(home / 'acp')!r}"
-    assert outcome == Outcome(1, "", f"The key cannot be stored: {problem}\n")
+    assert outcome == CliResult(1, "", f"The key cannot be stored: {problem}\n")
     outcome = run(tmp_path, "setup", "--forget", HERMES_HOME=str(home))
-    assert outcome == Outcome(0, "", "Removed the stored key.\n")
+    assert outcome == CliResult(0, "", "Removed the stored key.\n")
 
 
 def test_a_key_that_cannot_be_removed_is_named_and_exits_with_1(tmp_path: Path) -> None:
     file_of(tmp_path).mkdir(parents=True)
     outcome = run(tmp_path, "setup", "--forget")
     problem = f"[Errno 21] Is a directory: {str(file_of(tmp_path))!r}"
-    assert outcome == Outcome(1, "", f"The key cannot be removed: {problem}\n")
+    assert outcome == CliResult(1, "", f"The key cannot be removed: {problem}\n")
 
 
 def test_the_key_is_in_no_report(tmp_path: Path) -> None:
-    run(tmp_path, "setup", given="sk-verysecret\n")
+    run(tmp_path, "setup", stdin="sk-verysecret\n")
     outcome = run(tmp_path, "doctor", "--json", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
     assert "verysecret" not in outcome.stdout + outcome.stderr
     assert f"with the key from {file_of(tmp_path)}" in outcome.stdout

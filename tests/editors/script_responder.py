@@ -10,25 +10,32 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from acp_server.models.script import Block, Call, Line, Pace, Say, parse_script
+from acp_server.models.script import (
+    CallLine,
+    PaceLine,
+    SayLine,
+    ScriptBlock,
+    ScriptLine,
+    parse_script,
+)
 from tests.support import messages_api
-from tests.support.messages_api import Ask, Reply
-from tests.support.messages_api.script import Responder, Spoken
+from tests.support.messages_api import ParsedRequest, ScriptedReply
+from tests.support.messages_api.script import ReplyBlock, Responder
 
 
-def player_of(script: str) -> Responder:
+def make_script_responder(script: str) -> Responder:
     """Return a responder that answers each request as the scripted model would."""
     blocks = parse_script(script)
 
-    def respond(ask: Ask) -> Reply:
+    def respond(ask: ParsedRequest) -> ScriptedReply:
         prompt, steps_played = _newest_prompt(ask)
-        block = next(block for block in blocks if block.answers(prompt))
+        block = next(block for block in blocks if block.matches(prompt))
         return _reply(block, steps_played)
 
     return respond
 
 
-def _newest_prompt(ask: Ask) -> tuple[str, int]:
+def _newest_prompt(ask: ParsedRequest) -> tuple[str, int]:
     """Return the newest prompt, and the number of tool result messages after it."""
     steps = 0
     for message in reversed(ask.request.messages):
@@ -41,23 +48,23 @@ def _newest_prompt(ask: Ask) -> tuple[str, int]:
     return "", steps
 
 
-def _reply(block: Block, steps_played: int) -> Reply:
-    lines = block.step(steps_played)
-    spoken = [each for line in lines for each in _spoken(line)]
+def _reply(block: ScriptBlock, steps_played: int) -> ScriptedReply:
+    lines = block.lines_of_step(steps_played)
+    spoken = [each for line in lines for each in _to_spoken(line)]
     made = messages_api.reply(*spoken or ["."])
-    paces = [line.seconds for line in lines if isinstance(line, Pace)]
-    copied = [line for line in lines if isinstance(line, Say) and line.copies]
+    paces = [line.seconds for line in lines if isinstance(line, PaceLine)]
+    copied = [line for line in lines if isinstance(line, SayLine) and line.copies]
     size = len(copied[0].text) if copied else made.chunk_characters
     return replace(made, pause_seconds=max(paces, default=0), chunk_characters=size)
 
 
-def _spoken(line: Line) -> Sequence[Spoken]:
+def _to_spoken(line: ScriptLine) -> Sequence[ReplyBlock]:
     match line:
-        case Say():
+        case SayLine():
             text = line.text * max(line.copies, 1)
-            return [messages_api.think(text) if line.is_thought else messages_api.say(text)]
-        case Call():
+            return [messages_api.think(text) if line.is_thinking else messages_api.say(text)]
+        case CallLine():
             given = cast("dict[str, JsonValue]", json.loads(line.arguments))
-            return [messages_api.Call(line.name, given)]
+            return [messages_api.CallTool(line.name, given)]
         case _:
             return []

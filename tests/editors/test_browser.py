@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.editors.script_responder import player_of
+from tests.editors.script_responder import make_script_responder
 from tests.editors.test_vscode import EXTENSION, install, npm_program, run
 from tests.support.messages_api import KEY, messages_api_in_thread
 
@@ -84,11 +84,11 @@ def test_the_whole_journey_is_made_with_the_scripted_model(variables: Mapping[st
 def test_the_whole_journey_is_made_with_the_strict_messages_api(
     variables: Mapping[str, str], model: str
 ) -> None:
-    play = player_of(SCRIPT.read_text(encoding="utf-8"))
+    play = make_script_responder(SCRIPT.read_text(encoding="utf-8"))
     with messages_api_in_thread(play) as api:
         endpoint = {"MESSAGES_API": api.url, "MESSAGES_API_KEY": KEY, "MODEL": model}
         travel({**variables, **endpoint})
-        refused = [each.message for each in api.asks if each.verdict != "answered"]
+        refused = [each.message for each in api.model_requests if each.verdict != "answered"]
     assert refused == []
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from pydantic import JsonValue
 
-from acp_server.cli.commented_json import MOST_LEVELS, CommentedJsonError, look_up, put
+from acp_server.cli.commented_json import MAX_LEVELS, CommentedJsonError, get_value, set_value
 
 NAMES = ("agents", "ours")
 
@@ -69,8 +69,8 @@ NAMES = ("agents", "ours")
     ],
 )
 def test_a_value_is_put_in_and_all_else_stays(before: str, after: str) -> None:
-    assert put(before, NAMES, 1) == after
-    assert look_up(after, NAMES) == 1
+    assert set_value(before, NAMES, 1) == after
+    assert get_value(after, NAMES) == 1
 
 
 @pytest.mark.parametrize(
@@ -89,12 +89,12 @@ def test_a_value_is_put_in_and_all_else_stays(before: str, after: str) -> None:
         pytest.param("{} {}", "line 1: unexpected text after the end", id="two objects"),
         pytest.param("{ /* }", "line 1: expected a name in double quotes", id="an open comment"),
         pytest.param('{"a": 1,,}', "line 1: expected a name in double quotes", id="two commas"),
-        pytest.param('{"a":' * (MOST_LEVELS + 1), "line 1: nested too deeply", id="too deep"),
+        pytest.param('{"a":' * (MAX_LEVELS + 1), "line 1: nested too deeply", id="too deep"),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_its_line(text: str, reason: str) -> None:
     with pytest.raises(CommentedJsonError, match=f"^{re.escape(reason)}$"):
-        put(text, NAMES, 1)
+        set_value(text, NAMES, 1)
 
 
 VALUES = some.recursive(
@@ -129,9 +129,9 @@ def test_any_settings_say_afterwards_what_they_said_and_the_new_value(
 ) -> None:
     text = data.draw(commented(value))
     name = data.draw(some.sampled_from([*value, "new"]))
-    changed = put(text, [name], ["put"])
-    assert look_up(changed, []) == {**value, name: ["put"]}
-    assert put(changed, [name], ["put"]) == changed
+    changed = set_value(text, [name], ["put"])
+    assert get_value(changed, []) == {**value, name: ["put"]}
+    assert set_value(changed, [name], ["put"]) == changed
     if name == "new":
         kept = iter(changed)
         assert all(character in kept for character in "".join(text.split())), "nothing went"

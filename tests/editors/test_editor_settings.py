@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from acp_server.cli.editor_settings import (
     FileEditor,
-    Machine,
+    Platform,
     server_command,
     settings_file,
     snippet,
@@ -52,7 +52,7 @@ SERVES = ["serve", "--unstable", "true"]
 def test_each_platform_has_its_place(
     editor: FileEditor, system: str, variables: Mapping[str, str], file: str
 ) -> None:
-    assert settings_file(editor, Machine(system, HOME, variables)) == Path(file)
+    assert settings_file(editor, Platform(system, HOME, variables)) == Path(file)
 
 
 def test_zed_is_told_a_custom_agent_beside_those_it_has() -> None:

@@ -13,11 +13,11 @@ from click import ClickException
 from click.testing import CliRunner
 from pydantic import JsonValue
 
-from acp_server.cli.editor_detection import found_editors
-from acp_server.cli.editor_settings import TITLES, FileEditor, Machine, settings_file
+from acp_server.cli.editor_detection import find_editors
+from acp_server.cli.editor_settings import TITLES, FileEditor, Platform, settings_file
 from acp_server.cli.main import group
-from tests.cli.command_line import Outcome, command_line, environment, run
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.cli.command_line import CliResult, command_line, environment, run
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 NOBODY_TO_ASK = "Nothing was written: stdin is not a terminal. Add --yes to write it.\n"
 ZED_SETTINGS = """\
@@ -28,12 +28,12 @@ ZED_SETTINGS = """\
 """
 
 
-def set_up(home: Path, *arguments: str) -> Outcome:
+def set_up(home: Path, *arguments: str) -> CliResult:
     """Run the command for Zed, in a home of its own."""
     return in_here(home, "--editor", "zed", *arguments)
 
 
-def in_here(home: Path, *arguments: str) -> Outcome:
+def in_here(home: Path, *arguments: str) -> CliResult:
     """Run the command in this process, its input a pipe."""
     own = {"HOME": str(home), "HERMES_HOME": str(home)}
     others = {"XDG_CONFIG_HOME": None, "FLATPAK_XDG_CONFIG_HOME": None}
@@ -41,17 +41,17 @@ def in_here(home: Path, *arguments: str) -> Outcome:
     done = runner.invoke(group, ["setup", *arguments], standalone_mode=False)
     failed = done.exception
     exit_code = failed.exit_code if isinstance(failed, ClickException) else done.return_value
-    return Outcome(exit_code, done.stdout, done.stderr)
+    return CliResult(exit_code, done.stdout, done.stderr)
 
 
-def as_a_process(home: Path, *arguments: str) -> Outcome:
+def as_a_process(home: Path, *arguments: str) -> CliResult:
     """Run the command for Zed as a user does."""
     return run(home, "setup", "--editor", "zed", *arguments, HOME=str(home))
 
 
 def settings(home: Path, text: str | None = ZED_SETTINGS) -> Path:
     """Return where Zed's settings are, having written some."""
-    file = settings_file("zed", Machine(sys.platform, home, {}))
+    file = settings_file("zed", Platform(sys.platform, home, {}))
     if text is not None:
         file.parent.mkdir(parents=True)
         file.write_text(text, encoding="utf-8")
@@ -96,7 +96,7 @@ def test_it_is_written_beside_a_copy_and_then_never_again(tmp_path: Path) -> Non
     assert written.startswith(ZED_SETTINGS.removesuffix("}\n"))
     assert [stat.S_IMODE(each.stat().st_mode) for each in (file, copy)] == [0o600, 0o600]
     again = as_a_process(tmp_path, "--yes")
-    assert again == Outcome(0, "", f"Zed is already set up in {file}.\n")
+    assert again == CliResult(0, "", f"Zed is already set up in {file}.\n")
     assert sorted(file.parent.iterdir()) == [file, copy]
 
 
@@ -122,7 +122,7 @@ def test_an_editor_that_was_set_up_is_found_to_be(tmp_path: Path, editor: FileEd
     name = TITLES[editor]
     before = in_here(tmp_path, "--editor", editor, "--yes")
     assert before.stderr.startswith(f"{name} does not seem to be installed on this machine.\n")
-    found = {each.name: each.names_us for each in found_editors(tmp_path, dict[str, str]().get)}
+    found = {each.name: each.names_us for each in find_editors(tmp_path, dict[str, str]().get)}
     assert found == {name: True}
 
 
@@ -223,7 +223,7 @@ def test_at_a_terminal_it_asks(tmp_path: Path, answer: str, *, is_written: bool)
     )
     os.close(its)
     os.write(ours, f"{answer}\n".encode())
-    _, stderr = process.communicate(timeout=PATIENCE_SECONDS)
+    _, stderr = process.communicate(timeout=HANG_TIMEOUT_SECONDS)
     os.close(ours)
     assert f"Write this to {file}? [Y/n]: " in stderr
     assert process.returncode == 0

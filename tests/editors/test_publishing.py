@@ -10,7 +10,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.version import __version__
-from tests.support.editor import at
+from tests.support.editor import json_at
 
 ROOT = Path(__file__).parents[2]
 EDITORS = ROOT / "editors"
@@ -53,7 +53,7 @@ def test_the_package_is_called_the_same_everywhere(path: str, pattern: str) -> N
 def test_zeds_extension_names_the_repository_and_the_downloads() -> None:
     extension = toml_of(EDITORS / "zed" / "extension" / "extension.toml")
     assert extension["repository"] == values()["repository"]
-    targets = at(extension, "agent_servers", "acp-server", "targets")
+    targets = json_at(extension, "agent_servers", "acp-server", "targets")
     assert isinstance(targets, dict)
-    archives = {str(at(target, "archive")).rsplit("/", 1)[0] for target in targets.values()}
+    archives = {str(json_at(target, "archive")).rsplit("/", 1)[0] for target in targets.values()}
     assert archives == {f"{values()['downloads']}/v{__version__}"}

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from acp_server.version import __version__
 from tests.support.published_schema import Validator
 from tests.support.server_process import environment, start_server
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 ROOT = Path(__file__).parents[2]
 ZED = ROOT / "editors" / "zed"
@@ -112,7 +112,7 @@ def test_signing_in_as_it_is_offered_stores_a_key(tmp_path: Path) -> None:
         input="sk-test-key\n",
         capture_output=True,
         encoding="utf-8",
-        timeout=PATIENCE_SECONDS,
+        timeout=HANG_TIMEOUT_SECONDS,
         check=True,
     )
     assert signed_in.stderr.startswith("Stored the key in ")

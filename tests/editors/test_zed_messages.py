@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
-from tests.support.editor import Object, at
+from tests.support.editor import Object, json_at
 from tests.support.server_process import ServerProcess, start_server
 
 SCRIPT = """\
@@ -53,7 +53,7 @@ class Zed:
 
     def call(self, method: str, params: JsonValue) -> JsonValue:
         """Send a request; answer what comes before its result, and return that."""
-        return self.result_of(self.server.begin(method, params))
+        return self.result_of(self.server.start_request(method, params))
 
     def result_of(self, request_id: int) -> JsonValue:
         """Answer what comes before a response, and return its result."""
@@ -170,10 +170,12 @@ def check_turn(zed: Zed, file: Path) -> None:
 def stop_a_turn(zed: Zed, session_id: str) -> None:
     """Stop, as Zed does: by a notification, and the prompt is answered."""
     prompt: JsonValue = [{"type": "text", "text": "wait"}]
-    request_id = zed.server.begin("session/prompt", {"sessionId": session_id, "prompt": prompt})
+    request_id = zed.server.start_request(
+        "session/prompt", {"sessionId": session_id, "prompt": prompt}
+    )
     kind = None
     while kind != "agent_message_chunk":
-        kind = at(zed.server.receive_update(), "params", "update", "sessionUpdate")
+        kind = json_at(zed.server.receive_update(), "params", "update", "sessionUpdate")
     params: JsonValue = {"sessionId": session_id}
     zed.server.send({"jsonrpc": "2.0", "method": "session/cancel", "params": params})
     assert zed.result_of(request_id) == {"stopReason": "cancelled"}

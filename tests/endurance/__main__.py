@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 
 from tests.endurance.measures import Sample, growth_bytes_per_turn
-from tests.endurance.soak import Figures, Plan, soak
+from tests.endurance.soak import SoakFigures, SoakPlan, run_soak
 
 MEBIBYTE = 2**20
 
@@ -22,7 +22,7 @@ def show(sample: Sample) -> None:
     )
 
 
-def summed_up(figures: Figures) -> str:
+def summarize(figures: SoakFigures) -> str:
     """Return the result in a few lines."""
     settled = figures.samples[len(figures.samples) // 3 :]
     grows = growth_bytes_per_turn(settled) if len(settled) > 1 else 0.0
@@ -42,9 +42,9 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    plan = Plan(given.rounds, given.lanes, given.turns, given.seed)
+    plan = SoakPlan(given.rounds, given.lanes, given.turns, given.seed)
     with tempfile.TemporaryDirectory() as folder:
-        print(summed_up(anyio.run(soak, plan, Path(folder) / "soak", show)))
+        print(summarize(anyio.run(run_soak, plan, Path(folder) / "soak", show)))
 
 
 if __name__ == "__main__":

@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from tests.support.messages_api.failures import (
-    Failure,
+    HttpFailure,
     bad_request,
     overloaded,
     rate_limited,
     server_error,
 )
 
-ASKED = re.compile(r"soak (\d+) ([a-z_]+)")
-WORDS = "Some words that are streamed in chunks, as an answer is."
+PROMPT_PATTERN = re.compile(r"soak (\d+) ([a-z_]+)")
+STREAMED_TEXT = "Some words that are streamed in chunks, as an answer is."
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class ScriptedCall:
     """Tool call. `%N` in any text of its input is replaced by the turn's number."""
 
     tool: str
@@ -32,15 +32,15 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class SoakAction:
     """One kind of turn."""
 
     weight: int
-    steps: Sequence[Sequence[Called]] = ()
+    steps: Sequence[Sequence[ScriptedCall]] = ()
     """Calls of each answer; the answer after them is text."""
-    failure: Failure | None = None
+    failure: HttpFailure | None = None
     """Error response to the first request."""
-    is_hopeless: bool = False
+    is_fatal: bool = False
     """Whether the failure ends the turn."""
     cut_after_events: int | None = None
     """Number of events after which the first answer's connection is dropped."""
@@ -48,9 +48,9 @@ class Act:
     """Pause between two pieces of an answer."""
 
 
-def _again(failure: Failure) -> Failure:
+def _immediately_retryable(failure: HttpFailure) -> HttpFailure:
     """Return a failure after which the client may retry immediately."""
-    return Failure(failure.status, type=failure.type, message="Later", retry_after_seconds=0)
+    return HttpFailure(failure.status, type=failure.type, message="Later", retry_after_seconds=0)
 
 
 _STORY = "one\ntwo\nthree\n"
@@ -65,70 +65,78 @@ _PATCH = """\
 *** End Patch
 """
 
-ACTS: Mapping[str, Act] = {
-    "talk": Act(60),
-    "read": Act(6, [[Called("read_file", {"path": "notes.txt"})]]),
-    "search": Act(4, [[Called("search_files", {"pattern": "wor.s"})]]),
-    "write": Act(3, [[Called("write_file", {"path": "new %N.txt", "content": _STORY})]]),
-    "patch": Act(
+ACTIONS: Mapping[str, SoakAction] = {
+    "talk": SoakAction(60),
+    "read": SoakAction(6, [[ScriptedCall("read_file", {"path": "notes.txt"})]]),
+    "search": SoakAction(4, [[ScriptedCall("search_files", {"pattern": "wor.s"})]]),
+    "write": SoakAction(
+        3, [[ScriptedCall("write_file", {"path": "new %N.txt", "content": _STORY})]]
+    ),
+    "patch": SoakAction(
         3,
         [
-            [Called("write_file", {"path": "story.txt", "content": _STORY})],
-            [Called("patch", {"mode": "patch", "patch": _PATCH})],
-            [Called("patch", {"path": "story.txt", "old_string": "three", "new_string": "3"})],
+            [ScriptedCall("write_file", {"path": "story.txt", "content": _STORY})],
+            [ScriptedCall("patch", {"mode": "patch", "patch": _PATCH})],
+            [
+                ScriptedCall(
+                    "patch", {"path": "story.txt", "old_string": "three", "new_string": "3"}
+                )
+            ],
         ],
     ),
-    "command": Act(3, [[Called("terminal", {"command": "cat notes.txt; echo %N > said.txt"})]]),
-    "endless": Act(1, [[Called("terminal", {"command": "sleep 600"})]]),
-    "background": Act(
+    "command": SoakAction(
+        3, [[ScriptedCall("terminal", {"command": "cat notes.txt; echo %N > said.txt"})]]
+    ),
+    "endless": SoakAction(1, [[ScriptedCall("terminal", {"command": "sleep 600"})]]),
+    "background": SoakAction(
         1,
         [
-            [Called("terminal", {"command": "echo begun; sleep 600", "background": True})],
-            [Called("process", {"action": "list"})],
+            [ScriptedCall("terminal", {"command": "echo begun; sleep 600", "background": True})],
+            [ScriptedCall("process", {"action": "list"})],
         ],
     ),
-    "several": Act(
+    "several": SoakAction(
         2,
         [
             [
-                Called("read_file", {"path": "notes.txt"}),
-                Called("read_file", {"path": "absent.txt"}),
-                Called("search_files", {"pattern": "*.txt", "target": "files"}),
-                Called("no_such_tool", {}),
+                ScriptedCall("read_file", {"path": "notes.txt"}),
+                ScriptedCall("read_file", {"path": "absent.txt"}),
+                ScriptedCall("search_files", {"pattern": "*.txt", "target": "files"}),
+                ScriptedCall("no_such_tool", {}),
             ]
         ],
     ),
-    "plan": Act(
-        2, [[Called("todo", {"todos": [{"id": "1", "content": "%N", "status": "pending"}]})]]
+    "plan": SoakAction(
+        2, [[ScriptedCall("todo", {"todos": [{"id": "1", "content": "%N", "status": "pending"}]})]]
     ),
-    "remember": Act(1, [[Called("memory", {"action": "add", "content": "fact %N"})]]),
-    "recall": Act(1, [[Called("session_search", {"query": "streamed chunks"})]]),
-    "skills": Act(1, [[Called("skills_list", {})]]),
-    "limited": Act(2, failure=_again(rate_limited())),
-    "broken": Act(2, failure=_again(server_error())),
-    "overloaded": Act(2, failure=_again(overloaded())),
-    "refused": Act(1, failure=bad_request("soak: refused"), is_hopeless=True),
-    "cut": Act(2, cut_after_events=5),
-    "cut_call": Act(
-        1, [[Called("read_file", {"path": "notes.txt", "limit": 10})]], cut_after_events=9
+    "remember": SoakAction(1, [[ScriptedCall("memory", {"action": "add", "content": "fact %N"})]]),
+    "recall": SoakAction(1, [[ScriptedCall("session_search", {"query": "streamed chunks"})]]),
+    "skills": SoakAction(1, [[ScriptedCall("skills_list", {})]]),
+    "limited": SoakAction(2, failure=_immediately_retryable(rate_limited())),
+    "broken": SoakAction(2, failure=_immediately_retryable(server_error())),
+    "overloaded": SoakAction(2, failure=_immediately_retryable(overloaded())),
+    "refused": SoakAction(1, failure=bad_request("soak: refused"), is_fatal=True),
+    "cut": SoakAction(2, cut_after_events=5),
+    "cut_call": SoakAction(
+        1, [[ScriptedCall("read_file", {"path": "notes.txt", "limit": 10})]], cut_after_events=9
     ),
-    "slow": Act(1, pause_seconds=0.01),
+    "slow": SoakAction(1, pause_seconds=0.01),
 }
 
 
-def choose(chance: random.Random) -> str:
+def choose_action(chance: random.Random) -> str:
     """Return the name of a random act, weighted."""
-    return chance.choices(list(ACTS), [act.weight for act in ACTS.values()])[0]
+    return chance.choices(list(ACTIONS), [act.weight for act in ACTIONS.values()])[0]
 
 
-def numbered(value: JsonValue, number: int) -> JsonValue:
+def fill_turn_number(value: JsonValue, number: int) -> JsonValue:
     """Return JSON in which every `%N` is replaced by the turn's number."""
     match value:
         case str():
             return value.replace("%N", str(number))
         case list():
-            return [numbered(each, number) for each in value]
+            return [fill_turn_number(each, number) for each in value]
         case dict():
-            return {name: numbered(each, number) for name, each in value.items()}
+            return {name: fill_turn_number(each, number) for name, each in value.items()}
         case _:
             return value

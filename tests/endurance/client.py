@@ -17,11 +17,11 @@ from pydantic import JsonValue
 from tests.support.editor import Object, check_message, prompt_params
 
 PATIENCE_SECONDS = 60
-Hear = Callable[[Object], None]
+MessageListener = Callable[[Object], None]
 
 
 @asynccontextmanager
-async def server(
+async def run_server(
     environment: Mapping[str, str], options: list[str], log: Path
 ) -> AsyncGenerator["SoakClient"]:
     """Run a server and receive its messages; shut it down when the context exits."""
@@ -31,9 +31,9 @@ async def server(
     client = SoakClient(process)
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(client.listen)
+            tasks.start_soon(client.receive_messages)
             yield client
-            await client.leave()
+            await client.shut_down()
     finally:
         if process.returncode is None:
             process.kill()
@@ -48,9 +48,9 @@ class SoakClient:
     def __init__(self, process: Process) -> None:
         self._process = process
         self._open: dict[int, tuple[anyio.Event, list[Object]]] = {}
-        self._listeners: dict[str, Hear] = {}
+        self._listeners: dict[str, MessageListener] = {}
         self._next_id = 1
-        self._has_left = anyio.Event()
+        self._has_exited = anyio.Event()
         self.answered = 0
         """Number of requests answered, each exactly once."""
 
@@ -64,25 +64,25 @@ class SoakClient:
         """Number of open requests."""
         return len(self._open)
 
-    def hear(self, session_id: str, listener: Hear) -> None:
+    def add_listener(self, session_id: str, listener: MessageListener) -> None:
         """Pass all notifications and requests of a session to a listener."""
         self._listeners[session_id] = listener
 
-    def forget(self, session_id: str) -> None:
+    def remove_listener(self, session_id: str) -> None:
         """Remove the listener of a session."""
         self._listeners.pop(session_id, None)
 
-    async def ask(self, method: str, params: JsonValue) -> JsonValue:
+    async def request_result(self, method: str, params: JsonValue) -> JsonValue:
         """Send a request and return its result.
 
         Raises:
             AssertionError: the response is an error.
         """
-        response = await self.call(method, params)
+        response = await self.request(method, params)
         assert "result" in response, f"{method}: {response}"
         return response["result"]
 
-    async def call(self, method: str, params: JsonValue) -> Object:
+    async def request(self, method: str, params: JsonValue) -> Object:
         """Send a request and return the whole response."""
         number = self._next_id
         self._next_id += 1
@@ -95,7 +95,7 @@ class SoakClient:
 
     async def prompt(self, session_id: str, text: str) -> Object:
         """Send a prompt and return the whole response."""
-        return await self.call("session/prompt", prompt_params(session_id, text))
+        return await self.request("session/prompt", prompt_params(session_id, text))
 
     async def notify(self, method: str, params: JsonValue) -> None:
         """Send a notification."""
@@ -114,15 +114,15 @@ class SoakClient:
         with anyio.CancelScope(shield=True):
             await self._process.stdin.send(line + b"\n")
 
-    async def leave(self) -> None:
+    async def shut_down(self) -> None:
         """Close the server's stdin and wait until it exits cleanly."""
         assert self._process.stdin is not None
         await self._process.stdin.aclose()
         with anyio.fail_after(PATIENCE_SECONDS):
-            await self._has_left.wait()
+            await self._has_exited.wait()
             assert await self._process.wait() == 0
 
-    async def listen(self) -> None:
+    async def receive_messages(self) -> None:
         """Receive messages until the server closes its stream."""
         assert self._process.stdout is not None
         unread = bytearray()
@@ -131,11 +131,11 @@ class SoakClient:
             *lines, rest = unread.split(b"\n")
             unread = bytearray(rest)
             for line in lines:
-                self._take(check_message(bytes(line)))
+                self._handle_message(check_message(bytes(line)))
         assert not unread, "the last line is cut"
-        self._has_left.set()
+        self._has_exited.set()
 
-    def _take(self, message: Object) -> None:
+    def _handle_message(self, message: Object) -> None:
         if "method" in message:
             params = message["params"]
             assert isinstance(params, dict), message

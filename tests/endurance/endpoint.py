@@ -11,31 +11,38 @@ from itertools import count
 
 from pydantic import JsonValue
 
-from tests.endurance.actions import ACTS, ASKED, WORDS, Act, Called, numbered
+from tests.endurance.actions import (
+    ACTIONS,
+    PROMPT_PATTERN,
+    STREAMED_TEXT,
+    ScriptedCall,
+    SoakAction,
+    fill_turn_number,
+)
 from tests.support.editor import Object
-from tests.support.messages_api.endpoint import Endpoint
-from tests.support.messages_api.failures import JSON, Failure
-from tests.support.messages_api.faults import CutAfterEvents, event
-from tests.support.messages_api.records import HttpRequest, RecordedRequest, Sending
-from tests.support.messages_api.response_steps import Answer, Step, Wait, Write
+from tests.support.messages_api.endpoint import MessagesServerConfig
+from tests.support.messages_api.failures import JSON, HttpFailure
+from tests.support.messages_api.faults import CutAfterEvents, sse_event
+from tests.support.messages_api.records import HttpRequest, RecordedRequest, SendState
+from tests.support.messages_api.response_steps import ResponsePlan, ResponseStep, Wait, Write
 from tests.support.messages_api.responses import EVENT_STREAM
-from tests.support.messages_api.script import Player
+from tests.support.messages_api.script import ScriptPlayer
 
 CHUNK_CHARACTERS = 12
-NOT_FOUND = Failure(404, type="not_found_error", message="Not Found")
-_TALK = ACTS["talk"]
+NOT_FOUND = HttpFailure(404, type="not_found_error", message="Not Found")
+_TALK = ACTIONS["talk"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ActionRequest:
     """Parsed prompt: the action, the turn's number, and the number of completed steps."""
 
     number: int
-    act: Act
+    act: SoakAction
     step: int
 
     @property
-    def calls(self) -> list[Called]:
+    def calls(self) -> list[ScriptedCall]:
         """Tool calls of this answer."""
         steps = self.act.steps
         return list(steps[self.step]) if self.step < len(steps) else []
@@ -45,75 +52,77 @@ class SoakEndpoint:
     """API of one soak test, in the form that `serving` accepts."""
 
     form = "messages"
-    ask_path = "/v1/messages"
+    model_path = "/v1/messages"
 
     def __init__(self) -> None:
-        self.endpoint = Endpoint()
-        self.player = Player(())
+        self.endpoint = MessagesServerConfig()
+        self.player = ScriptPlayer(())
         self.requests: list[RecordedRequest] = []
         """Always empty."""
         self.answered = 0
-        self._spoiled: set[int] = set()
+        self._failed_turns: set[int] = set()
         self._ids = count(1)
 
-    def pass_time(self, seconds: float) -> None:
+    def advance_time(self, seconds: float) -> None:
         """Do nothing; there is no cache."""
 
-    def respond(self, request: HttpRequest) -> tuple[Answer, Sending]:
+    def respond(self, request: HttpRequest) -> tuple[ResponsePlan, SendState]:
         """Return the response to a request."""
-        if request.method != "POST" or not request.target.startswith(self.ask_path):
-            return _failed(NOT_FOUND), Sending()
+        if request.method != "POST" or not request.target.startswith(self.model_path):
+            return _error_answer(NOT_FOUND), SendState()
         if request.target.partition("?")[0].endswith("/count_tokens"):
-            return Answer(
+            return ResponsePlan(
                 200, (("content-type", JSON),), (Write(b'{"input_tokens":9}'),)
-            ), Sending()
+            ), SendState()
         self.answered += 1
-        return self._answer(json.loads(request.body or b"{}")), Sending()
+        return self._answer(json.loads(request.body or b"{}")), SendState()
 
-    def _answer(self, body: Object) -> Answer:
-        asked = what_is_asked(body["messages"])
-        is_first = asked.step == 0 and asked.number not in self._spoiled
+    def _answer(self, body: Object) -> ResponsePlan:
+        asked = parse_action(body["messages"])
+        is_first = asked.step == 0 and asked.number not in self._failed_turns
         if is_first and asked.act.failure is not None:
-            self._spoil(asked)
-            return _failed(asked.act.failure)
+            self._fail_once(asked)
+            return _error_answer(asked.act.failure)
         if body.get("stream") is not True:
-            return Answer(200, (("content-type", JSON),), (Write(_whole(str(body["model"]))),))
+            return ResponsePlan(
+                200, (("content-type", JSON),), (Write(_unstreamed_answer(str(body["model"]))),)
+            )
         steps = list(self._events(asked, str(body["model"])))
         if is_first and asked.act.cut_after_events is not None:
-            self._spoil(asked)
+            self._fail_once(asked)
             steps = CutAfterEvents(asked.act.cut_after_events).apply(steps)
-        return Answer(200, (("content-type", EVENT_STREAM),), tuple(steps), is_chunked=True)
+        return ResponsePlan(200, (("content-type", EVENT_STREAM),), tuple(steps), is_chunked=True)
 
-    def _spoil(self, asked: Asked) -> None:
-        if not asked.act.is_hopeless:
-            self._spoiled.add(asked.number)
+    def _fail_once(self, asked: ActionRequest) -> None:
+        if not asked.act.is_fatal:
+            self._failed_turns.add(asked.number)
 
-    def _events(self, asked: Asked, model: str) -> Iterator[Step]:
-        yield event("message_start", {"type": "message_start", "message": _message(model)})
+    def _events(self, asked: ActionRequest, model: str) -> Iterator[ResponseStep]:
+        yield sse_event("message_start", {"type": "message_start", "message": _message(model)})
         calls = asked.calls
-        for index, part in enumerate((WORDS, *calls)):
+        for index, part in enumerate((STREAMED_TEXT, *calls)):
             opening, deltas = self._block(part, asked.number)
             start: Object = {"type": "content_block_start", "index": index}
-            yield event("content_block_start", {**start, "content_block": opening})
+            yield sse_event("content_block_start", {**start, "content_block": opening})
             for delta in deltas:
                 if asked.act.pause_seconds:
                     yield Wait(asked.act.pause_seconds)
                 carried: Object = {"type": "content_block_delta", "index": index, "delta": delta}
-                yield event("content_block_delta", carried)
-            yield event("content_block_stop", {"type": "content_block_stop", "index": index})
+                yield sse_event("content_block_delta", carried)
+            yield sse_event("content_block_stop", {"type": "content_block_stop", "index": index})
         ending: Object = {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
         usage: Object = {"output_tokens": 20}
-        yield event("message_delta", {"type": "message_delta", "delta": ending, "usage": usage})
-        yield event("message_stop", {"type": "message_stop"})
+        yield sse_event("message_delta", {"type": "message_delta", "delta": ending, "usage": usage})
+        yield sse_event("message_stop", {"type": "message_stop"})
 
-    def _block(self, part: str | Called, number: int) -> tuple[Object, list[Object]]:
+    def _block(self, part: str | ScriptedCall, number: int) -> tuple[Object, list[Object]]:
         if isinstance(part, str):
             texts: list[Object] = [
                 {"type": "text_delta", "text": part[start : start + CHUNK_CHARACTERS]}
                 for start in range(0, len(part), CHUNK_CHARACTERS)
             ]
             return {"type": "text", "text": ""}, texts
-        written = json.dumps(numbered(dict(part.input), number))
+        written = json.dumps(fill_turn_number(dict(part.input), number))
         halves = (written[: len(written) // 2], written[len(written) // 2 :])
         head: Object = {"type": "tool_use", "id": f"toolu_{next(self._ids)}", "name": part.tool}
         return {**head, "input": {}}, [
@@ -121,7 +130,7 @@ class SoakEndpoint:
         ]
 
 
-def what_is_asked(messages: JsonValue) -> Asked:
+def parse_action(messages: JsonValue) -> ActionRequest:
     """Parse the newest user message; text without an action counts as `talk`."""
     assert isinstance(messages, list)
     step = 0
@@ -133,9 +142,13 @@ def what_is_asked(messages: JsonValue) -> Asked:
         if any(isinstance(each, dict) and each.get("type") == "tool_result" for each in blocks):
             step += 1
             continue
-        found = ASKED.search(json.dumps(blocks))
-        return Asked(int(found[1]), ACTS[found[2]], step) if found else Asked(0, _TALK, 0)
-    return Asked(0, _TALK, 0)
+        found = PROMPT_PATTERN.search(json.dumps(blocks))
+        return (
+            ActionRequest(int(found[1]), ACTIONS[found[2]], step)
+            if found
+            else ActionRequest(0, _TALK, 0)
+        )
+    return ActionRequest(0, _TALK, 0)
 
 
 def _listed(content: JsonValue) -> list[JsonValue]:
@@ -149,13 +162,13 @@ def _message(model: str) -> Object:
     return {**head, "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
 
 
-def _whole(model: str) -> bytes:
-    content: list[JsonValue] = [{"type": "text", "text": WORDS}]
+def _unstreamed_answer(model: str) -> bytes:
+    content: list[JsonValue] = [{"type": "text", "text": STREAMED_TEXT}]
     return json.dumps({**_message(model), "content": content, "stop_reason": "end_turn"}).encode()
 
 
-def _failed(failure: Failure) -> Answer:
+def _error_answer(failure: HttpFailure) -> ResponsePlan:
     headers = [("content-type", failure.content_type)]
     if failure.retry_after_seconds is not None:
         headers.append(("retry-after", f"{failure.retry_after_seconds:g}"))
-    return Answer(failure.status, tuple(headers), (Write(failure.body_for("req_soak")),))
+    return ResponsePlan(failure.status, tuple(headers), (Write(failure.body_for("req_soak")),))

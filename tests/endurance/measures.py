@@ -25,7 +25,7 @@ class Sample:
     """Sorted names of all descendants."""
 
 
-def take(process_id: int, turns: int) -> Sample:
+def take_sample(process_id: int, turns: int) -> Sample:
     """Take a sample of a process."""
     process = psutil.Process(process_id)
     memory = process.memory_full_info()
@@ -39,7 +39,7 @@ def take(process_id: int, turns: int) -> Sample:
     )
 
 
-def slope(points: Sequence[tuple[float, float]]) -> float:
+def median_slope(points: Sequence[tuple[float, float]]) -> float:
     """Return the median slope over all pairs of points."""
     return statistics.median(
         (high - low) / (after - before) for (before, low), (after, high) in combinations(points, 2)
@@ -48,4 +48,4 @@ def slope(points: Sequence[tuple[float, float]]) -> float:
 
 def growth_bytes_per_turn(samples: Sequence[Sample]) -> float:
     """Return the growth of memory per turn."""
-    return slope([(sample.turns, sample.memory_bytes) for sample in samples])
+    return median_slope([(sample.turns, sample.memory_bytes) for sample in samples])

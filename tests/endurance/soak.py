@@ -17,21 +17,21 @@ from pathlib import Path
 import anyio
 import psutil
 
-from tests.endurance.client import SoakClient, server
+from tests.endurance.client import SoakClient, run_server
 from tests.endurance.endpoint import SoakEndpoint
-from tests.endurance.measures import Sample, take
-from tests.endurance.soak_user import Kept, Lane
+from tests.endurance.measures import Sample, take_sample
+from tests.endurance.soak_user import ExpectedSession, SoakUser
 from tests.support.messages_api import KEY
-from tests.support.messages_api.server import serving
+from tests.support.messages_api.server import serve_api
 from tests.support.server_process import environment
 
 MODEL = "claude-opus-5-5"
-REST_SECONDS = 20.0
-LOOK_SECONDS = 0.05
+SETTLE_SECONDS = 20.0
+POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SoakPlan:
     """Size of a soak test."""
 
     rounds: int
@@ -47,7 +47,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class SoakFigures:
     """Result of a soak test."""
 
     samples: Sequence[Sample]
@@ -60,11 +60,13 @@ class Figures:
     processor_seconds: float
 
 
-def _tell_nobody(_: Sample) -> None:
+def _ignore_sample(_: Sample) -> None:
     """Ignore a sample."""
 
 
-async def soak(plan: Plan, folder: Path, tell: Callable[[Sample], None] = _tell_nobody) -> Figures:
+async def run_soak(
+    plan: SoakPlan, folder: Path, on_sample: Callable[[Sample], None] = _ignore_sample
+) -> SoakFigures:
     """Run the soak test in an empty directory, where the server's files remain.
 
     Raises:
@@ -75,22 +77,22 @@ async def soak(plan: Plan, folder: Path, tell: Callable[[Sample], None] = _tell_
     temporary.mkdir()
     began = time.monotonic()
     endpoint = SoakEndpoint()
-    async with serving(endpoint) as api:
+    async with serve_api(endpoint) as api:
         variables = environment(home) | {
             "ANTHROPIC_BASE_URL": api.url,
             "ANTHROPIC_API_KEY": KEY,
             "TMPDIR": str(temporary),
         }
-        async with server(variables, ["--model", MODEL], folder / "stderr.txt") as client:
-            await client.ask("initialize", {"protocolVersion": 1})
-            samples, lanes = await _rounds(plan, client, folder, tell)
+        async with run_server(variables, ["--model", MODEL], folder / "stderr.txt") as client:
+            await client.request_result("initialize", {"protocolVersion": 1})
+            samples, lanes = await _rounds(plan, client, folder, on_sample)
             # read while the server still runs: both are gone after its exit
             process = psutil.Process(client.process_id)
             times = process.cpu_times()
             descendants = process.children(recursive=True)
-        kept = [each for lane in lanes for each in lane.kept]
-        _check_what_is_left(home, temporary, descendants, kept)
-    return Figures(
+        kept = [each for lane in lanes for each in lane.expected_sessions]
+        _check_leftovers(home, temporary, descendants, kept)
+    return SoakFigures(
         samples,
         sum(lane.turns for lane in lanes),
         client.answered,
@@ -102,41 +104,44 @@ async def soak(plan: Plan, folder: Path, tell: Callable[[Sample], None] = _tell_
 
 
 async def _rounds(
-    plan: Plan, client: SoakClient, folder: Path, tell: Callable[[Sample], None]
-) -> tuple[list[Sample], list[Lane]]:
+    plan: SoakPlan, client: SoakClient, folder: Path, tell: Callable[[Sample], None]
+) -> tuple[list[Sample], list[SoakUser]]:
     samples: list[Sample] = []
-    lanes: list[Lane] = []
+    lanes: list[SoakUser] = []
     async with anyio.create_task_group() as tasks:
         lanes += [
-            Lane(client, folder / f"workspace {n}", random.Random(plan.seed * 100 + n), tasks)  # noqa: S311
+            SoakUser(client, folder / f"workspace {n}", random.Random(plan.seed * 100 + n), tasks)  # noqa: S311
             for n in range(plan.lanes)
         ]
         for round_ in range(plan.rounds):
             done = round_ * plan.lanes * plan.turns
             async with anyio.create_task_group() as living:
                 for number, lane in enumerate(lanes):
-                    living.start_soon(lane.live, plan.turns, done + 1 + number * plan.turns)
-            sample = await _at_rest(client, done + plan.lanes * plan.turns)
+                    living.start_soon(lane.run_session, plan.turns, done + 1 + number * plan.turns)
+            sample = await _sample_at_rest(client, done + plan.lanes * plan.turns)
             tell(sample)
             samples.append(sample)
     return samples, lanes
 
 
-async def _at_rest(client: SoakClient, turns: int) -> Sample:
+async def _sample_at_rest(client: SoakClient, turns: int) -> Sample:
     """Return a sample once all processes that a turn started have exited."""
     assert client.unanswered == 0
-    with anyio.move_on_after(REST_SECONDS):
+    with anyio.move_on_after(SETTLE_SECONDS):
         # The watcher process stays. There is no event for the exit of the others, so poll.
-        while len(take(client.process_id, turns).children) > 1:  # noqa: ASYNC110
-            await anyio.sleep(LOOK_SECONDS)
-    return take(client.process_id, turns)
+        while len(take_sample(client.process_id, turns).children) > 1:  # noqa: ASYNC110
+            await anyio.sleep(POLL_SECONDS)
+    return take_sample(client.process_id, turns)
 
 
-def _check_what_is_left(
-    home: Path, temporary: Path, descendants: Sequence[psutil.Process], kept: Sequence[Kept]
+def _check_leftovers(
+    home: Path,
+    temporary: Path,
+    descendants: Sequence[psutil.Process],
+    kept: Sequence[ExpectedSession],
 ) -> None:
     # descendants may need a moment to exit after the server
-    _, alive = psutil.wait_procs(list(descendants), timeout=REST_SECONDS)
+    _, alive = psutil.wait_procs(list(descendants), timeout=SETTLE_SECONDS)
     assert alive == []
     assert list(temporary.iterdir()) == []
     assert list(home.rglob("*.tmp")) == []

@@ -13,19 +13,19 @@ import anyio
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
-from tests.endurance.actions import ACTS, choose
+from tests.endurance.actions import ACTIONS, choose_action
 from tests.endurance.client import SoakClient
-from tests.support.editor import Object, at
+from tests.support.editor import Object, json_at
 
 MODES = ("ask", "accept_edits", "plan", "bypass")
-CANCELLED_SHARE, STEERED_SHARE, VISITED_SHARE = 0.08, 0.04, 0.05
+CANCELLED_SHARE, STEERED_SHARE, EDITOR_ACTION_SHARE = 0.08, 0.04, 0.05
 LATEST_CANCEL = 12
 """Maximum number of messages of a turn before it is cancelled."""
 PARSE_ERROR_LINES = (b"{", b"[]", b'{"jsonrpc": "2.0", "id": null}', b"\xff\xfe", b'"text"')
 
 
 @dataclass(slots=True)
-class Kept:
+class ExpectedSession:
     """Expected final content of a session."""
 
     session_id: str
@@ -34,51 +34,51 @@ class Kept:
 
 
 @dataclass(slots=True)
-class Lane:
+class SoakUser:
     """One user with a workspace and a random generator."""
 
     client: SoakClient
     folder: Path
     chance: random.Random
     tasks: TaskGroup
-    kept: list[Kept] = field(default_factory=list[Kept])
+    expected_sessions: list[ExpectedSession] = field(default_factory=list[ExpectedSession])
     turns: int = 0
     _session: str = ""
-    _heard: int = 0
+    _received_count: int = 0
     _cancel_at: int | None = None
 
-    async def live(self, turns: int, first_number: int) -> None:
+    async def run_session(self, turns: int, first_number: int) -> None:
         """Run a whole session with this many turns."""
         await self._open()
-        kept = Kept(self._session)
+        kept = ExpectedSession(self._session)
         for number in range(first_number, first_number + turns):
             await self._turn(number, kept)
-            if self.chance.random() < VISITED_SHARE:
-                await self._visit()
-        self.client.forget(self._session)
+            if self.chance.random() < EDITOR_ACTION_SHARE:
+                await self._do_editor_action()
+        self.client.remove_listener(self._session)
         if self.chance.random() < 0.2:
-            await self.client.ask("session/delete", {"sessionId": self._session})
+            await self.client.request_result("session/delete", {"sessionId": self._session})
         else:
-            await self.client.ask("session/close", {"sessionId": self._session})
-            self.kept.append(kept)
+            await self.client.request_result("session/close", {"sessionId": self._session})
+            self.expected_sessions.append(kept)
 
     async def _open(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "notes.txt").write_text("some words\nand others\n")
-        result = await self.client.ask("session/new", self._place())
-        self._session = str(at(result, "sessionId"))
-        self.client.hear(self._session, self._hear)
+        result = await self.client.request_result("session/new", self._session_params())
+        self._session = str(json_at(result, "sessionId"))
+        self.client.add_listener(self._session, self._on_message)
 
-    def _place(self) -> dict[str, JsonValue]:
+    def _session_params(self) -> dict[str, JsonValue]:
         return {"cwd": str(self.folder), "mcpServers": []}
 
     # One turn.
 
-    async def _turn(self, number: int, kept: Kept) -> None:
-        act = choose(self.chance)
+    async def _turn(self, number: int, kept: ExpectedSession) -> None:
+        act = choose_action(self.chance)
         text = f"soak {number} {act}"
         is_cut_off = act == "endless" or self.chance.random() < CANCELLED_SHARE
-        self._heard = 0
+        self._received_count = 0
         self._cancel_at = self.chance.randint(0, LATEST_CANCEL) if is_cut_off else None
         if act == "endless":
             self._cancel_at = LATEST_CANCEL // 2
@@ -95,32 +95,32 @@ class Lane:
             if self._cancel_at == 0:
                 await self._cancel()
             if act == "endless":
-                prompting.start_soon(self._end_the_endless, answers)
+                prompting.start_soon(self._cancel_until_ended, answers)
         self._cancel_at = None
         self.turns += 1
         assert len(answers) == 1 + is_steered
         for answer in answers:
-            self._judge(answer, act, is_cut_off=is_cut_off)
-        if not is_cut_off and not ACTS[act].is_hopeless:
+            self._check_answer(answer, act, is_cut_off=is_cut_off)
+        if not is_cut_off and not ACTIONS[act].is_fatal:
             kept.prompts.append(text)
 
-    async def _end_the_endless(self, answers: Sequence[Object]) -> None:
+    async def _cancel_until_ended(self, answers: Sequence[Object]) -> None:
         """Cancel until the turn ends; the number of updates before a command starts varies."""
         while not answers:
             await anyio.sleep(0.05)
             await self._cancel()
 
-    def _judge(self, answer: Object, act: str, *, is_cut_off: bool) -> None:
+    def _check_answer(self, answer: Object, act: str, *, is_cut_off: bool) -> None:
         if "error" in answer:
-            assert ACTS[act].is_hopeless, answer
+            assert ACTIONS[act].is_fatal, answer
             assert "soak: refused" in str(answer), answer
             return
         allowed = {"end_turn", "cancelled"} if is_cut_off else {"end_turn"}
-        assert at(answer, "result", "stopReason") in allowed, (act, answer)
+        assert json_at(answer, "result", "stopReason") in allowed, (act, answer)
 
-    def _hear(self, message: Object) -> None:
-        self._heard += 1
-        if self._heard == self._cancel_at:
+    def _on_message(self, message: Object) -> None:
+        self._received_count += 1
+        if self._received_count == self._cancel_at:
             # listeners run inside the receive loop and must not wait for a send
             self.tasks.start_soon(self._cancel)
         if "id" in message:
@@ -132,11 +132,13 @@ class Lane:
 
     async def _answer(self, request: Object) -> None:
         """Allow or reject, with a random one of the offered options."""
-        options = at(request, "params", "options")
+        options = json_at(request, "params", "options")
         assert isinstance(options, list)
         kind = "reject" if self.chance.random() < 0.1 else "allow"
         chosen = [
-            at(each, "optionId") for each in options if str(at(each, "kind")).startswith(kind)
+            json_at(each, "optionId")
+            for each in options
+            if str(json_at(each, "kind")).startswith(kind)
         ]
         outcome: JsonValue = {"outcome": "selected", "optionId": self.chance.choice(chosen)}
         await self.client.send(
@@ -145,27 +147,29 @@ class Lane:
 
     # Between turns.
 
-    async def _visit(self) -> None:
+    async def _do_editor_action(self) -> None:
         """Do one of the operations that editors perform between turns."""
         here: dict[str, JsonValue] = {"sessionId": self._session}
         match self.chance.randrange(7):
             case 0:
-                await self.client.ask("session/load", {**here, **self._place()})
+                await self.client.request_result("session/load", {**here, **self._session_params()})
             case 1:
-                await self.client.ask("session/close", here)
-                await self.client.ask("session/resume", {**here, **self._place()})
+                await self.client.request_result("session/close", here)
+                await self.client.request_result(
+                    "session/resume", {**here, **self._session_params()}
+                )
             case 2:
                 mode = self.chance.choice(MODES)
-                await self.client.ask("session/set_mode", {**here, "modeId": mode})
+                await self.client.request_result("session/set_mode", {**here, "modeId": mode})
             case 3:
-                await self.client.ask("session/list", {})
+                await self.client.request_result("session/list", {})
             case 4:
                 command = self.chance.choice(("/context", "/usage", "/memory", "/checkpoints"))
                 response = await self.client.prompt(self._session, command)
-                assert at(response, "result", "stopReason") == "end_turn", response
+                assert json_at(response, "result", "stopReason") == "end_turn", response
             case 5:
-                response = await self.client.call(
-                    "session/load", {**self._place(), "sessionId": "x"}
+                response = await self.client.request(
+                    "session/load", {**self._session_params(), "sessionId": "x"}
                 )
                 assert "error" in response
             case _:

@@ -8,10 +8,10 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server.session.commands.registry import CommandRegistry
-from acp_server.session.ports.skills import NoSkills, SkillDesk
+from acp_server.session.ports.skills import NoSkills, SkillCommands
 from acp_server.session.session import Session
-from tests.support.editor import Editor, configuration, open_editor
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.editor import Editor, make_configuration, open_editor
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 SCRIPT = """\
 prompt: *
@@ -30,7 +30,7 @@ class ClosedSkills(NoSkills):
     def __init__(self) -> None:
         self.did: list[str] = []
 
-    def listen(self, on_change: Callable[[], None]) -> None:
+    def on_change(self, on_change: Callable[[], None]) -> None:
         del on_change
         self.did.append("listen")
 
@@ -55,18 +55,20 @@ async def work(editor: Editor, folder: Path) -> None:
 
 async def test_nothing_holds_a_session_that_was_closed(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("some words\n")
-    setup = configuration(tmp_path, SCRIPT, options={"--mode": "bypass"})
+    setup = make_configuration(tmp_path, SCRIPT, options={"--mode": "bypass"})
     async with open_editor(setup) as editor:
         await editor.initialize()
         before = sessions_in_memory()
         await work(editor, tmp_path)
-        with anyio.fail_after(PATIENCE_SECONDS):  # threads and tasks that had it end behind that
+        with anyio.fail_after(
+            HANG_TIMEOUT_SECONDS
+        ):  # threads and tasks that had it end behind that
             while sessions_in_memory() != before:  # noqa: ASYNC110  nobody could set an event
                 await anyio.sleep(0.01)
 
 
 def test_skills_that_are_found_after_the_end_of_their_session_are_closed_at_once() -> None:
-    desk, skills = SkillDesk(CommandRegistry()), ClosedSkills()
+    desk, skills = SkillCommands(CommandRegistry()), ClosedSkills()
     desk.close()
-    desk.take(skills)
+    desk.set_skills(skills)
     assert skills.did == ["listen", "close"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.endurance.measures import growth_bytes_per_turn
-from tests.endurance.soak import Plan, soak
+from tests.endurance.soak import SoakPlan, run_soak
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32", reason="counts descriptors as Linux and macOS do"
@@ -28,15 +28,15 @@ class Form:
     """How long it goes on, and what is still called flat."""
 
     id: str
-    plan: Plan
+    plan: SoakPlan
     settling_rounds: int
     most_bytes_per_turn: float
 
 
-SHORT = Form("75 turns", Plan(rounds=5, lanes=3, turns=5), 2, 150_000)
+SHORT = Form("75 turns", SoakPlan(rounds=5, lanes=3, turns=5), 2, 150_000)
 LONG = (
-    Form("1,000 turns", Plan(rounds=20, lanes=5, turns=10), 8, 8_000),
-    Form("10,000 turns over 100 sessions", Plan(rounds=25, lanes=4, turns=100), 5, 2_000),
+    Form("1,000 turns", SoakPlan(rounds=20, lanes=5, turns=10), 8, 8_000),
+    Form("10,000 turns over 100 sessions", SoakPlan(rounds=25, lanes=4, turns=100), 5, 2_000),
 )
 
 
@@ -48,7 +48,7 @@ LONG = (
 async def test_a_server_holds_no_more_after_many_turns_than_after_a_few(
     tmp_path: Path, form: Form
 ) -> None:
-    figures = await soak(form.plan, tmp_path)
+    figures = await run_soak(form.plan, tmp_path)
 
     assert (figures.turns, figures.requests_unanswered) == (form.plan.total, 0)
     settled = figures.samples[form.settling_rounds :]

@@ -40,9 +40,9 @@ Kind = Literal[
     "lock",
     "look",
 ]
-Fault = Literal["ENOSPC", "EIO", "EACCES", "short write", "short write, then ENOSPC"]
+DiskFault = Literal["ENOSPC", "EIO", "EACCES", "short write", "short write, then ENOSPC"]
 
-FAULTS: dict[Kind, tuple[Fault, ...]] = {
+FAULTS: dict[Kind, tuple[DiskFault, ...]] = {
     "open to read": ("EIO", "EACCES"),
     "open to write": ("ENOSPC", "EIO", "EACCES"),
     "read": ("EIO",),
@@ -77,7 +77,7 @@ _NAMES: dict[str, Kind] = {
     "scandir": "look",
     "listdir": "look",
 }
-_TAKING_ROOM = ("write", "open to write", "make")
+_NEEDS_SPACE = ("write", "open to write", "make")
 """Operations that keep failing on a full disk; overwriting existing bytes needs no space."""
 _TIME = re.compile(r"\d{15,}|\d{8}T\d+(-[0-9a-f]{6})?")
 _FOLDER: int = getattr(os, "O_PATH", 0) | getattr(os, "O_DIRECTORY", 0)
@@ -94,61 +94,61 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FaultPlan:
     """Which operation fails, counted from 1, and how."""
 
     number: int
-    fault: Fault
-    is_lasting: bool = False
+    fault: DiskFault
+    is_permanent: bool = False
     """Whether the disk stays full after the fault."""
 
 
 @dataclass(slots=True)
-class Disk:
+class FaultyDisk:
     """Counts operations, and makes one of them fail as planned."""
 
     root: str
-    plan: Plan | None = None
+    plan: FaultPlan | None = None
     trace: list[Operation] = field(default_factory=list[Operation])
-    places: dict[int, str] = field(default_factory=dict[int, str])
+    descriptor_paths: dict[int, str] = field(default_factory=dict[int, str])
     """Paths of the descriptors opened so far."""
     is_full: bool = False
 
-    def place(self, name: object, folder: object = None) -> str:
+    def resolve(self, name: object, folder: object = None) -> str:
         """Return the path of an argument, relative to an open directory if one is given."""
         if isinstance(name, int):
-            return self.places.get(name, "")
+            return self.descriptor_paths.get(name, "")
         if not isinstance(name, str | os.PathLike):
             return ""
-        return os.path.join(self.place(folder), os.fspath(cast("str", name)))  # noqa: PTH118
+        return os.path.join(self.resolve(folder), os.fspath(cast("str", name)))  # noqa: PTH118
 
-    def concerns(self, name: object, folder: object = None) -> bool:
+    def is_inside(self, name: object, folder: object = None) -> bool:
         """Return whether an argument refers to a path below the root."""
-        return self.place(name, folder).startswith(self.root)
+        return self.resolve(name, folder).startswith(self.root)
 
-    def step(self, kind: Kind, name: str) -> Fault | None:
+    def count_operation(self, kind: Kind, name: str) -> DiskFault | None:
         """Count an operation; return the kind of short write if one is due.
 
         Raises:
             OSError: the operation fails as planned.
         """
         self.trace.append(Operation(kind, name))
-        if self.is_full and kind in _TAKING_ROOM:
+        if self.is_full and kind in _NEEDS_SPACE:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         plan = self.plan
         if plan is None or len(self.trace) != plan.number:
             return None
         if plan.fault in {"short write", "short write, then ENOSPC"}:
             return plan.fault
-        self.is_full = plan.is_lasting  # later operations fail too, not just this one
+        self.is_full = plan.is_permanent  # later operations fail too, not just this one
         code = getattr(errno, plan.fault)
         raise OSError(code, os.strerror(code))
 
-    def put(
+    def write(
         self, data: memoryview, write: Callable[[memoryview], int | None], *, grows: bool = True
     ) -> int | None:
         """Write bytes, possibly not all; `grows` says whether the file becomes longer."""
-        short = self.step("write" if grows else "overwrite", "write")
+        short = self.count_operation("write" if grows else "overwrite", "write")
         if short is None:
             return write(data)
         written = write(data[: max(1, len(data) // 2)])
@@ -157,78 +157,78 @@ class Disk:
         return written
 
 
-class _Raw(io.FileIO):
+class _FaultyFile(io.FileIO):
     """Raw file whose operations go through a `FaultyDisk`."""
 
-    disk: Disk
+    disk: FaultyDisk
 
     def readinto(self, buffer: "WriteableBuffer", /) -> int | None:
-        self.disk.step("read", "readinto")
+        self.disk.count_operation("read", "readinto")
         return super().readinto(buffer)
 
     def readall(self) -> bytes:
-        self.disk.step("read", "readall")
+        self.disk.count_operation("read", "readall")
         return super().readall()
 
     def write(self, data: "ReadableBuffer", /) -> int:
         view = memoryview(data)
         grows = self.tell() + len(view) > os.fstat(self.fileno()).st_size
-        return self.disk.put(view, super().write, grows=grows) or 0
+        return self.disk.write(view, super().write, grows=grows) or 0
 
     def truncate(self, size: int | None = None, /) -> int:
-        self.disk.step("overwrite", "truncate")
+        self.disk.count_operation("overwrite", "truncate")
         return super().truncate(size)
 
 
-def operations_of(work: Callable[[], object], root: Path) -> Sequence[Operation]:
+def trace_operations(work: Callable[[], object], root: Path) -> Sequence[Operation]:
     """Return the file operations of some work below a directory."""
-    with watching(Disk(str(root))) as disk:
+    with intercept_files(FaultyDisk(str(root))) as disk:
         work()
     return disk.trace
 
 
 @contextmanager
-def failing(root: Path, plan: Plan) -> Generator[Disk]:
+def fail_operation(root: Path, plan: FaultPlan) -> Generator[FaultyDisk]:
     """Make one operation fail while the context lasts."""
-    with watching(Disk(str(root), plan)) as disk:
+    with intercept_files(FaultyDisk(str(root), plan)) as disk:
         yield disk
 
 
-def plans_for(trace: Sequence[Operation]) -> Iterator[Plan]:
+def plans_for(trace: Sequence[Operation]) -> Iterator[FaultPlan]:
     """Yield every possible single fault of the traced work."""
     for number, operation in enumerate(trace, start=1):
         for fault in FAULTS[operation.kind]:
-            yield Plan(number, fault)
+            yield FaultPlan(number, fault)
             if fault == "ENOSPC":
-                yield Plan(number, fault, is_lasting=True)
+                yield FaultPlan(number, fault, is_permanent=True)
 
 
 @contextmanager
-def watching(disk: Disk) -> Generator[Disk]:
+def intercept_files(disk: FaultyDisk) -> Generator[FaultyDisk]:
     """Intercept all file functions while the context lasts."""
     with pytest.MonkeyPatch.context() as patch:
         for name, kind in _NAMES.items():
-            patch.setattr(os, name, _watched(disk, kind, name, getattr(os, name)))
-        patch.setattr(os, "open", _opening(disk, os.open))
-        patch.setattr(os, "dup", _doubling(disk, os.dup))
-        patch.setattr(os, "close", _closing(disk, os.close))
-        patch.setattr(os, "read", _reading(disk, os.read))
-        patch.setattr(os, "write", _writing(disk, os.write))
-        patch.setattr(os, "fdopen", _file_opening(disk, os.fdopen))
-        opening = _file_opening(disk, io.open)
+            patch.setattr(os, name, _wrap_call(disk, kind, name, getattr(os, name)))
+        patch.setattr(os, "open", _wrap_open(disk, os.open))
+        patch.setattr(os, "dup", _wrap_dup(disk, os.dup))
+        patch.setattr(os, "close", _wrap_close(disk, os.close))
+        patch.setattr(os, "read", _wrap_read(disk, os.read))
+        patch.setattr(os, "write", _wrap_write(disk, os.write))
+        patch.setattr(os, "fdopen", _wrap_builtin_open(disk, os.fdopen))
+        opening = _wrap_builtin_open(disk, io.open)
         patch.setattr(io, "open", opening)
         patch.setattr(builtins, "open", opening)
-        patch.setattr(fcntl, "flock", _locking(disk, fcntl.flock))
+        patch.setattr(fcntl, "flock", _wrap_flock(disk, fcntl.flock))
         yield disk
 
 
-def _watched(
-    disk: Disk, kind: Kind, name: str, real: Callable[..., object]
+def _wrap_call(
+    disk: FaultyDisk, kind: Kind, name: str, real: Callable[..., object]
 ) -> Callable[..., object]:
     def act(*arguments: object, **named: object) -> object:
         folders = [each for key, each in named.items() if key.endswith("dir_fd")] or [None]
-        if any(disk.concerns(each, folders[0]) for each in arguments):
-            disk.step(kind, name)
+        if any(disk.is_inside(each, folders[0]) for each in arguments):
+            disk.count_operation(kind, name)
         return real(*arguments, **named)
 
     return act
@@ -240,72 +240,74 @@ def _opening_kind(flags: int) -> Kind:
     return "look" if flags & _FOLDER else "open to read"
 
 
-def _opening(disk: Disk, real: Callable[..., int]) -> Callable[..., int]:
+def _wrap_open(disk: FaultyDisk, real: Callable[..., int]) -> Callable[..., int]:
     def act(path: object, flags: int, *arguments: object, **named: object) -> int:
-        place = disk.place(path, named.get("dir_fd"))
+        place = disk.resolve(path, named.get("dir_fd"))
         if place.startswith(disk.root):
-            disk.step(_opening_kind(flags), "open")
+            disk.count_operation(_opening_kind(flags), "open")
         descriptor = real(path, flags, *arguments, **named)
-        disk.places[descriptor] = place
+        disk.descriptor_paths[descriptor] = place
         return descriptor
 
     return act
 
 
-def _doubling(disk: Disk, real: Callable[[int], int]) -> Callable[[int], int]:
+def _wrap_dup(disk: FaultyDisk, real: Callable[[int], int]) -> Callable[[int], int]:
     def act(descriptor: int, /) -> int:
         copy = real(descriptor)
-        disk.places[copy] = disk.place(descriptor)
+        disk.descriptor_paths[copy] = disk.resolve(descriptor)
         return copy
 
     return act
 
 
-def _closing(disk: Disk, real: Callable[[int], None]) -> Callable[[int], None]:
+def _wrap_close(disk: FaultyDisk, real: Callable[[int], None]) -> Callable[[int], None]:
     def act(descriptor: int, /) -> None:
-        disk.places.pop(descriptor, None)
+        disk.descriptor_paths.pop(descriptor, None)
         real(descriptor)
 
     return act
 
 
-def _reading(disk: Disk, real: Callable[[int, int], bytes]) -> Callable[[int, int], bytes]:
+def _wrap_read(disk: FaultyDisk, real: Callable[[int, int], bytes]) -> Callable[[int, int], bytes]:
     def act(descriptor: int, count: int, /) -> bytes:
-        if disk.concerns(descriptor):
-            disk.step("read", "read")
+        if disk.is_inside(descriptor):
+            disk.count_operation("read", "read")
         return real(descriptor, count)
 
     return act
 
 
-def _writing(disk: Disk, real: Callable[..., int]) -> Callable[..., int | None]:
+def _wrap_write(disk: FaultyDisk, real: Callable[..., int]) -> Callable[..., int | None]:
     def act(descriptor: int, data: bytes | memoryview, /) -> int | None:
-        if disk.concerns(descriptor):
-            return disk.put(memoryview(data), lambda part: real(descriptor, part))
+        if disk.is_inside(descriptor):
+            return disk.write(memoryview(data), lambda part: real(descriptor, part))
         return real(descriptor, data)
 
     return act
 
 
-def _locking(disk: Disk, real: Callable[..., None]) -> Callable[..., None]:
+def _wrap_flock(disk: FaultyDisk, real: Callable[..., None]) -> Callable[..., None]:
     def act(file: int | IO[bytes], operation: int, /) -> None:
-        if disk.concerns(file if isinstance(file, int) else file.name):
-            disk.step("lock", "flock")
+        if disk.is_inside(file if isinstance(file, int) else file.name):
+            disk.count_operation("lock", "flock")
         real(file, operation)
 
     return act
 
 
-def _file_opening(disk: Disk, real: Callable[..., IO[bytes] | IO[str]]) -> Callable[..., object]:
+def _wrap_builtin_open(
+    disk: FaultyDisk, real: Callable[..., IO[bytes] | IO[str]]
+) -> Callable[..., object]:
     def act(
         file: object, mode: str = "r", buffering: int = -1, *texts: str | None, **named: object
     ) -> object:
-        if not disk.concerns(file):
+        if not disk.is_inside(file):
             return real(file, mode, buffering, *texts, **named)
         is_read = set(mode) <= set("rbt")
         if not isinstance(file, int):
-            disk.step("open to read" if is_read else "open to write", "open")
-        raw = _opened(disk, file, mode, closes=named.get("closefd") is not False)
+            disk.count_operation("open to read" if is_read else "open to write", "open")
+        raw = _open_faulty(disk, file, mode, closes=named.get("closefd") is not False)
         if buffering == 0:
             return raw
         buffered = (
@@ -326,14 +328,14 @@ def _file_opening(disk: Disk, real: Callable[..., IO[bytes] | IO[str]]) -> Calla
     return act
 
 
-def _opened(disk: Disk, file: object, mode: str, *, closes: bool) -> _Raw:
-    raw = _Raw(cast("str", file), mode.replace("b", "").replace("t", ""), closefd=closes)
+def _open_faulty(disk: FaultyDisk, file: object, mode: str, *, closes: bool) -> _FaultyFile:
+    raw = _FaultyFile(cast("str", file), mode.replace("b", "").replace("t", ""), closefd=closes)
     raw.disk = disk
-    disk.places[raw.fileno()] = disk.place(file)
+    disk.descriptor_paths[raw.fileno()] = disk.resolve(file)
     return raw
 
 
-def names_below(folder: Path) -> set[str]:
+def names_under(folder: Path) -> set[str]:
     """Return all names below a directory, with timestamps removed."""
     found = {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
     return {_TIME.sub("TIME", name) for name in found}

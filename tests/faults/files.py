@@ -4,13 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from acp_server.checkpoints import files as kept_files
-from acp_server.checkpoints.files import Original
+from acp_server.checkpoints.files import FileImage
 from acp_server.tools.files import disk as user_files
 from acp_server.tools.files.errors import FileError
-from acp_server.tools.files.paths import Place
-from acp_server.tools.files.snapshot import digest_of
+from acp_server.tools.files.paths import ResolvedPath
+from acp_server.tools.files.snapshot import bytes_digest
 from skills_store.atomic import write_atomically
-from tests.faults.store_case import Store, bytes_of, nothing
+from tests.faults.store_case import StoreCase, make_bytes_reader, prepare_nothing
 
 OLD, NEW = b"old\n" * 2000, b"new and longer\n" * 3000
 
@@ -20,18 +20,18 @@ def write(content: bytes, name: str = "file") -> Callable[[Path], None]:
     return lambda folder: write_atomically(folder / name, content)
 
 
-def put_plainly(folder: Path) -> None:
+def create_old_file(folder: Path) -> None:
     """Create an old file with a second file next to it."""
     (folder / "file").write_bytes(OLD)
 
 
-def with_second_name(folder: Path) -> None:
+def create_hard_link(folder: Path) -> None:
     """Create an old file with a hard link."""
-    put_plainly(folder)
+    create_old_file(folder)
     (folder / "other").hardlink_to(folder / "file")
 
 
-def with_link(folder: Path) -> None:
+def create_symlink(folder: Path) -> None:
     """Create a symlink in place of the file."""
     (folder / "file").symlink_to("elsewhere")
 
@@ -39,48 +39,52 @@ def with_link(folder: Path) -> None:
 def edit_file(folder: Path) -> None:
     """Write a user's file as the tools do."""
     path = folder / "file"
-    place = Place("file", path, path, is_inside=True)
+    place = ResolvedPath("file", path, path, is_in_workspace=True)
     user_files.replace(place, NEW, user_files.disk_digest(place))
 
 
 def restore_file(folder: Path) -> None:
     """Restore a file as an undo does."""
-    found = kept_files.original_at(folder / "file")
-    wanted = Original("file", NEW, 0o644)
-    kept_files.put(folder / "file", wanted, None if found is None else found.state)
+    found = kept_files.read_file_image(folder / "file")
+    wanted = FileImage("file", NEW, 0o644)
+    kept_files.replace_file(folder / "file", wanted, None if found is None else found.version)
 
 
 def remove_file(folder: Path) -> None:
     """Delete a file as the tools do, unless it does not exist."""
     path = folder / "file"
     if path.exists():
-        user_files.remove(Place("file", path, path, is_inside=True), digest_of(OLD))
+        user_files.remove(ResolvedPath("file", path, path, is_in_workspace=True), bytes_digest(OLD))
 
 
-def linked_or_not(folder: Path) -> object:
+def read_file_or_link(folder: Path) -> object:
     """Return the content of a file, or the target of a symlink."""
     path = folder / "file"
     return path.readlink() if path.is_symlink() else path.read_bytes() if path.exists() else None
 
 
 FILES = [
-    Store("a new file", nothing, write(NEW), bytes_of("file")),
-    Store("a file again", write(OLD), write(NEW), bytes_of("file")),
-    Store("an edit", put_plainly, edit_file, bytes_of("file"), (FileError,)),
-    Store(
+    StoreCase("a new file", prepare_nothing, write(NEW), make_bytes_reader("file")),
+    StoreCase("a file again", write(OLD), write(NEW), make_bytes_reader("file")),
+    StoreCase("an edit", create_old_file, edit_file, make_bytes_reader("file"), (FileError,)),
+    StoreCase(
         "an edit of a file with two names",
-        with_second_name,
+        create_hard_link,
         edit_file,
-        bytes_of("file", "other"),
+        make_bytes_reader("file", "other"),
         (FileError,),
     ),
-    Store("a file that goes", put_plainly, remove_file, bytes_of("file"), (FileError,)),
-    Store("a file brought back", put_plainly, restore_file, bytes_of("file")),
-    Store(
-        "a file with two names brought back",
-        with_second_name,
-        restore_file,
-        bytes_of("file", "other"),
+    StoreCase(
+        "a file that goes", create_old_file, remove_file, make_bytes_reader("file"), (FileError,)
     ),
-    Store("a file brought back in a link's place", with_link, restore_file, linked_or_not),
+    StoreCase("a file brought back", create_old_file, restore_file, make_bytes_reader("file")),
+    StoreCase(
+        "a file with two names brought back",
+        create_hard_link,
+        restore_file,
+        make_bytes_reader("file", "other"),
+    ),
+    StoreCase(
+        "a file brought back in a link's place", create_symlink, restore_file, read_file_or_link
+    ),
 ]

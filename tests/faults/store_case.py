@@ -6,27 +6,27 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class StoreCase:
     """A store and one change to it."""
 
     id: str
-    begin: Callable[[Path], object]
+    prepare: Callable[[Path], object]
     change: Callable[[Path], object]
     """Makes the change."""
     read: Callable[[Path], object]
     """Returns the content that a new reader sees."""
     failures: tuple[type[Exception], ...] = (OSError,)
     """Errors that the change may raise when the disk fails. Empty: it must never raise."""
-    cleared_later: str = ""
+    scratch_directory: str = ""
     """Directory for work in progress, cleaned by the next change."""
 
 
-def nothing(folder: Path) -> None:
+def prepare_nothing(folder: Path) -> None:
     """Prepare nothing."""
     del folder
 
 
-def bytes_of(*names: str) -> Callable[[Path], object]:
+def make_bytes_reader(*names: str) -> Callable[[Path], object]:
     """Return a function that reads these files as bytes."""
 
     def read(folder: Path) -> object:

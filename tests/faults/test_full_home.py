@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.support.editor import Object, at
+from tests.support.editor import Object, json_at
 from tests.support.server_process import ServerProcess, command_line, start_server
 
 SIZE = "4m"
@@ -70,8 +70,8 @@ class Filler:
     """What takes up all room on the disk; the home is seen through the server's eyes."""
 
     def __init__(self, server: ServerProcess, home: Path) -> None:
-        self.inside = Path(f"/proc/{server.process.pid}/root{home}")
-        self._file = self.inside / "filler"
+        self.file_effect = Path(f"/proc/{server.process.pid}/root{home}")
+        self._file = self.file_effect / "filler"
 
     def fill(self) -> None:
         """Write until nothing more can be written."""
@@ -92,7 +92,7 @@ def prompted(server: ServerProcess, session: str, text: str) -> str:
     """Have a prompt answered; return all that was shown of its turn."""
     seen = len(server.messages)
     response = server.prompt(session, text)
-    assert at(response, "result", "stopReason") == "end_turn", response
+    assert json_at(response, "result", "stopReason") == "end_turn", response
     return str(server.messages[seen:])
 
 
@@ -120,12 +120,12 @@ def test_turns_go_on_while_the_home_is_full_and_nothing_is_lost_when_there_is_ro
 
     disk.clear()
     assert "Remembered." in prompted(server, session, "remember after all")
-    assert (disk.inside / "memories/MEMORY.md").read_text() == "likes tea\n"
+    assert (disk.file_effect / "memories/MEMORY.md").read_text() == "likes tea\n"
     seen = len(server.messages)
     assert "result" in load(server, session, workspace)
     again = str(server.messages[seen:])
     assert all(word in again for word in ("before", "remember after all"))
-    with_temporary_names = [path.name for path in disk.inside.rglob(".*.*")]
+    with_temporary_names = [path.name for path in disk.file_effect.rglob(".*.*")]
     assert with_temporary_names == []
     server.close_stdin()
     assert server.wait() == 0

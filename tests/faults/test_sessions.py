@@ -7,12 +7,18 @@ from pathlib import Path
 from sqlite3 import Connection, Cursor
 from typing import cast
 
-from acp_server.history.database import Database
-from acp_server.session.ports.archive import Archive
-from tests.history.samples import answered, facts, said
+from acp_server.history.database import SessionDatabase
+from acp_server.session.ports.archive import SessionArchive
+from tests.history.samples import assistant_message, make_facts, user_message
 from tests.history.test_problems import Home, SmallDisk, on
 
-WORDS = [said("first"), answered("yes"), said("second"), answered("indeed"), said("third")]
+WORDS = [
+    user_message("first"),
+    assistant_message("yes"),
+    user_message("second"),
+    assistant_message("indeed"),
+    user_message("third"),
+]
 
 
 class _Statements:
@@ -40,7 +46,7 @@ class FailingDisk(SmallDisk):
     @contextmanager
     def transaction(self, *, is_durable: bool = False) -> Generator[Connection]:
         """Count what is written in the body, and its end."""
-        with Database.transaction(self, is_durable=is_durable) as connection:
+        with SessionDatabase.transaction(self, is_durable=is_durable) as connection:
             yield cast("Connection", _Statements(connection, self._step))
             self._step()
 
@@ -51,9 +57,9 @@ class FailingDisk(SmallDisk):
             raise sqlite3.OperationalError(message)
 
 
-async def talk(archive: Archive) -> None:
+async def talk(archive: SessionArchive) -> None:
     """Have a conversation of several turns, each word of it committed."""
-    journal = archive.create(facts())
+    journal = archive.create(make_facts())
     for number, word in enumerate(WORDS):
         if number % 2 == 0:
             journal.begin_turn()

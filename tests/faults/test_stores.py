@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.disk import Plan, failing, names_below, operations_of, plans_for
+from tests.faults.disk import FaultPlan, fail_operation, names_under, plans_for, trace_operations
 from tests.faults.skills import SKILLS
-from tests.faults.store_case import Store
+from tests.faults.store_case import StoreCase
 from tests.faults.stores import STORES
 
 MOST_PLANS = 25
@@ -29,18 +29,18 @@ def _without_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", sync)
 
 
-def fresh(folder: Path, store: Store) -> Path:
+def fresh(folder: Path, store: StoreCase) -> Path:
     """Return a new folder in which the store was begun, always of the same name."""
     home = folder / "home"
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
-    store.begin(home)
+    store.prepare(home)
     return home
 
 
-def attempt(home: Path, store: Store, plan: Plan) -> Exception | None:
+def attempt(home: Path, store: StoreCase, plan: FaultPlan) -> Exception | None:
     """Make the change on a disk that fails; return what was raised."""
-    with failing(home, plan):
+    with fail_operation(home, plan):
         try:
             store.change(home)
         except Exception as error:  # noqa: BLE001  which it is, is judged by whoever asked
@@ -48,12 +48,12 @@ def attempt(home: Path, store: Store, plan: Plan) -> Exception | None:
     return None
 
 
-def check(folder: Path, store: Store, most_plans: int) -> int:
+def check(folder: Path, store: StoreCase, most_plans: int) -> int:
     """Try a store with that many plans, evenly chosen; return how many there are."""
     home = fresh(folder, store)
-    before, names_before = store.read(home), names_below(home)
-    trace = operations_of(lambda: store.change(home), home)
-    after, names = store.read(home), names_before | names_below(home)
+    before, names_before = store.read(home), names_under(home)
+    trace = trace_operations(lambda: store.change(home), home)
+    after, names = store.read(home), names_before | names_under(home)
     plans = list(plans_for(trace))
     for plan in plans[:: -(-len(plans) // most_plans)]:
         home = fresh(folder, store)
@@ -65,8 +65,10 @@ def check(folder: Path, store: Store, most_plans: int) -> int:
         assert found in (before, after), told
         assert error is not None or found == after or not store.failures, told
         if operation.kind != "remove":  # what cannot be removed stays
-            left = {name for name in names_below(home) if name not in names}
-            assert [name for name in left if store.cleared_later not in name.split("/")] == [], told
+            left = {name for name in names_under(home) if name not in names}
+            assert [
+                name for name in left if store.scratch_directory not in name.split("/")
+            ] == [], told
         if found != after:
             store.change(home)
         assert store.read(home) == after, told
@@ -74,11 +76,11 @@ def check(folder: Path, store: Store, most_plans: int) -> int:
 
 
 @pytest.mark.parametrize("store", [*STORES, *SKILLS], ids=lambda store: store.id)
-def test_a_disk_that_fails_loses_nothing(tmp_path: Path, store: Store) -> None:
+def test_a_disk_that_fails_loses_nothing(tmp_path: Path, store: StoreCase) -> None:
     assert check(tmp_path, store, MOST_PLANS) > 0
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("store", [*STORES, *SKILLS], ids=lambda store: store.id)
-def test_a_disk_that_fails_in_any_way_loses_nothing(tmp_path: Path, store: Store) -> None:
+def test_a_disk_that_fails_in_any_way_loses_nothing(tmp_path: Path, store: StoreCase) -> None:
     assert check(tmp_path, store, 10**6) > 0

@@ -10,11 +10,11 @@ import time
 import traceback
 from collections import Counter
 
-from tests.fuzz.corpus import inputs_of, keep
-from tests.fuzz.mutation import mutated
+from tests.fuzz.corpus import inputs_of, save
+from tests.fuzz.mutation import mutate
 from tests.fuzz.targets import TARGETS
 
-MOST_KEPT = 5
+MAX_SAVED_FAILURES = 5
 """Maximum number of saved inputs per kind of failure."""
 
 
@@ -24,7 +24,7 @@ def fuzz(name: str, seconds: float, seed: int) -> Counter[str]:
     failures: Counter[str] = Counter()
     count, slowest, deadline = 0, 0.0, time.monotonic() + seconds
     while time.monotonic() < deadline:
-        data = mutated(inputs, chance)
+        data = mutate(inputs, chance)
         begun = time.process_time()
         try:
             target(data)
@@ -32,7 +32,7 @@ def fuzz(name: str, seconds: float, seed: int) -> Counter[str]:
             kind = "".join(traceback.format_tb(error.__traceback__)[-1:]) + repr(error)[:80]
             failures[kind] += 1
             if failures[kind] == 1:
-                print(f"{name}: {keep(name, data)}\n{traceback.format_exc()}")
+                print(f"{name}: {save(name, data)}\n{traceback.format_exc()}")
         slowest = max(slowest, time.process_time() - begun)
         count += 1
     told = f"{count} inputs, the slowest took {slowest * 1000:.0f} ms"

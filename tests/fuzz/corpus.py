@@ -17,7 +17,7 @@ def inputs_of(target: str) -> Sequence[bytes]:
     return [path.read_bytes() for path in files_of(target)]
 
 
-def keep(target: str, data: bytes) -> Path:
+def save(target: str, data: bytes) -> Path:
     """Save a failing input under its digest; return the path."""
     path = CORPUS / target / f"found-{hashlib.sha256(data).hexdigest()[:12]}"
     path.write_bytes(data)

@@ -13,12 +13,12 @@ from contextlib import AbstractContextManager
 from typing import Protocol, cast
 
 from tests.fuzz.corpus import CORPUS
-from tests.fuzz.mutation import MOST_BYTES
+from tests.fuzz.mutation import MAX_BYTES
 
-SUBJECTS = ["acp_server", "prompt_engine", "skills_store"]
+INSTRUMENTED_PACKAGES = ["acp_server", "prompt_engine", "skills_store"]
 
 
-class Atheris(Protocol):
+class AtherisModule(Protocol):
     """Used part of the library's interface."""
 
     def instrument_imports(self, include: Sequence[str]) -> AbstractContextManager[None]: ...
@@ -34,13 +34,13 @@ def main() -> None:
     parser.add_argument("target")
     parser.add_argument("--seconds", type=int, default=60)
     given = parser.parse_args()
-    atheris = cast("Atheris", importlib.import_module("atheris"))
-    with atheris.instrument_imports(include=SUBJECTS):
+    atheris = cast("AtherisModule", importlib.import_module("atheris"))
+    with atheris.instrument_imports(include=INSTRUMENTED_PACKAGES):
         module = importlib.import_module("tests.fuzz.targets")
     targets = cast("Mapping[str, Callable[[bytes], None]]", module.TARGETS)
     kept, reached = CORPUS / given.target, CORPUS.with_name(".reached") / given.target
     reached.mkdir(parents=True, exist_ok=True)
-    options = [f"-max_total_time={given.seconds}", f"-max_len={MOST_BYTES}", "-timeout=10"]
+    options = [f"-max_total_time={given.seconds}", f"-max_len={MAX_BYTES}", "-timeout=10"]
     places = [f"-artifact_prefix={kept}/found-", str(reached), str(kept)]
     atheris.Setup(["fuzz", *options, *places], targets[given.target])
     atheris.Fuzz()

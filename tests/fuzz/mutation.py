@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 
-MOST_BYTES = 4096
+MAX_BYTES = 4096
 PIECES = (
     *(b"\n", b"\r\n", b"\n\n", b"\0", b"\xff", b"\xef\xbb\xbf", b" ", b"\t", b'"', b"'", b"\\"),
     *(
@@ -27,33 +27,33 @@ PIECES = (
 )
 """Byte sequences with a special meaning to the code under test."""
 
-Change = Callable[[bytearray, random.Random, Sequence[bytes]], None]
+Mutation = Callable[[bytearray, random.Random, Sequence[bytes]], None]
 
 
-def mutated(inputs: Sequence[bytes], chance: random.Random) -> bytes:
+def mutate(inputs: Sequence[bytes], chance: random.Random) -> bytes:
     """Return a mutation of one of these inputs."""
     data = bytearray(chance.choice(inputs))
     for _ in range(chance.randint(1, 6)):
-        chance.choice(CHANGES)(data, chance, inputs)
-    return bytes(data[:MOST_BYTES])
+        chance.choice(MUTATIONS)(data, chance, inputs)
+    return bytes(data[:MAX_BYTES])
 
 
-def _place(data: bytearray, chance: random.Random) -> int:
+def _random_position(data: bytearray, chance: random.Random) -> int:
     return chance.randint(0, len(data))
 
 
-def _span(data: bytearray, chance: random.Random) -> slice:
-    start = _place(data, chance)
+def _random_span(data: bytearray, chance: random.Random) -> slice:
+    start = _random_position(data, chance)
     return slice(start, min(len(data), start + chance.randint(1, 24)))
 
 
 def _insert_piece(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
-    place = _place(data, chance)
+    place = _random_position(data, chance)
     data[place:place] = chance.choice(PIECES)
 
 
 def _overwrite(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
-    data[_span(data, chance)] = chance.choice(PIECES)
+    data[_random_span(data, chance)] = chance.choice(PIECES)
 
 
 def _flip(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
@@ -62,29 +62,29 @@ def _flip(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
 
 
 def _delete(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
-    del data[_span(data, chance)]
+    del data[_random_span(data, chance)]
 
 
 def _repeat(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
-    span = data[_span(data, chance)]
-    place = _place(data, chance)
+    span = data[_random_span(data, chance)]
+    place = _random_position(data, chance)
     data[place:place] = span * chance.choice((1, 2, 3, 40))
 
 
 def _move(data: bytearray, chance: random.Random, _: Sequence[bytes]) -> None:
-    cut = _span(data, chance)
+    cut = _random_span(data, chance)
     span = data[cut]
     del data[cut]
-    place = _place(data, chance)
+    place = _random_position(data, chance)
     data[place:place] = span
 
 
 def _splice(data: bytearray, chance: random.Random, inputs: Sequence[bytes]) -> None:
     other = bytearray(chance.choice(inputs))
-    data[_place(data, chance) :] = other[_place(other, chance) :]
+    data[_random_position(data, chance) :] = other[_random_position(other, chance) :]
 
 
-CHANGES: Sequence[Change] = (
+MUTATIONS: Sequence[Mutation] = (
     _insert_piece,
     _insert_piece,
     _overwrite,

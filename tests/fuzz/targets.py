@@ -15,20 +15,20 @@ from acp_server.jsonrpc.errors import (
     PARSE_ERROR,
     MalformedError,
 )
-from acp_server.jsonrpc.framing import Line, LineSplitter, Oversized
+from acp_server.jsonrpc.framing import Line, LineSplitter, OversizedLine
 from acp_server.jsonrpc.messages import Notification, Request, encode
-from acp_server.jsonrpc.parsing import is_request_id, leading_id, parse_message
-from acp_server.memory.entry_index import digest_of, entries_of, known_of
-from acp_server.memory.files import FileState
+from acp_server.jsonrpc.parsing import find_leading_id, is_request_id, parse_message
+from acp_server.memory.entry_index import digest_of, filter_known, split_known_entries
+from acp_server.memory.files import MemoryFileState
 from acp_server.permissions.shell.assessment import (
     assess,
+    list_command_words,
     matches_prefix,
-    plain_words,
-    spoken_commands,
+    split_plain_command,
 )
-from acp_server.text.surrogates import mended
-from prompt_engine.memory_entries import joined, normalized, split
-from skills_store.document import check_created, parse
+from acp_server.text.surrogates import repair_surrogates
+from prompt_engine.memory_entries import join_entries, normalize_entry, split_entries
+from skills_store.document import parse_document, validate_new_document
 from skills_store.patching import PatchError, UpdateFile, apply_hunks, parse_patch, replace
 
 Target = Callable[[bytes], None]
@@ -55,14 +55,14 @@ def framing(data: bytes) -> None:
         for start in range(0, len(stream), step):
             found += splitter.feed(stream[start : start + step])
         found += splitter.finish()
-        lines = [None if isinstance(line, Oversized) else line for line in found]
+        lines = [None if isinstance(line, OversizedLine) else line for line in found]
         assert lines == [line for line in wanted if line != b""]
 
 
 def envelope(data: bytes) -> None:
     """Check that a line is a message, silence or one error, and that a call survives rewriting."""
     line = data.replace(b"\n", b" ")
-    seen = leading_id(line)
+    seen = find_leading_id(line)
     assert is_request_id(seen)
     try:
         message = parse_message(line)
@@ -73,7 +73,7 @@ def envelope(data: bytes) -> None:
         written = {"jsonrpc": "2.0", "method": message.method, "params": message.params}
         if isinstance(message, Request):
             written["id"] = message.id
-            head = mended(seen) if isinstance(seen, str) else seen  # as serialized
+            head = repair_surrogates(seen) if isinstance(seen, str) else seen  # as serialized
             assert head is None or line.count(b'"id"') != 1 or head == message.id
         assert parse_message(json.dumps(written, allow_nan=False).encode()) == message
 
@@ -91,11 +91,11 @@ def skill(data: bytes) -> None:
     The first line is the name of its directory.
     """
     name, _, text = text_of(data).partition("\n")
-    document = parse(text, name)
+    document = parse_document(text, name)
     assert document.is_usable or document.problems
     assert not document.is_usable or document.description.strip()
     assert document.body in text.replace("\r\n", "\n") or document.body in text
-    if not check_created(name, text):
+    if not validate_new_document(name, text):
         assert (document.problems, document.name) == ((), name)
 
 
@@ -121,14 +121,14 @@ def _check_update(text: str, change: UpdateFile) -> None:
     if any("\r" in each for each in (text, *(line.text for line in lines))):
         return
     grown = sum({"+": 1, "-": -1, " ": 0}[line.sign] for line in lines if line.text.strip())
-    before, after = _filled(text), _filled(applied.text)
+    before, after = _nonblank_lines(text), _nonblank_lines(applied.text)
     assert len(after) - len(before) == grown
     if all(line.sign != "-" for line in lines):
         rest = iter(after)
         assert all(line in rest for line in before)
 
 
-def _filled(text: str) -> list[str]:
+def _nonblank_lines(text: str) -> list[str]:
     """Return the nonblank lines without trailing whitespace, which patches ignore."""
     return [line.rstrip() for line in text.split("\n") if line.strip()]
 
@@ -162,16 +162,16 @@ def shell(data: bytes) -> None:
     for hidden in (f"touch x\n{command}", f"touch x; {command}", f"rm -r x && {command}"):
         assert assess(hidden, WORKSPACE, HOME).verdict != "reads"
     if found.verdict == "reads":
-        _check_reading(command)
-    words = plain_words(command)
-    spoken_commands(command)
+        _check_read_only(command)
+    words = split_plain_command(command)
+    list_command_words(command)
     if words is None:
         assert not matches_prefix(command, ("npm", "test"))
     elif not set(command) & set("\\#$!{}~*?["):
         assert words == tuple(shlex.split(command))
 
 
-def _check_reading(command: str) -> None:
+def _check_read_only(command: str) -> None:
     """Check that an appended write counts, unless a here-document or comment absorbs it."""
     last = command.rsplit("\n", 1)[-1]
     if "<<" in command or "\\" in last:
@@ -185,19 +185,19 @@ def _check_reading(command: str) -> None:
 def memory(data: bytes) -> None:
     """Check that entries survive a file round trip, and that a manual line adds one entry."""
     text = text_of(data)
-    entries = split(text)
-    assert all(entry and normalized(entry) == entry for entry in entries)
-    assert split(joined(entries)) == entries
-    alone = normalized(text)
-    assert split(joined([alone])) == ((alone,) if alone else ())
-    if text != mended(text):
+    entries = split_entries(text)
+    assert all(entry and normalize_entry(entry) == entry for entry in entries)
+    assert split_entries(join_entries(entries)) == entries
+    alone = normalize_entry(text)
+    assert split_entries(join_entries([alone])) == ((alone,) if alone else ())
+    if text != repair_surrogates(text):
         return  # not encodable in a file
-    state = FileState(Path("MEMORY.md"), text, data, is_there=True)
-    assert split(state.with_entries(entries).decode("utf-8-sig")) == entries
-    known = known_of(entries, map(digest_of, entries))
-    assert entries_of(joined(entries), known) == entries
+    state = MemoryFileState(Path("MEMORY.md"), text, data, exists=True)
+    assert split_entries(state.with_entries(entries).decode("utf-8-sig")) == entries
+    known = filter_known(entries, map(digest_of, entries))
+    assert split_known_entries(join_entries(entries), known) == entries
     if entries and entries[-1] not in entries[:-1]:
-        assert entries_of(f"{joined(entries)}\nmore", known) == (*entries, "more")
+        assert split_known_entries(f"{join_entries(entries)}\nmore", known) == (*entries, "more")
 
 
 TARGETS: Mapping[str, Target] = {

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.corpus import files_of, inputs_of
-from tests.fuzz.mutation import mutated
+from tests.fuzz.mutation import mutate
 from tests.fuzz.targets import TARGETS
 
 MOST_SECONDS = 2.0
@@ -30,7 +30,7 @@ def test_what_is_kept_holds(target: str, path: Path) -> None:
 @settings(max_examples=150)
 @given(seed=st.integers(0, 2**32))
 def test_what_is_like_it_holds(target: str, seed: int) -> None:
-    TARGETS[target](mutated(inputs_of(target), random.Random(seed)))  # noqa: S311
+    TARGETS[target](mutate(inputs_of(target), random.Random(seed)))  # noqa: S311
 
 
 @pytest.mark.full
@@ -38,7 +38,7 @@ def test_what_is_like_it_holds(target: str, seed: int) -> None:
 @settings(max_examples=20_000)
 @given(seed=st.integers(0, 2**64))
 def test_very_much_that_is_like_it_holds(target: str, seed: int) -> None:
-    TARGETS[target](mutated(inputs_of(target), random.Random(seed)))  # noqa: S311
+    TARGETS[target](mutate(inputs_of(target), random.Random(seed)))  # noqa: S311
 
 
 @pytest.mark.parametrize("target", TARGETS)

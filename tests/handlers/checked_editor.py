@@ -18,20 +18,20 @@ import anyio
 from anyio import lowlevel
 from pydantic import JsonValue
 
-from acp_server.handlers.agent_connection import Connection
+from acp_server.handlers.agent_connection import AgentConnection
 from acp_server.handlers.auth import AuthHandlers
-from acp_server.handlers.client_connection import Link
-from acp_server.jsonrpc.memory import MemoryTransport, memory_pair
+from acp_server.handlers.client_connection import ClientConnection
+from acp_server.jsonrpc.memory import MemoryTransport, create_memory_pair
 from acp_server.jsonrpc.outbox import CAPACITY_BYTES
 from acp_server.models.scripted import ScriptedModel
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.session.registry import SessionRegistry
 from acp_server.turn.ports import Model
-from tests.handlers.expected import with_short_ids
-from tests.support.editor import Editor, Object, at
-from tests.support.published_schema import definitions, faults, shapes
-from tests.support.server_parts import registry_of, way_in
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.handlers.expected import shorten_ids
+from tests.support.editor import Editor, Object, json_at
+from tests.support.published_schema import definitions, schema_errors, shapes
+from tests.support.server_parts import make_auth_handlers, make_registry
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 SCRIPT = """\
 prompt: wait
@@ -60,23 +60,23 @@ class CheckedEditor(Editor):
 
     def send_line(self, line: bytes) -> None:
         """Send raw bytes and a newline, recording the method of a request."""
-        method, number = _request(line)
+        method, number = _parse_request(line)
         if method is not None:
             self._methods[number] = method
         super().send_line(line)
 
     async def wait_until_full(self) -> None:
         """Wait until the server's output buffer is full."""
-        with anyio.fail_after(PATIENCE_SECONDS):
-            while self.server_end.has_room:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            while self.server_end.has_capacity:
                 await lowlevel.checkpoint()
 
-    def faults(self) -> list[str]:
+    def schema_errors(self) -> list[str]:
         """Return the schema violations of the messages received so far."""
         return [
             f"{fault} in {json.dumps(message)}"
             for message in self.messages
-            for fault in message_faults(message, self._methods)
+            for fault in message_schema_errors(message, self._methods)
         ]
 
 
@@ -94,58 +94,62 @@ async def open_checked_editor(
 
     Pass `catalog`, the registry's, if its models can change. Without `auth` no key is stored.
     """
-    sessions = engine if isinstance(engine, SessionRegistry) else registry_of(lambda: engine)
-    server_end, editor_end = memory_pair(capacity_bytes=capacity_bytes)
+    sessions = engine if isinstance(engine, SessionRegistry) else make_registry(lambda: engine)
+    server_end, editor_end = create_memory_pair(capacity_bytes=capacity_bytes)
     editor = CheckedEditor(editor_end, server_end)
-    connection = Connection(Link.over(server_end), sessions, auth or way_in())
+    connection = AgentConnection(
+        ClientConnection.from_transport(server_end), sessions, auth or make_auth_handlers()
+    )
     if catalog is not None:
-        catalog.on_change(connection.tell_options)
+        catalog.on_change(connection.send_options)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(editor.serve, connection)
         tasks.start_soon(editor.read)
         if initialized:
             await editor.initialize(clientCapabilities=capabilities)
         yield editor
-        await editor.leave()
-    assert editor.faults() == []
+        await editor.disconnect()
+    assert editor.schema_errors() == []
 
 
-def scripted(folder: Path, script: str = SCRIPT) -> SessionRegistry:
+def make_scripted_registry(directory: Path, script: str = SCRIPT) -> SessionRegistry:
     """Return a registry whose sessions play this script."""
-    file = folder / "handlers.script"
+    file = directory / "handlers.script"
     file.write_text(script, encoding="utf-8")
-    return registry_of(lambda: ScriptedModel(str(file)))
+    return make_registry(lambda: ScriptedModel(str(file)))
 
 
-def message_faults(message: Object, methods: Mapping[str, str]) -> list[str]:
+def message_schema_errors(message: Object, methods: Mapping[str, str]) -> list[str]:
     """Return the schema violations of a message; `methods` are the sent requests' methods by id."""
     if "method" in message:
         if message["method"] != "session/update":
             return [f"{message['method']!r} is nothing that this server may send"]
         return [
-            *_all_faults("SessionNotification", at(message, "params")),
-            *_all_faults("SessionUpdate", at(message, "params", "update")),
+            *_schema_errors("SessionNotification", json_at(message, "params")),
+            *_schema_errors("SessionUpdate", json_at(message, "params", "update")),
         ]
     if "error" in message:
-        return _all_faults("Error", message["error"])
-    return _all_faults(_responses()[methods[json.dumps(message["id"])]], message["result"])
+        return _schema_errors("Error", message["error"])
+    return _schema_errors(
+        _response_definitions()[methods[json.dumps(message["id"])]], message["result"]
+    )
 
 
-def _all_faults(definition: str, value: JsonValue) -> list[str]:
-    return _faults_of_text(definition, json.dumps(with_short_ids(value)))
+def _schema_errors(definition: str, value: JsonValue) -> list[str]:
+    return _cached_schema_errors(definition, json.dumps(shorten_ids(value)))
 
 
 @cache
-def _faults_of_text(definition: str, text: str) -> list[str]:
+def _cached_schema_errors(definition: str, text: str) -> list[str]:
     """Return the violations of a JSON text; cached, since most values are sent many times."""
     value: Object = json.loads(text)
     keys = frozenset(value)
     known = any(keys <= frozenset(shape.properties) for shape in shapes(definitions()[definition]))
-    return faults(definition, value) + ([] if known else [f"{definition} has no such keys"])
+    return schema_errors(definition, value) + ([] if known else [f"{definition} has no such keys"])
 
 
 @cache
-def _responses() -> Mapping[str, str]:
+def _response_definitions() -> Mapping[str, str]:
     """Return the definition names of all agent responses, by method."""
     return {
         str(schema["x-method"]): name
@@ -154,7 +158,7 @@ def _responses() -> Mapping[str, str]:
     }
 
 
-def _request(line: bytes) -> tuple[str | None, str]:
+def _parse_request(line: bytes) -> tuple[str | None, str]:
     """Return the method and the id, as JSON, of a request; the method is None otherwise."""
     try:
         message: object = json.loads(line)

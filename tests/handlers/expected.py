@@ -16,7 +16,7 @@ API_KEY: dict[str, JsonValue] = {
 }
 
 
-def initialized(*more_auth_methods: JsonValue) -> JsonValue:
+def initialize_result(*more_auth_methods: JsonValue) -> JsonValue:
     """Return the result of `initialize`, with additional auth methods."""
     return {
         "protocolVersion": 1,
@@ -43,7 +43,7 @@ def initialized(*more_auth_methods: JsonValue) -> JsonValue:
     }
 
 
-INITIALIZED = initialized()
+INITIALIZED = initialize_result()
 
 MODES = (
     ("ask", "Ask", "Asks before every edit and command"),
@@ -153,11 +153,11 @@ def config_options(current_mode: str, model: str = MODEL_ID) -> JsonValue:
     description = "How much the agent may do without asking"
     return [
         _select("mode", "Mode", description, current_mode, cast("list[JsonValue]", values)),
-        model_option(model, (model, shown_name(model))),
+        model_option(model, (model, model_display_name(model))),
     ]
 
 
-def shown_name(model: str) -> str:
+def model_display_name(model: str) -> str:
     """Return the name of a model in a picker: a script's file name, otherwise the id."""
     kind, _, source = model.partition(":")
     return f"Script: {PurePath(source).stem}" if kind == "scripted" else model
@@ -176,7 +176,7 @@ def thought_option(current: str, *levels: tuple[str, str]) -> JsonValue:
     return _select("thought_level", "Thinking", description, current, values)
 
 
-def new_session(session_id: str, mode: str = "ask", model: str = MODEL_ID) -> JsonValue:
+def new_session_result(session_id: str, mode: str = "ask", model: str = MODEL_ID) -> JsonValue:
     """Return the result of `session/new`."""
     return {
         "sessionId": session_id,
@@ -195,28 +195,28 @@ def options_update(mode: str, model: str = MODEL_ID) -> JsonValue:
     return {"sessionUpdate": "config_option_update", "configOptions": config_options(mode, model)}
 
 
-def said(message_id: str, text: str) -> JsonValue:
+def message_chunk(message_id: str, text: str) -> JsonValue:
     """Return the update for a chunk of an agent message."""
     return _chunk("agent_message_chunk", message_id, text)
 
 
-def thought(message_id: str, text: str) -> JsonValue:
+def thought_chunk(message_id: str, text: str) -> JsonValue:
     """Return the update for a chunk of a thought."""
     return _chunk("agent_thought_chunk", message_id, text)
 
 
-def update(session_id: str, content: JsonValue) -> JsonValue:
+def session_update(session_id: str, content: JsonValue) -> JsonValue:
     """Return a complete `session/update` notification."""
     params: JsonValue = {"sessionId": session_id, "update": content}
     return {"jsonrpc": "2.0", "method": "session/update", "params": params}
 
 
-def result(request_id: JsonValue, content: JsonValue) -> JsonValue:
+def result_response(request_id: JsonValue, content: JsonValue) -> JsonValue:
     """Return a complete success response."""
     return {"jsonrpc": "2.0", "id": request_id, "result": content}
 
 
-def error(
+def error_response(
     request_id: JsonValue, code: int, message: str, reason: str, *, kind: str | None = None
 ) -> JsonValue:
     """Return a complete error response; `kind` is the kind of a model's failure."""
@@ -228,15 +228,15 @@ def error(
 def unknown_session(request_id: JsonValue, session_id: str) -> JsonValue:
     """Return the error response for a session that is not open."""
     reason = f"no session {session_id!r}: it was closed, or never opened here"
-    return error(request_id, -32002, "Session not found", reason)
+    return error_response(request_id, -32002, "Session not found", reason)
 
 
 def invalid_params(request_id: JsonValue, reason: str) -> JsonValue:
     """Return the error response for invalid params."""
-    return error(request_id, -32602, "Invalid params", reason)
+    return error_response(request_id, -32602, "Invalid params", reason)
 
 
-def with_short_ids(value: JsonValue) -> JsonValue:
+def shorten_ids(value: JsonValue) -> JsonValue:
     """Replace generated ids by numbers in order of first appearance: sess_1, msg_2."""
     numbers: dict[str, str] = {}
 

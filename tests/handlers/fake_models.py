@@ -2,117 +2,117 @@
 
 import anyio
 
-from acp_server.turn.conversation import UserMessage, text_of
-from acp_server.turn.ports import ModelRequest, ModelStop, Receive, TextDelta
-from tests.support.timeouts import PATIENCE_SECONDS
+from acp_server.turn.conversation import UserMessage, prompt_to_text
+from acp_server.turn.ports import ModelRequest, ModelStop, ReceiveEvent, TextDelta
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 
 def newest_prompt(request: ModelRequest) -> str:
     """Return the text of the latest user message."""
     prompts = [message for message in request.messages if isinstance(message, UserMessage)]
-    return text_of(prompts[-1].parts)
+    return prompt_to_text(prompts[-1].parts)
 
 
-class Echo:
+class EchoModel:
     """Model that answers with the prompt, in one chunk."""
 
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Answer with the prompt."""
         await receive(TextDelta(newest_prompt(request)))
         return "end_turn"
 
 
-class Turns:
+class TwoPartModel:
     """Model that answers "PROMPT begins" and, when the test allows it, "PROMPT ends"."""
 
     def __init__(self) -> None:
         self.begun: dict[str, anyio.Event] = {}
-        self.may_end: dict[str, anyio.Event] = {}
+        self.end_gates: dict[str, anyio.Event] = {}
 
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Answer in two chunks."""
         prompt = newest_prompt(request)
         await receive(TextDelta(f"{prompt} begins"))
-        await self.may_end.setdefault(prompt, anyio.Event()).wait()
+        await self.end_gates.setdefault(prompt, anyio.Event()).wait()
         await receive(TextDelta(f"{prompt} ends"))
         return "end_turn"
 
-    def let_end(self, prompt: str) -> None:
+    def allow_end(self, prompt: str) -> None:
         """Let the answer to this prompt end."""
-        self.may_end.setdefault(prompt, anyio.Event()).set()
+        self.end_gates.setdefault(prompt, anyio.Event()).set()
 
 
-class Stubborn:
+class UncancellableModel:
     """Model that ignores cancellation during the prompt `hang`, and answers others with Hello."""
 
     def __init__(self) -> None:
-        self.hangs = anyio.Event()
-        self.may_end = anyio.Event()
+        self.is_blocked = anyio.Event()
+        self.allowed_to_end = anyio.Event()
         self.has_ended = anyio.Event()
         self.requests: list[ModelRequest] = []
 
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Answer, or block until the test allows the end, and then send more text."""
         self.requests.append(request)
         if newest_prompt(request) != "hang":
             await receive(TextDelta("Hello."))
             return "end_turn"
-        with anyio.move_on_after(PATIENCE_SECONDS, shield=True):
+        with anyio.move_on_after(HANG_TIMEOUT_SECONDS, shield=True):
             await receive(TextDelta("Working"))
-            self.hangs.set()
-            await self.may_end.wait()
+            self.is_blocked.set()
+            await self.allowed_to_end.wait()
             await receive(TextDelta(", too late"))
         self.has_ended.set()
         return "end_turn"
 
 
-class Chatterbox:
+class UncancellableTalker:
     """Model that ignores cancellation while it streams text that the client does not read."""
 
     def __init__(self) -> None:
         self.has_ended = anyio.Event()
 
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Stream more than the output buffer holds, shielded from cancellation."""
         if newest_prompt(request) != "chatter":
             await receive(TextDelta("Hello."))
             return "end_turn"
-        with anyio.move_on_after(PATIENCE_SECONDS, shield=True):
+        with anyio.move_on_after(HANG_TIMEOUT_SECONDS, shield=True):
             for number in range(100):
                 await receive(TextDelta(f"{number} " * 100))
         self.has_ended.set()
         return "end_turn"
 
 
-class RaisingWhenCancelled:
+class RaiseOnCancelModel:
     """Model that raises an exception when it is cancelled."""
 
     def __init__(self, error: Exception) -> None:
         self._error = error
-        self.works = anyio.Event()
+        self.started = anyio.Event()
 
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Work until cancelled, then raise."""
         if newest_prompt(request) != "work":
             await receive(TextDelta("Hello."))
             return "end_turn"
         await receive(TextDelta("Working"))
-        self.works.set()
+        self.started.set()
         try:
             await anyio.sleep_forever()
         finally:
             raise self._error
 
 
-class Failing:
+class FailingModel:
     """Model that streams a text and raises an exception."""
 
     def __init__(self, error: Exception, said: str = "So far") -> None:
         self._error = error
-        self._said = said
+        self._text = said
 
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Stream the text, then raise."""
         del request
-        await receive(TextDelta(self._said))
+        await receive(TextDelta(self._text))
         raise self._error

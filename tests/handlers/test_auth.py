@@ -8,9 +8,9 @@ from pydantic import JsonValue
 from acp_server.config.credentials import Credential, KeyStore
 from tests.handlers import expected
 from tests.handlers.checked_editor import open_checked_editor
-from tests.handlers.fake_models import Echo
-from tests.support.editor import configuration, open_editor
-from tests.support.server_parts import way_in
+from tests.handlers.fake_models import EchoModel
+from tests.support.editor import make_configuration, open_editor
+from tests.support.server_parts import make_auth_handlers
 
 CONFIGURED = Credential("environment", api_key="sk-configured")
 NO_KEY = (
@@ -26,31 +26,37 @@ def method(method_id: JsonValue) -> JsonValue:
 @pytest.mark.parametrize("method_id", ["api-key", "setup"])
 async def test_who_has_a_key_is_signed_in(method_id: str) -> None:
     """Trap 18, ACP-AUTH."""
-    async with open_checked_editor(Echo(), auth=way_in(configured=CONFIGURED)) as editor:
-        assert await editor.call("authenticate", method(method_id)) == expected.result(2, {})
+    async with open_checked_editor(
+        EchoModel(), auth=make_auth_handlers(configured=CONFIGURED)
+    ) as editor:
+        assert await editor.call("authenticate", method(method_id)) == expected.result_response(
+            2, {}
+        )
 
 
 @pytest.mark.parametrize("method_id", ["api-key", "setup"])
 async def test_who_has_no_key_is_told_where_to_put_one(method_id: str) -> None:
     """Trap 19, ACP-AUTH: -32000 means: sign in."""
-    async with open_checked_editor(Echo()) as editor:
-        assert await editor.call("authenticate", method(method_id)) == expected.error(
+    async with open_checked_editor(EchoModel()) as editor:
+        assert await editor.call("authenticate", method(method_id)) == expected.error_response(
             2, -32000, "Authentication required", NO_KEY
         )
 
 
 async def test_a_key_that_was_stored_meanwhile_is_found(tmp_path: Path) -> None:
     """ACP-AUTH: the terminal in which it was stored is another process."""
-    async with open_checked_editor(Echo(), auth=way_in(tmp_path)) as editor:
+    async with open_checked_editor(EchoModel(), auth=make_auth_handlers(tmp_path)) as editor:
         assert "error" in await editor.call("authenticate", method("setup"))
         KeyStore(tmp_path, use_keyring=False).save("sk-1")
-        assert await editor.call("authenticate", method("setup")) == expected.result(3, {})
+        assert await editor.call("authenticate", method("setup")) == expected.result_response(3, {})
 
 
 @pytest.mark.parametrize("method_id", ["", "API-KEY", "oauth"])
 async def test_an_unknown_method_is_refused_with_those_that_there_are(method_id: str) -> None:
     """Trap 11, ACP-AUTH."""
-    async with open_checked_editor(Echo(), auth=way_in(configured=CONFIGURED)) as editor:
+    async with open_checked_editor(
+        EchoModel(), auth=make_auth_handlers(configured=CONFIGURED)
+    ) as editor:
         assert await editor.call("authenticate", method(method_id)) == expected.invalid_params(
             2, f"methodId: unknown method {method_id!r}; use one of api-key, setup"
         )
@@ -59,7 +65,9 @@ async def test_an_unknown_method_is_refused_with_those_that_there_are(method_id:
 @pytest.mark.parametrize("method_id", [None, 5, True, ["api-key"]])
 async def test_a_method_that_is_no_text_is_refused(method_id: JsonValue) -> None:
     """Trap 11."""
-    async with open_checked_editor(Echo(), auth=way_in(configured=CONFIGURED)) as editor:
+    async with open_checked_editor(
+        EchoModel(), auth=make_auth_handlers(configured=CONFIGURED)
+    ) as editor:
         assert await editor.call("authenticate", method(method_id)) == expected.invalid_params(
             2, "methodId: Input should be a valid string"
         )
@@ -72,10 +80,12 @@ async def test_a_logout_forgets_the_stored_key_and_the_sessions_live_on(
     """Trap 18, ACP-AUTH."""
     store = KeyStore(tmp_path, use_keyring=False)
     store.save("sk-1")
-    async with open_checked_editor(Echo(), auth=way_in(tmp_path)) as editor:
+    async with open_checked_editor(EchoModel(), auth=make_auth_handlers(tmp_path)) as editor:
         session = await editor.new_session()
-        assert await editor.call("authenticate", method("api-key")) == expected.result(3, {})
-        assert await editor.call("logout", params) == expected.result(4, {})
+        assert await editor.call("authenticate", method("api-key")) == expected.result_response(
+            3, {}
+        )
+        assert await editor.call("logout", params) == expected.result_response(4, {})
         assert store.load() is None
         assert "error" in await editor.call("authenticate", method("api-key"))
         assert await editor.prompt(session, "hi") == expected.END_TURN
@@ -83,9 +93,9 @@ async def test_a_logout_forgets_the_stored_key_and_the_sessions_live_on(
 
 async def test_a_logout_of_somebody_who_never_signed_in_is_answered_all_the_same() -> None:
     """Trap 18."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         for request_id in (2, 3):
-            assert await editor.call("logout") == expected.result(request_id, {})
+            assert await editor.call("logout") == expected.result_response(request_id, {})
 
 
 # The whole server.
@@ -100,40 +110,42 @@ async def test_a_server_without_a_key_asks_to_sign_in_when_a_prompt_needs_a_mode
         "there are no credentials: set ANTHROPIC_API_KEY, or run `acp-server setup` in a terminal, "
         "then try again"
     )
-    async with open_editor(configuration(tmp_path, environment=variables)) as editor:
+    async with open_editor(make_configuration(tmp_path, environment=variables)) as editor:
         await editor.initialize()
         session = await editor.new_session()
         assert await editor.prompt(session, "/version") == expected.END_TURN
-        answer = await editor.begin_prompt(session, "hi").response()
-        assert answer == expected.error(4, -32000, "Authentication required", reason)
-        assert editor.said(session).endswith(reason)
+        answer = await editor.start_prompt(session, "hi").response()
+        assert answer == expected.error_response(4, -32000, "Authentication required", reason)
+        assert editor.agent_text(session).endswith(reason)
 
 
 async def test_after_a_logout_a_configured_key_is_not_used_until_the_next_login(
     tmp_path: Path,
 ) -> None:
     """ACP-AUTH."""
-    given = configuration(tmp_path, environment={"ANTHROPIC_API_KEY": "sk-configured"})
+    given = make_configuration(tmp_path, environment={"ANTHROPIC_API_KEY": "sk-configured"})
     async with open_editor(given) as editor:
         await editor.initialize()
         await editor.call("logout")
         session = await editor.new_session()
-        answer = await editor.begin_prompt(session, "hi").response()
+        answer = await editor.start_prompt(session, "hi").response()
         assert isinstance(answer["error"], dict)
         assert answer["error"]["code"] == -32000
-        assert await editor.call("authenticate", method("api-key")) == expected.result(5, {})
+        assert await editor.call("authenticate", method("api-key")) == expected.result_response(
+            5, {}
+        )
 
 
 async def test_a_server_for_a_foreign_provider_says_so_and_never_asks_to_sign_in(
     tmp_path: Path,
 ) -> None:
     """Trap 19."""
-    given = configuration(tmp_path, environment={"ACP_SERVER_PROVIDER": "nous"})
+    given = make_configuration(tmp_path, environment={"ACP_SERVER_PROVIDER": "nous"})
     async with open_editor(given) as editor:
         await editor.initialize()
         session = await editor.new_session()
-        answer = await editor.begin_prompt(session, "hi").response()
-        assert answer == expected.error(
-            3, -32603, "The turn failed", editor.said(session), kind="unavailable"
+        answer = await editor.start_prompt(session, "hi").response()
+        assert answer == expected.error_response(
+            3, -32603, "The turn failed", editor.agent_text(session), kind="unavailable"
         )
-        assert "know the configured provider 'nous' (environment)" in editor.said(session)
+        assert "know the configured provider 'nous' (environment)" in editor.agent_text(session)

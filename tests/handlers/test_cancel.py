@@ -10,17 +10,24 @@ from pydantic import JsonValue
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
 from acp_server.turn.errors import ModelFailedError
 from tests.handlers import expected
-from tests.handlers.checked_editor import CheckedEditor, open_checked_editor, scripted
-from tests.handlers.fake_models import Chatterbox, Echo, RaisingWhenCancelled, Stubborn
+from tests.handlers.checked_editor import CheckedEditor, make_scripted_registry, open_checked_editor
+from tests.handlers.fake_models import (
+    EchoModel,
+    RaiseOnCancelModel,
+    UncancellableModel,
+    UncancellableTalker,
+)
 from tests.support.editor import Object, prompt_params
-from tests.support.server_parts import registry_of
+from tests.support.server_parts import make_registry
 
 ANSWER_SECONDS = 0.3
 ATTEMPTS = 3
 
 
 async def until_said(editor: CheckedEditor, session: str, words: str) -> None:
-    await editor.wait_until(lambda: words in editor.said(session) or None, f"word of {words!r}")
+    await editor.wait_until(
+        lambda: words in editor.agent_text(session) or None, f"word of {words!r}"
+    )
 
 
 def line(**message: JsonValue) -> bytes:
@@ -31,27 +38,27 @@ async def test_a_cancelled_turn_is_answered_cancelled_and_the_next_prompt_works(
     tmp_path: Path,
 ) -> None:
     """Trap 3, ACP-CANCEL."""
-    async with open_checked_editor(scripted(tmp_path)) as editor:
+    async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
-        pending = editor.begin_prompt(session, "wait")
+        pending = editor.start_prompt(session, "wait")
         await until_said(editor, session, "Working")
         editor.cancel(session)
-        assert await pending.response() == expected.result(3, expected.CANCELLED)
+        assert await pending.response() == expected.result_response(3, expected.CANCELLED)
         assert await editor.prompt(session, "hi") == expected.END_TURN
-        assert expected.with_short_ids(list(editor.messages[3:])) == [
-            expected.update("sess_1", expected.said("msg_1", "Working")),
-            expected.result(3, expected.CANCELLED),
-            expected.update("sess_1", expected.said("msg_2", "Hello.")),
-            expected.result(4, expected.END_TURN),
+        assert expected.shorten_ids(list(editor.messages[3:])) == [
+            expected.session_update("sess_1", expected.message_chunk("msg_1", "Working")),
+            expected.result_response(3, expected.CANCELLED),
+            expected.session_update("sess_1", expected.message_chunk("msg_2", "Hello.")),
+            expected.result_response(4, expected.END_TURN),
         ]
 
 
 async def test_what_a_cancelled_turn_had_said_stays_in_the_conversation(tmp_path: Path) -> None:
     """Trap 3."""
-    registry = scripted(tmp_path)
+    registry = make_scripted_registry(tmp_path)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session(tmp_path)
-        pending = editor.begin_prompt(session, "wait")
+        pending = editor.start_prompt(session, "wait")
         await until_said(editor, session, "Working")
         editor.cancel(session)
         await pending.response()
@@ -63,14 +70,14 @@ async def test_what_a_cancelled_turn_had_said_stays_in_the_conversation(tmp_path
 
 async def test_a_cancel_in_the_same_write_as_its_prompt_is_not_lost(tmp_path: Path) -> None:
     """Trap 3, Trap 15: the prompt has its place before its task runs."""
-    async with open_checked_editor(scripted(tmp_path)) as editor:
+    async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
         prompt = line(id="p", method="session/prompt", params=prompt_params(session, "wait"))
         editor.send_line(prompt)
         editor.send_line(line(method="session/cancel", params={"sessionId": session}))
-        answer = await editor.wait_for(lambda message: message.get("id") == "p")
-        assert answer == expected.result("p", expected.CANCELLED)
-        assert editor.said(session) == ""
+        answer = await editor.wait_for_response(lambda message: message.get("id") == "p")
+        assert answer == expected.result_response("p", expected.CANCELLED)
+        assert editor.agent_text(session) == ""
         assert await editor.prompt(session, "hi") == expected.END_TURN
 
 
@@ -78,26 +85,26 @@ async def test_a_prompt_in_the_same_write_as_a_cancel_before_it_is_not_cancelled
     tmp_path: Path,
 ) -> None:
     """Trap 3, Trap 15."""
-    async with open_checked_editor(scripted(tmp_path)) as editor:
+    async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
-        first = editor.begin_prompt(session, "wait")
+        first = editor.start_prompt(session, "wait")
         editor.cancel(session)
-        second = editor.begin_prompt(session, "hi")
-        assert await first.response() == expected.result(3, expected.CANCELLED)
-        assert await second.response() == expected.result(4, expected.END_TURN)
+        second = editor.start_prompt(session, "hi")
+        assert await first.response() == expected.result_response(3, expected.CANCELLED)
+        assert await second.response() == expected.result_response(4, expected.END_TURN)
 
 
 async def test_a_cancel_stops_the_running_prompt_and_every_waiting_one(tmp_path: Path) -> None:
     """Trap 3, Trap 14, ACP-CANCEL."""
-    registry = scripted(tmp_path)
+    registry = make_scripted_registry(tmp_path)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session(tmp_path)
-        pending = [editor.begin_prompt(session, words) for words in ("wait", "two", "three")]
+        pending = [editor.start_prompt(session, words) for words in ("wait", "two", "three")]
         await until_said(editor, session, "Working")
         editor.cancel(session)
         answers = [await each.response() for each in pending]
-        assert answers == [expected.result(n, expected.CANCELLED) for n in (3, 4, 5)]
-        assert editor.said(session) == "Working"
+        assert answers == [expected.result_response(n, expected.CANCELLED) for n in (3, 4, 5)]
+        assert editor.agent_text(session) == "Working"
         assert await editor.prompt(session, "hi") == expected.END_TURN
         assert list(registry.find(session).conversation) == [
             UserMessage((Text("wait"),)),
@@ -109,17 +116,17 @@ async def test_a_cancel_stops_the_running_prompt_and_every_waiting_one(tmp_path:
 
 async def test_a_cancel_stops_one_session_and_no_other(tmp_path: Path) -> None:
     """Trap 15."""
-    async with open_checked_editor(scripted(tmp_path)) as editor:
+    async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         stopped, going = await editor.new_session(tmp_path), await editor.new_session(tmp_path)
-        first, second = editor.begin_prompt(stopped, "wait"), editor.begin_prompt(going, "wait")
+        first, second = editor.start_prompt(stopped, "wait"), editor.start_prompt(going, "wait")
         await until_said(editor, stopped, "Working")
         await until_said(editor, going, "Working")
         editor.cancel(stopped)
-        assert await first.response() == expected.result(4, expected.CANCELLED)
+        assert await first.response() == expected.result_response(4, expected.CANCELLED)
         assert await editor.prompt(stopped, "hi") == expected.END_TURN
         assert not second.is_answered
         editor.cancel(going)
-        assert await second.response() == expected.result(5, expected.CANCELLED)
+        assert await second.response() == expected.result_response(5, expected.CANCELLED)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +135,7 @@ async def test_a_cancel_stops_one_session_and_no_other(tmp_path: Path) -> None:
 )
 async def test_a_cancel_of_nothing_is_ignored(params: JsonValue) -> None:
     """Trap 3, Trap 11: no answer, and the session goes on."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
         editor.notify("session/cancel", params)
         editor.cancel(session)
@@ -138,7 +145,7 @@ async def test_a_cancel_of_nothing_is_ignored(params: JsonValue) -> None:
 
 async def test_cancels_after_the_end_of_a_turn_do_not_reach_the_next_one(tmp_path: Path) -> None:
     """Trap 3."""
-    async with open_checked_editor(scripted(tmp_path)) as editor:
+    async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
         for _ in range(3):
             assert await editor.prompt(session, "hi") == expected.END_TURN
@@ -147,11 +154,11 @@ async def test_cancels_after_the_end_of_a_turn_do_not_reach_the_next_one(tmp_pat
 
 async def test_a_cancel_that_races_the_end_of_a_turn_leaves_exactly_one_answer() -> None:
     """Trap 3: either reason; the editor fails on a second answer."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
         reasons: list[JsonValue] = []
         for steps_before_cancel in range(20):
-            pending = editor.begin_prompt(session, "hi")
+            pending = editor.start_prompt(session, "hi")
             for _ in range(steps_before_cancel):
                 await anyio.lowlevel.checkpoint()
             editor.cancel(session)
@@ -163,13 +170,13 @@ async def test_a_cancel_that_races_the_end_of_a_turn_leaves_exactly_one_answer()
 
 async def test_cancelling_again_and_again_changes_nothing(tmp_path: Path) -> None:
     """Trap 3."""
-    async with open_checked_editor(scripted(tmp_path)) as editor:
+    async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
-        pending = editor.begin_prompt(session, "wait")
+        pending = editor.start_prompt(session, "wait")
         for _ in range(5):
             editor.cancel(session)
             editor.notify("$/cancel_request", {"requestId": pending.id})
-        assert await pending.response() == expected.result(3, expected.CANCELLED)
+        assert await pending.response() == expected.result_response(3, expected.CANCELLED)
         assert await editor.prompt(session, "hi") == expected.END_TURN
 
 
@@ -180,33 +187,33 @@ async def test_a_request_that_is_called_back_is_cancelled_and_those_behind_it_ru
     tmp_path: Path,
 ) -> None:
     """Trap 6: of a running prompt."""
-    async with open_checked_editor(scripted(tmp_path)) as editor:
+    async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
-        running, waiting = editor.begin_prompt(session, "wait"), editor.begin_prompt(session, "hi")
+        running, waiting = editor.start_prompt(session, "wait"), editor.start_prompt(session, "hi")
         await until_said(editor, session, "Working")
         editor.notify("$/cancel_request", {"requestId": running.id})
-        assert await running.response() == expected.result(3, expected.CANCELLED)
-        assert await waiting.response() == expected.result(4, expected.END_TURN)
+        assert await running.response() == expected.result_response(3, expected.CANCELLED)
+        assert await waiting.response() == expected.result_response(4, expected.END_TURN)
 
 
 async def test_a_waiting_request_that_is_called_back_is_cancelled_alone(tmp_path: Path) -> None:
     """Trap 6: it is answered at once; the one before it and the one behind it run."""
-    async with open_checked_editor(scripted(tmp_path)) as editor:
+    async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
-        pending = [editor.begin_prompt(session, words) for words in ("wait", "think", "hi")]
+        pending = [editor.start_prompt(session, words) for words in ("wait", "think", "hi")]
         await until_said(editor, session, "Working")
         editor.notify("$/cancel_request", {"requestId": pending[1].id})
-        assert await pending[1].response() == expected.result(4, expected.CANCELLED)
+        assert await pending[1].response() == expected.result_response(4, expected.CANCELLED)
         assert not pending[0].is_answered
         editor.notify("$/cancel_request", {"requestId": pending[0].id})
-        assert await pending[0].response() == expected.result(3, expected.CANCELLED)
-        assert await pending[2].response() == expected.result(5, expected.END_TURN)
-        assert editor.said(session) == "WorkingHello."
+        assert await pending[0].response() == expected.result_response(3, expected.CANCELLED)
+        assert await pending[2].response() == expected.result_response(5, expected.END_TURN)
+        assert editor.agent_text(session) == "WorkingHello."
 
 
 async def test_requests_are_called_back_by_an_id_of_the_same_type(tmp_path: Path) -> None:
     """Trap 6: 1, "1" and true are three things."""
-    async with open_checked_editor(scripted(tmp_path)) as editor:
+    async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
         params = prompt_params(session, "wait")
         editor.send_line(line(id=77, method="session/prompt", params=params))
@@ -226,18 +233,18 @@ async def test_requests_are_called_back_by_an_id_of_the_same_type(tmp_path: Path
         for each in wrong:
             editor.notify("$/cancel_request", each)
         editor.notify("$/cancel_request", {"requestId": "77"})
-        answer = await editor.wait_for(lambda message: message.get("id") in (77, "77"))
-        assert answer == expected.result("77", expected.CANCELLED)
+        answer = await editor.wait_for_response(lambda message: message.get("id") in (77, "77"))
+        assert answer == expected.result_response("77", expected.CANCELLED)
         editor.notify("$/cancel_request", {"requestId": 77})
-        answer = await editor.wait_for(lambda message: message.get("id") == 77)
-        assert answer == expected.result(77, expected.CANCELLED)
+        answer = await editor.wait_for_response(lambda message: message.get("id") == 77)
+        assert answer == expected.result_response(77, expected.CANCELLED)
 
 
 async def test_calling_back_what_is_answered_is_ignored(tmp_path: Path) -> None:
     """Trap 6."""
-    async with open_checked_editor(scripted(tmp_path)) as editor:
+    async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
-        first = editor.begin_prompt(session, "hi")
+        first = editor.start_prompt(session, "hi")
         await first.response()
         editor.notify("$/cancel_request", {"requestId": first.id})
         assert await editor.prompt(session, "hi") == expected.END_TURN
@@ -250,29 +257,29 @@ async def test_a_model_that_ignores_cancelling_is_given_up_within_300_ms() -> No
     """Trap 3: answered, the next prompt runs, and nothing it still says gets out."""
     taken: list[float] = []
     for _ in range(ATTEMPTS):
-        model = Stubborn()
-        registry = registry_of(lambda model=model: model)
+        model = UncancellableModel()
+        registry = make_registry(lambda model=model: model)
         async with open_checked_editor(registry) as editor:
             session = await editor.new_session()
-            pending = editor.begin_prompt(session, "hang")
-            await model.hangs.wait()
+            pending = editor.start_prompt(session, "hang")
+            await model.is_blocked.wait()
             begin = anyio.current_time()
             editor.cancel(session)
-            assert await pending.response() == expected.result(3, expected.CANCELLED)
+            assert await pending.response() == expected.result_response(3, expected.CANCELLED)
             taken.append(anyio.current_time() - begin)
 
             assert await editor.prompt(session, "next") == expected.END_TURN
-            model.may_end.set()
+            model.allowed_to_end.set()
             await model.has_ended.wait()
             assert await editor.prompt(session, "and on") == expected.END_TURN
 
-        assert expected.with_short_ids(list(editor.messages[3:])) == [
-            expected.update("sess_1", expected.said("msg_1", "Working")),
-            expected.result(3, expected.CANCELLED),
-            expected.update("sess_1", expected.said("msg_2", "Hello.")),
-            expected.result(4, expected.END_TURN),
-            expected.update("sess_1", expected.said("msg_3", "Hello.")),
-            expected.result(5, expected.END_TURN),
+        assert expected.shorten_ids(list(editor.messages[3:])) == [
+            expected.session_update("sess_1", expected.message_chunk("msg_1", "Working")),
+            expected.result_response(3, expected.CANCELLED),
+            expected.session_update("sess_1", expected.message_chunk("msg_2", "Hello.")),
+            expected.result_response(4, expected.END_TURN),
+            expected.session_update("sess_1", expected.message_chunk("msg_3", "Hello.")),
+            expected.result_response(5, expected.END_TURN),
         ]
         assert list(registry.find(session).conversation) == [
             UserMessage((Text("hang"),)),
@@ -287,38 +294,38 @@ async def test_a_model_that_ignores_cancelling_is_given_up_within_300_ms() -> No
 
 async def test_prompts_behind_a_model_that_ignores_cancelling_are_cancelled_at_once() -> None:
     """Trap 3: they have nothing to come to an end with."""
-    model = Stubborn()
+    model = UncancellableModel()
     async with open_checked_editor(model) as editor:
         session = await editor.new_session()
-        running, waiting = editor.begin_prompt(session, "hang"), editor.begin_prompt(session, "hi")
-        await model.hangs.wait()
+        running, waiting = editor.start_prompt(session, "hang"), editor.start_prompt(session, "hi")
+        await model.is_blocked.wait()
         editor.cancel(session)
-        after = editor.begin_prompt(session, "next")
-        assert await waiting.response() == expected.result(4, expected.CANCELLED)
+        after = editor.start_prompt(session, "next")
+        assert await waiting.response() == expected.result_response(4, expected.CANCELLED)
         assert not running.is_answered
-        assert await running.response() == expected.result(3, expected.CANCELLED)
-        assert await after.response() == expected.result(5, expected.END_TURN)
-        assert editor.said(session) == "WorkingHello."
-        model.may_end.set()
+        assert await running.response() == expected.result_response(3, expected.CANCELLED)
+        assert await after.response() == expected.result_response(5, expected.END_TURN)
+        assert editor.agent_text(session) == "WorkingHello."
+        model.allowed_to_end.set()
 
 
 async def test_what_a_given_up_model_was_about_to_say_to_a_slow_reader_is_dropped() -> None:
     """Trap 1, Trap 3: it waited in the queue's line, and must not come out behind the answer."""
-    model = Chatterbox()
-    registry = registry_of(lambda: model)
+    model = UncancellableTalker()
+    registry = make_registry(lambda: model)
     async with open_checked_editor(registry, capacity_bytes=8000) as editor:
         session = await editor.new_session()
         editor.stop_reading()
-        pending = editor.begin_prompt(session, "chatter")
+        pending = editor.start_prompt(session, "chatter")
         await editor.wait_until_full()
         editor.cancel(session)
         await registry.find(session).wait_until_idle()
-        editor.go_on_reading()
-        assert await pending.response() == expected.result(3, expected.CANCELLED)
-        cut = editor.said(session)
+        editor.resume_reading()
+        assert await pending.response() == expected.result_response(3, expected.CANCELLED)
+        cut = editor.agent_text(session)
         await model.has_ended.wait()
         assert await editor.prompt(session, "hi") == expected.END_TURN
-        assert editor.said(session) == f"{cut}Hello."
+        assert editor.agent_text(session) == f"{cut}Hello."
         assert [each.get("id") for each in editor.messages[-3:]] == [3, None, 4]
 
 
@@ -334,31 +341,33 @@ async def test_what_a_given_up_model_was_about_to_say_to_a_slow_reader_is_droppe
 )
 async def test_a_model_that_breaks_when_cancelled_is_answered_cancelled(error: Exception) -> None:
     """Trap 3: never an error, and no word of it in the chat."""
-    model = RaisingWhenCancelled(error)
+    model = RaiseOnCancelModel(error)
     async with open_checked_editor(model) as editor:
         session = await editor.new_session()
-        pending = editor.begin_prompt(session, "work")
-        await model.works.wait()
+        pending = editor.start_prompt(session, "work")
+        await model.started.wait()
         editor.cancel(session)
-        assert await pending.response() == expected.result(3, expected.CANCELLED)
+        assert await pending.response() == expected.result_response(3, expected.CANCELLED)
         assert await editor.prompt(session, "hi") == expected.END_TURN
-        assert editor.said(session) == "WorkingHello."
+        assert editor.agent_text(session) == "WorkingHello."
 
 
 async def test_cancelling_works_while_nobody_reads(tmp_path: Path) -> None:
     """Trap 3: a full queue holds up the turn, never the cancel."""
     script = "prompt: go\nchunks: 100000 abcdefghij\n\nprompt: *\nsay: Hello."
-    async with open_checked_editor(scripted(tmp_path, script), capacity_bytes=1000) as editor:
+    async with open_checked_editor(
+        make_scripted_registry(tmp_path, script), capacity_bytes=1000
+    ) as editor:
         session = await editor.new_session(tmp_path)
         editor.stop_reading()
-        pending = editor.begin_prompt(session, "go")
+        pending = editor.start_prompt(session, "go")
         await editor.wait_until_full()
         editor.cancel(session)
-        editor.go_on_reading()
-        assert await pending.response() == expected.result(3, expected.CANCELLED)
+        editor.resume_reading()
+        assert await pending.response() == expected.result_response(3, expected.CANCELLED)
         assert await editor.prompt(session, "hi") == expected.END_TURN
         answers: list[Object] = [each for each in editor.messages if "id" in each]
         assert answers[2:] == [
-            expected.result(3, expected.CANCELLED),
-            expected.result(4, expected.END_TURN),
+            expected.result_response(3, expected.CANCELLED),
+            expected.result_response(4, expected.END_TURN),
         ]

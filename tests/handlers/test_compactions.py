@@ -9,15 +9,15 @@ from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.ports import TextDelta
 from tests.handlers import expected
 from tests.handlers.checked_editor import open_checked_editor
-from tests.support.server_parts import MODEL_ID, equipment
-from tests.turn.turn_harness import Playing, Round
+from tests.support.server_parts import MODEL_ID, make_services
+from tests.turn.turn_harness import ModelRound, RoundModel
 
 SHOWN: JsonValue = {"session": {"compaction": {}}}
 NOTICED: JsonValue = {"session": {"notices": {}}}
 TITLE = "The conversation was summarized: 30 messages became 24"
-ANSWERS = [Round([TextDelta("Yes.")])] * 15
-SUMMARY = Round([TextDelta("So far "), TextDelta("so good.")])
-FAILING = Round([TextDelta("So")], ModelFailedError("overloaded"))
+ANSWERS = [ModelRound([TextDelta("Yes.")])] * 15
+SUMMARY = ModelRound([TextDelta("So far "), TextDelta("so good.")])
+FAILING = ModelRound([TextDelta("So")], ModelFailedError("overloaded"))
 
 
 def changed(status: str, **more: JsonValue) -> JsonValue:
@@ -37,12 +37,12 @@ def more(text: str) -> JsonValue:
     }
 
 
-def registry(*rounds: Round) -> SessionRegistry:
-    model = Playing(*rounds)
-    return SessionRegistry(equipment(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model)))
+def registry(*rounds: ModelRound) -> SessionRegistry:
+    model = RoundModel(*rounds)
+    return SessionRegistry(make_services(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model)))
 
 
-async def shown(capabilities: JsonValue, last: Round) -> list[JsonValue]:
+async def shown(capabilities: JsonValue, last: ModelRound) -> list[JsonValue]:
     """Talk for a while, have it summed up; return the updates of that."""
     engine = registry(*ANSWERS, last)
     async with open_checked_editor(engine, capabilities=capabilities) as editor:
@@ -50,8 +50,8 @@ async def shown(capabilities: JsonValue, last: Round) -> list[JsonValue]:
         for _ in ANSWERS:
             await editor.prompt(session, "hi")
         count = len(editor.updates_of(session))
-        await editor.begin_prompt(session, "/compact").response()
-        updates = expected.with_short_ids(editor.updates_of(session)[count:])
+        await editor.start_prompt(session, "/compact").response()
+        updates = expected.shorten_ids(editor.updates_of(session)[count:])
         assert isinstance(updates, list)
         return updates
 
@@ -62,7 +62,7 @@ async def test_a_client_that_shows_compactions_sees_the_summary_as_it_comes() ->
         more("So far "),
         more("so good."),
         changed("completed"),
-        expected.said("msg_2", "The conversation now has 24 messages."),
+        expected.message_chunk("msg_2", "The conversation now has 24 messages."),
     ]
 
 
@@ -71,20 +71,20 @@ async def test_a_client_that_shows_compactions_sees_why_one_failed() -> None:
         changed("in_progress"),
         more("So"),
         changed("failed", error="overloaded"),
-        expected.said("msg_2", "overloaded"),
+        expected.message_chunk("msg_2", "overloaded"),
     ]
 
 
 async def test_a_client_with_notices_alone_gets_one_of_the_end() -> None:
     assert await shown(NOTICED, SUMMARY) == [
         {"sessionUpdate": "notice", "severity": "info", "title": TITLE},
-        expected.said("msg_1", "The conversation now has 24 messages."),
+        expected.message_chunk("msg_1", "The conversation now has 24 messages."),
     ]
 
 
 @pytest.mark.parametrize("capabilities", [None, {"session": {}}], ids=["nothing", "no updates"])
 async def test_any_other_client_gets_a_thought(capabilities: JsonValue) -> None:
     assert await shown(capabilities, SUMMARY) == [
-        expected.thought("msg_1", f"{TITLE}\n"),
-        expected.said("msg_2", "The conversation now has 24 messages."),
+        expected.thought_chunk("msg_1", f"{TITLE}\n"),
+        expected.message_chunk("msg_2", "The conversation now has 24 messages."),
     ]

@@ -7,12 +7,19 @@ from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.session.registry import SessionRegistry
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import Meter
-from acp_server.turn.ports import CallStarted, Retrying, TextDelta, UsageReported
+from acp_server.turn.loop import ModelMeter
+from acp_server.turn.ports import Retrying, TextDelta, ToolCallStarted, UsageReported
 from tests.handlers import expected
 from tests.handlers.checked_editor import open_checked_editor
-from tests.support.server_parts import MODEL_ID, Shelf, equipment, registry_of
-from tests.turn.turn_harness import Gauge, Playing, Round, Tools, calling, echo
+from tests.support.server_parts import MODEL_ID, FakeModelCatalog, make_registry, make_services
+from tests.turn.turn_harness import (
+    CharacterMeter,
+    FunctionTools,
+    ModelRound,
+    RoundModel,
+    echo_arguments,
+    tool_call_events,
+)
 
 CALL = ToolCall("c1", "echo", '{"a": 1}')
 USED = UsageReported(Usage(1, 2, 4, 8, 16))
@@ -41,39 +48,41 @@ APPEARED: JsonValue = {
 
 async def test_a_call_is_shown_from_its_first_word_to_its_result() -> None:
     """Trap 1, Trap 16: tool_call first, its updates in order, all before the answer."""
-    model = Playing(Round(calling(CALL), "tool_use"), Round([TextDelta("Done.")]))
+    model = RoundModel(
+        ModelRound(tool_call_events(CALL), "tool_use"), ModelRound([TextDelta("Done.")])
+    )
     catalog = FixedCatalog(MODEL_ID, MODEL_ID, lambda: model)
-    registry = SessionRegistry(equipment(catalog, toolbox=Tools(echo=echo)))
+    registry = SessionRegistry(make_services(catalog, toolbox=FunctionTools(echo=echo_arguments)))
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         await editor.prompt(session, "go")
-        assert expected.with_short_ids(list(editor.messages[3:])) == [
-            expected.update("sess_1", APPEARED),
-            expected.update("sess_1", call_update("in_progress")),
-            expected.update("sess_1", call_update("completed", '{"a": 1}')),
-            expected.update("sess_1", expected.said("msg_1", "Done.")),
-            expected.result(3, expected.END_TURN),
+        assert expected.shorten_ids(list(editor.messages[3:])) == [
+            expected.session_update("sess_1", APPEARED),
+            expected.session_update("sess_1", call_update("in_progress")),
+            expected.session_update("sess_1", call_update("completed", '{"a": 1}')),
+            expected.session_update("sess_1", expected.message_chunk("msg_1", "Done.")),
+            expected.result_response(3, expected.END_TURN),
         ]
 
 
 async def test_a_call_of_a_cancelled_turn_is_closed_before_the_answer() -> None:
     """Trap 5."""
-    model = Playing(Round([CallStarted("c1", "echo")], None))
+    model = RoundModel(ModelRound([ToolCallStarted("c1", "echo")], None))
     async with open_checked_editor(model) as editor:
         session = await editor.new_session()
-        pending = editor.begin_prompt(session, "go")
-        await model.hangs.wait()
+        pending = editor.start_prompt(session, "go")
+        await model.is_blocked.wait()
         editor.cancel(session)
         await pending.response()
         reason = "cancelled by the user before it had finished"
         assert editor.messages[3:] == [
-            expected.update(session, APPEARED),
-            expected.update(session, call_update("failed", reason)),
-            expected.result(3, expected.CANCELLED),
+            expected.session_update(session, APPEARED),
+            expected.session_update(session, call_update("failed", reason)),
+            expected.result_response(3, expected.CANCELLED),
         ]
 
 
-RETRYING = Playing(Round([Retrying("overloaded", 2.0, 1, 5), TextDelta("Hello.")]))
+RETRYING = RoundModel(ModelRound([Retrying("overloaded", 2.0, 1, 5), TextDelta("Hello.")]))
 SAID = "overloaded; retrying in 2 s (attempt 1 of 5)"
 
 
@@ -84,7 +93,7 @@ async def test_a_notice_is_one_for_a_client_that_shows_them() -> None:
         session = await editor.new_session()
         await editor.prompt(session, "go")
         notice: JsonValue = {"sessionUpdate": "notice", "severity": "warning", "title": SAID}
-        assert editor.messages[3] == expected.update(session, notice)
+        assert editor.messages[3] == expected.session_update(session, notice)
 
 
 @pytest.mark.parametrize("can", [None, {}, {"session": {}}, {"session": {"notices": None}}])
@@ -93,9 +102,9 @@ async def test_a_notice_is_a_thought_for_every_other_client(can: JsonValue) -> N
     async with open_checked_editor(RETRYING, capabilities=can) as editor:
         session = await editor.new_session()
         await editor.prompt(session, "go")
-        assert expected.with_short_ids(list(editor.messages[3:5])) == [
-            expected.update("sess_1", expected.thought("msg_1", f"{SAID}\n")),
-            expected.update("sess_1", expected.said("msg_2", "Hello.")),
+        assert expected.shorten_ids(list(editor.messages[3:5])) == [
+            expected.session_update("sess_1", expected.thought_chunk("msg_1", f"{SAID}\n")),
+            expected.session_update("sess_1", expected.message_chunk("msg_2", "Hello.")),
         ]
 
 
@@ -108,16 +117,17 @@ async def test_what_a_client_said_last_of_itself_counts() -> None:
         assert [str(each["update"]) for each in editor.updates if "notice" in str(each)] != []
 
 
-def measured(meter: Meter, *rounds: Round) -> SessionRegistry:
-    model = Playing(*rounds)
-    return SessionRegistry(equipment(Shelf({MODEL_ID: model}, gauge=meter)))
+def measured(meter: ModelMeter, *rounds: ModelRound) -> SessionRegistry:
+    model = RoundModel(*rounds)
+    return SessionRegistry(make_services(FakeModelCatalog({MODEL_ID: model}, shared_meter=meter)))
 
 
 @pytest.mark.parametrize("has_prices", [True, False])
 async def test_how_full_the_window_is_and_what_was_used_is_told(*, has_prices: bool) -> None:
     """Trap 1, ACP-META: `usage_update`, then the sums of the turn in the answer's `_meta`."""
     registry = measured(
-        Gauge(window_tokens=100, has_prices=has_prices), Round([TextDelta("Hi."), USED])
+        CharacterMeter(window_tokens=100, has_prices=has_prices),
+        ModelRound([TextDelta("Hi."), USED]),
     )
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
@@ -147,7 +157,7 @@ async def test_how_full_the_window_is_and_what_was_used_is_told(*, has_prices: b
 async def test_a_turn_that_used_nothing_says_nothing_of_it() -> None:
     """ACP-META: a command, or a model that does not count."""
     async with open_checked_editor(
-        registry_of(lambda: Playing(Round([TextDelta("Hi.")])))
+        make_registry(lambda: RoundModel(ModelRound([TextDelta("Hi.")])))
     ) as editor:
         session = await editor.new_session()
         for prompt in ("/version", "hi"):
@@ -156,13 +166,15 @@ async def test_a_turn_that_used_nothing_says_nothing_of_it() -> None:
 
 async def test_a_prompt_that_does_not_fit_the_window_is_refused_and_said_to_be() -> None:
     """The client's parameters are at fault, and the session goes on."""
-    async with open_checked_editor(measured(Gauge(window_tokens=10), Round())) as editor:
+    async with open_checked_editor(
+        measured(CharacterMeter(window_tokens=10), ModelRound())
+    ) as editor:
         session = await editor.new_session()
-        answer = await editor.begin_prompt(session, "x" * 11).response()
+        answer = await editor.start_prompt(session, "x" * 11).response()
         reason = (
             "the prompt is too large: about 11 tokens, and the context window holds 10; shorten "
             "it, or name the file and let the agent read it"
         )
-        assert answer == expected.error(3, -32602, "Prompt too large", reason)
-        assert editor.said(session) == reason
+        assert answer == expected.error_response(3, -32602, "Prompt too large", reason)
+        assert editor.agent_text(session) == reason
         assert await editor.prompt(session, "x") == expected.END_TURN

@@ -4,39 +4,43 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.models.fixed_catalog import ForeignModel
+from acp_server.models.fixed_catalog import UnknownProviderModel
 from acp_server.models.scripted import ScriptedModel
-from acp_server.session.commands.registry import Command
+from acp_server.session.commands.registry import SlashCommand
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
 from acp_server.turn.errors import (
     CredentialsMissingError,
     ModelFailedError,
     ModelUnavailableError,
 )
-from acp_server.turn.ports import Sink
+from acp_server.turn.ports import TurnSink
 from tests.handlers import expected
-from tests.handlers.checked_editor import open_checked_editor, scripted
-from tests.handlers.fake_models import Echo, Failing
-from tests.support.editor import at
-from tests.support.server_parts import registry_of
+from tests.handlers.checked_editor import make_scripted_registry, open_checked_editor
+from tests.handlers.fake_models import EchoModel, FailingModel
+from tests.support.editor import json_at
+from tests.support.server_parts import make_registry
 
 
 async def test_a_model_that_fails_is_an_error_with_its_cause_and_a_word_in_the_chat(
     tmp_path: Path,
 ) -> None:
     """Trap 1, Trap 19, ACP-ERROR: never a silent end_turn; all updates before the answer."""
-    registry = scripted(tmp_path)
+    registry = make_scripted_registry(tmp_path)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session(tmp_path)
-        editor.begin_prompt(session, "break")
+        editor.start_prompt(session, "break")
         assert await editor.prompt(session, "hi") == expected.END_TURN
-        assert expected.with_short_ids(list(editor.messages[3:])) == [
-            expected.update("sess_1", expected.said("msg_1", "So ")),
-            expected.update("sess_1", expected.said("msg_1", "far")),
-            expected.update("sess_1", expected.said("msg_2", "the endpoint is down")),
-            expected.error(3, -32603, "The turn failed", "the endpoint is down", kind="other"),
-            expected.update("sess_1", expected.said("msg_3", "Hello.")),
-            expected.result(4, expected.END_TURN),
+        assert expected.shorten_ids(list(editor.messages[3:])) == [
+            expected.session_update("sess_1", expected.message_chunk("msg_1", "So ")),
+            expected.session_update("sess_1", expected.message_chunk("msg_1", "far")),
+            expected.session_update(
+                "sess_1", expected.message_chunk("msg_2", "the endpoint is down")
+            ),
+            expected.error_response(
+                3, -32603, "The turn failed", "the endpoint is down", kind="other"
+            ),
+            expected.session_update("sess_1", expected.message_chunk("msg_3", "Hello.")),
+            expected.result_response(4, expected.END_TURN),
         ]
         assert list(registry.find(session).conversation) == [
             UserMessage((Text("break"),)),
@@ -68,46 +72,52 @@ async def test_every_failure_of_a_model_has_a_cause_and_never_asks_to_sign_in(
     error: Exception, reason: str
 ) -> None:
     """Trap 19, ACP-ERROR: one line of message, the cause in data, -32603 and not -32000."""
-    async with open_checked_editor(Failing(error)) as editor:
+    async with open_checked_editor(FailingModel(error)) as editor:
         session = await editor.new_session()
-        answer = await editor.begin_prompt(session, "hi").response()
+        answer = await editor.start_prompt(session, "hi").response()
         kind = "unavailable" if isinstance(error, ModelUnavailableError) else "other"
-        assert answer == expected.error(3, -32603, "The turn failed", reason, kind=kind)
-        assert editor.said(session) == f"So far{reason}"
+        assert answer == expected.error_response(3, -32603, "The turn failed", reason, kind=kind)
+        assert editor.agent_text(session) == f"So far{reason}"
 
 
 async def test_a_server_without_a_key_opens_sessions_and_says_so_when_it_is_asked() -> None:
     """Trap 19: initialize and session/new never check credentials; -32000 means: sign in."""
     reason = "there is nothing to sign in with"
-    async with open_checked_editor(Failing(CredentialsMissingError(reason), said="")) as editor:
+    async with open_checked_editor(
+        FailingModel(CredentialsMissingError(reason), said="")
+    ) as editor:
         session = await editor.new_session()
-        answer = await editor.begin_prompt(session, "hi").response()
-        assert answer == expected.error(3, -32000, "Authentication required", reason)
-        assert editor.said(session) == reason
+        answer = await editor.start_prompt(session, "hi").response()
+        assert answer == expected.error_response(3, -32000, "Authentication required", reason)
+        assert editor.agent_text(session) == reason
         assert await editor.prompt(session, "/version") == expected.END_TURN
 
 
 async def test_a_provider_that_is_not_known_here_is_named_with_the_way_out() -> None:
     """Trap 19: a key would not help, so it is not asked for."""
-    async with open_checked_editor(ForeignModel("nous", "config.yaml")) as editor:
+    async with open_checked_editor(UnknownProviderModel("nous", "config.yaml")) as editor:
         session = await editor.new_session()
-        answer = await editor.begin_prompt(session, "hi").response()
+        answer = await editor.start_prompt(session, "hi").response()
         reason = (
             "acp-server does not know the configured provider 'nous' (config.yaml); set "
             "`model.base_url` to its address, or `model.provider` to one of anthropic, openai, "
             "openrouter, ollama, lmstudio, llamacpp, vllm, gemini, alibaba, deepseek, custom, in "
             "HERMES_HOME/acp/config.yaml"
         )
-        assert answer == expected.error(3, -32603, "The turn failed", reason, kind="unavailable")
-        assert editor.said(session) == reason
+        assert answer == expected.error_response(
+            3, -32603, "The turn failed", reason, kind="unavailable"
+        )
+        assert editor.agent_text(session) == reason
 
 
 async def test_how_a_model_failed_is_told_in_one_word_that_clients_can_sort_by() -> None:
     """ACP-ERROR."""
-    async with open_checked_editor(Failing(ModelFailedError("slow down", "rate_limit"))) as editor:
+    async with open_checked_editor(
+        FailingModel(ModelFailedError("slow down", "rate_limit"))
+    ) as editor:
         session = await editor.new_session()
-        answer = await editor.begin_prompt(session, "hi").response()
-        assert answer == expected.error(
+        answer = await editor.start_prompt(session, "hi").response()
+        assert answer == expected.error_response(
             3, -32603, "The turn failed", "slow down", kind="rate_limit"
         )
 
@@ -117,27 +127,27 @@ async def test_a_model_that_is_not_there_is_named_in_the_answer(source: str) -> 
     """Trap 19."""
     async with open_checked_editor(ScriptedModel(source)) as editor:
         session = await editor.new_session()
-        answer = await editor.begin_prompt(session, "hi").response()
-        reason = str(at(answer, "error", "data", "message"))
+        answer = await editor.start_prompt(session, "hi").response()
+        reason = str(json_at(answer, "error", "data", "message"))
         assert repr(source) in reason
-        assert editor.said(session) == reason
+        assert editor.agent_text(session) == reason
         assert await editor.prompt(session, "/version") == expected.END_TURN
 
 
 async def test_a_command_that_breaks_is_an_error_with_its_cause_and_the_session_goes_on() -> None:
     """ACP-ERROR."""
 
-    async def divide(arguments: str, sink: Sink) -> str:
+    async def divide(arguments: str, sink: TurnSink) -> str:
         del sink
         return str(1 / int(arguments))
 
-    registry = registry_of(Echo)
+    registry = make_registry(EchoModel)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
-        registry.find(session).commands.add(Command("divide", "Divide one", divide))
-        answer = await editor.begin_prompt(session, "/divide 0").response()
-        assert answer == expected.error(
+        registry.find(session).commands.add(SlashCommand("divide", "Divide one", divide))
+        answer = await editor.start_prompt(session, "/divide 0").response()
+        assert answer == expected.error_response(
             3, -32603, "Internal error", "ZeroDivisionError: division by zero"
         )
         assert await editor.prompt(session, "/divide 1") == expected.END_TURN
-        assert editor.said(session) == "1.0"
+        assert editor.agent_text(session) == "1.0"

@@ -9,9 +9,9 @@ import pytest
 from pydantic import JsonValue
 
 from tests.handlers import expected
-from tests.handlers.checked_editor import open_checked_editor, scripted
-from tests.handlers.fake_models import Echo
-from tests.support.editor import Object, at
+from tests.handlers.checked_editor import make_scripted_registry, open_checked_editor
+from tests.handlers.fake_models import EchoModel
+from tests.support.editor import Object, json_at
 
 CAPABILITIES: dict[str, Object] = {
     "read": {"fs": {"readTextFile": True}},
@@ -44,8 +44,8 @@ def capabilities(names: tuple[str, ...]) -> JsonValue:
 
 async def test_initialize_is_answered_with_everything_the_agent_can_do() -> None:
     """ACP-INIT, ACP-SCHEMA."""
-    async with open_checked_editor(Echo(), initialized=False) as editor:
-        assert await editor.call("initialize", {"protocolVersion": 1}) == expected.result(
+    async with open_checked_editor(EchoModel(), initialized=False) as editor:
+        assert await editor.call("initialize", {"protocolVersion": 1}) == expected.result_response(
             1, expected.INITIALIZED
         )
 
@@ -53,14 +53,14 @@ async def test_initialize_is_answered_with_everything_the_agent_can_do() -> None
 @pytest.mark.parametrize("version", [0, 2, 65535])
 async def test_an_unsupported_version_is_answered_with_ours_and_never_echoed(version: int) -> None:
     """Trap 12, ACP-INIT."""
-    async with open_checked_editor(Echo(), initialized=False) as editor:
+    async with open_checked_editor(EchoModel(), initialized=False) as editor:
         assert await editor.initialize(protocolVersion=version) == expected.INITIALIZED
 
 
 @pytest.mark.parametrize("params", [{}, {"clientCapabilities": {}}, None])
 async def test_a_client_that_names_no_version_is_told_so(params: JsonValue) -> None:
     """Trap 11, ACP-JSONRPC: protocolVersion is strict."""
-    async with open_checked_editor(Echo(), initialized=False) as editor:
+    async with open_checked_editor(EchoModel(), initialized=False) as editor:
         assert await editor.call("initialize", params) == expected.invalid_params(
             1, "protocolVersion: Field required"
         )
@@ -69,15 +69,15 @@ async def test_a_client_that_names_no_version_is_told_so(params: JsonValue) -> N
 @pytest.mark.parametrize("version", ["1", None, -1, 65536, 1.5, True, [1], {}])
 async def test_a_version_that_is_none_is_refused(version: JsonValue) -> None:
     """Trap 11, ACP-INIT: protocolVersion is strict."""
-    async with open_checked_editor(Echo(), initialized=False) as editor:
+    async with open_checked_editor(EchoModel(), initialized=False) as editor:
         answer = await editor.call("initialize", {"protocolVersion": version})
-        assert at(answer, "error", "code") == -32602
-        assert str(at(answer, "error", "data", "message")).startswith("protocolVersion: ")
+        assert json_at(answer, "error", "code") == -32602
+        assert str(json_at(answer, "error", "data", "message")).startswith("protocolVersion: ")
 
 
 async def test_initialize_again_is_answered_the_same_and_the_sessions_live_on() -> None:
     """Trap 12."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
         assert await editor.initialize() == expected.INITIALIZED
         assert await editor.prompt(session, "hi") == expected.END_TURN
@@ -97,8 +97,8 @@ async def test_initialize_again_is_answered_the_same_and_the_sessions_live_on() 
 )
 async def test_nothing_else_is_done_before_initialize(method: str, params: JsonValue) -> None:
     """Trap 12, ACP-INFO-INVALIDREQ."""
-    async with open_checked_editor(Echo(), initialized=False) as editor:
-        assert await editor.call(method, params) == expected.error(
+    async with open_checked_editor(EchoModel(), initialized=False) as editor:
+        assert await editor.call(method, params) == expected.error_response(
             1, -32600, "Invalid Request", "send `initialize` first"
         )
         assert await editor.initialize() == expected.INITIALIZED
@@ -106,7 +106,7 @@ async def test_nothing_else_is_done_before_initialize(method: str, params: JsonV
 
 async def test_a_cancel_before_initialize_is_ignored() -> None:
     """Trap 11, Trap 12."""
-    async with open_checked_editor(Echo(), initialized=False) as editor:
+    async with open_checked_editor(EchoModel(), initialized=False) as editor:
         editor.cancel("nobody")
         assert await editor.initialize() == expected.INITIALIZED
         assert len(editor.messages) == 1
@@ -121,9 +121,9 @@ async def test_a_cancel_before_initialize_is_ignored() -> None:
 )
 async def test_a_method_that_is_not_advertised_is_not_there(method: str) -> None:
     """Trap 11, ACP-JSONRPC: the answer to initialize offers none of these."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         params: JsonValue = {"sessionId": "s", "cwd": "/", "methodId": "m", "mcpServers": []}
-        assert await editor.call(method, params) == expected.error(
+        assert await editor.call(method, params) == expected.error_response(
             2, -32601, "Method not found", f"there is no method {method!r}"
         )
 
@@ -143,7 +143,7 @@ async def test_a_method_that_is_not_advertised_is_not_there(method: str) -> None
 )
 async def test_capabilities_that_make_no_sense_count_as_none(wrong: JsonValue) -> None:
     """Trap 11, ACP-CLIENTCAP: the schema says default on error."""
-    async with open_checked_editor(Echo(), initialized=False) as editor:
+    async with open_checked_editor(EchoModel(), initialized=False) as editor:
         assert await editor.initialize(clientCapabilities=wrong, clientInfo=wrong) == (
             expected.INITIALIZED
         )
@@ -155,13 +155,13 @@ async def test_whatever_the_client_can_do_nothing_is_asked_of_it_that_it_did_not
     tmp_path: Path,
 ) -> None:
     """Trap 20, ACP-CLIENTCAP: over all subsets of the capabilities."""
-    registry = scripted(tmp_path)
+    registry = make_scripted_registry(tmp_path)
     for names in subsets():
         async with open_checked_editor(registry, capabilities=capabilities(names)) as editor:
             session = await editor.new_session(tmp_path)
             await editor.prompt(session, "think")
             await editor.call("session/prompt", {"sessionId": session, "prompt": []})
-            editor.begin_prompt(session, "wait")
+            editor.start_prompt(session, "wait")
             editor.cancel(session)
             await editor.prompt(session, "/help")
             await editor.call("session/set_mode", {"sessionId": session, "modeId": "plan"})
@@ -170,7 +170,7 @@ async def test_whatever_the_client_can_do_nothing_is_asked_of_it_that_it_did_not
         assert {str(message["method"]) for message in editor.messages if "method" in message} == {
             "session/update"
         }, names
-        assert {str(at(each, "sessionUpdate")) for each in editor.updates_of(session)} == {
+        assert {str(json_at(each, "sessionUpdate")) for each in editor.updates_of(session)} == {
             "available_commands_update",
             "agent_thought_chunk",
             "agent_message_chunk",
@@ -187,16 +187,16 @@ async def test_a_client_that_can_open_a_terminal_is_offered_to_sign_in_there() -
         "description": "Asks for an API key and stores it",
         "args": ["setup"],
     }
-    async with open_checked_editor(Echo(), initialized=False) as editor:
+    async with open_checked_editor(EchoModel(), initialized=False) as editor:
         answer = await editor.initialize(clientCapabilities={"auth": {"terminal": True}})
-        assert answer == expected.initialized(terminal)
+        assert answer == expected.initialize_result(terminal)
 
 
 async def test_a_client_that_says_so_the_old_way_is_told_the_command() -> None:
     """Trap 20, ACP-AUTH: `_meta.terminal-auth`, from before it was in the protocol."""
     capabilities: JsonValue = {"_meta": {"terminal-auth": True}}
-    async with open_checked_editor(Echo(), initialized=False) as editor:
-        methods = at(await editor.initialize(clientCapabilities=capabilities), "authMethods")
+    async with open_checked_editor(EchoModel(), initialized=False) as editor:
+        methods = json_at(await editor.initialize(clientCapabilities=capabilities), "authMethods")
     command: JsonValue = {
         "label": "acp-server setup",
         "command": sys.executable,
@@ -219,23 +219,23 @@ async def test_a_client_that_says_so_the_old_way_is_told_the_command() -> None:
 )
 async def test_no_other_client_is_offered_a_terminal(wrong: JsonValue) -> None:
     """Trap 20, ACP-AUTH, ACP-CLIENTCAP."""
-    async with open_checked_editor(Echo(), initialized=False) as editor:
+    async with open_checked_editor(EchoModel(), initialized=False) as editor:
         assert await editor.initialize(clientCapabilities=wrong) == expected.INITIALIZED
 
 
 async def test_metadata_is_welcome_everywhere_and_changes_nothing() -> None:
     """ACP-META."""
     meta: JsonValue = {"traceparent": "00-1-2-01", "example.com/x": {"deep": [None]}}
-    async with open_checked_editor(Echo(), initialized=False) as editor:
+    async with open_checked_editor(EchoModel(), initialized=False) as editor:
         assert await editor.initialize(_meta=meta, clientInfo={"name": "x", "version": "1"}) == (
             expected.INITIALIZED
         )
         session = await editor.new_session(_meta=meta)
         block: JsonValue = {"type": "text", "text": "hi", "_meta": meta}
         prompt: JsonValue = {"sessionId": session, "prompt": [block], "_meta": meta}
-        assert at(await editor.call("session/prompt", prompt), "result") == expected.END_TURN
+        assert json_at(await editor.call("session/prompt", prompt), "result") == expected.END_TURN
         editor.notify("session/cancel", {"sessionId": session, "_meta": meta})
         mode: JsonValue = {"sessionId": session, "modeId": "plan", "_meta": meta}
-        assert at(await editor.call("session/set_mode", mode), "result") == {}
+        assert json_at(await editor.call("session/set_mode", mode), "result") == {}
         close: JsonValue = {"sessionId": session, "_meta": meta}
-        assert at(await editor.call("session/close", close), "result") == {}
+        assert json_at(await editor.call("session/close", close), "result") == {}

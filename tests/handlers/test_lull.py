@@ -8,18 +8,18 @@ import pytest
 from anyio import wait_all_tasks_blocked
 from anyio.lowlevel import checkpoint
 
-from acp_server.handlers.idle import Lull
+from acp_server.handlers.idle import IdleDetector
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.messages import Request
-from acp_server.jsonrpc.peer import Call
+from acp_server.jsonrpc.peer import InboundRequest
 from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.ports import Toolbox
-from tests.handlers.fake_models import Echo
-from tests.support.server_parts import MODEL_ID, equipment
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.handlers.fake_models import EchoModel
+from tests.support.server_parts import MODEL_ID, make_services
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 LONG_SECONDS = 3_600.0
 
@@ -27,10 +27,10 @@ LONG_SECONDS = 3_600.0
 class _Asked:
     """A request that is answered when the test says so."""
 
-    def __init__(self, lull: Lull) -> None:
+    def __init__(self, lull: IdleDetector) -> None:
         self.may_end = anyio.Event()
-        self._job = lull.watched(lambda _params, _call: self._run)(
-            None, Call(Request(1, "some", None), lambda _line: None)
+        self._job = lull.track(lambda _params, _call: self._run)(
+            None, InboundRequest(Request(1, "some", None), lambda _line: None)
         )
 
     async def ask(self) -> None:
@@ -44,7 +44,7 @@ class _Asked:
 class _Waiting:
     """Somebody who waits for quiet."""
 
-    def __init__(self, lull: Lull) -> None:
+    def __init__(self, lull: IdleDetector) -> None:
         self._lull = lull
         self.is_over = False
 
@@ -55,23 +55,23 @@ class _Waiting:
 
 async def test_it_is_quiet_before_anything_was_asked() -> None:
     with anyio.move_on_after(0) as scope:
-        await Lull(LONG_SECONDS, LONG_SECONDS).wait()
+        await IdleDetector(LONG_SECONDS, LONG_SECONDS).wait()
     assert not scope.cancelled_caught
 
 
 async def test_nobody_waits_once_it_is_dismissed() -> None:
-    lull = Lull(LONG_SECONDS, LONG_SECONDS)
+    lull = IdleDetector(LONG_SECONDS, LONG_SECONDS)
     request = _Asked(lull)
     request.may_end.set()
     await request.ask()
-    lull.dismiss()
+    lull.disable()
     with anyio.move_on_after(0) as scope:
         await lull.wait()
     assert not scope.cancelled_caught
 
 
 async def test_it_is_not_quiet_until_the_last_request_was_answered() -> None:
-    lull = Lull(0, LONG_SECONDS)
+    lull = IdleDetector(0, LONG_SECONDS)
     first, last, waiting = _Asked(lull), _Asked(lull), _Waiting(lull)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(first.ask)
@@ -86,7 +86,7 @@ async def test_it_is_not_quiet_until_the_last_request_was_answered() -> None:
 
 
 async def test_quiet_begins_some_time_after_the_last_answer() -> None:
-    lull = Lull(LONG_SECONDS, LONG_SECONDS)
+    lull = IdleDetector(LONG_SECONDS, LONG_SECONDS)
     asked = _Asked(lull)
     asked.may_end.set()
     await asked.ask()
@@ -96,29 +96,31 @@ async def test_quiet_begins_some_time_after_the_last_answer() -> None:
 
 
 async def test_a_request_that_fails_is_over_too() -> None:
-    lull = Lull(0, LONG_SECONDS)
+    lull = IdleDetector(0, LONG_SECONDS)
 
     async def fail() -> Reply:
         await checkpoint()
         raise LookupError
 
-    def admit(params: object, call: Call) -> Job:
+    def admit(params: object, call: InboundRequest) -> Job:
         del params, call
         return fail
 
     with pytest.raises(LookupError):
-        await lull.watched(admit)(None, Call(Request(1, "some", None), lambda _line: None))()
-    with anyio.fail_after(PATIENCE_SECONDS):
+        await lull.track(admit)(
+            None, InboundRequest(Request(1, "some", None), lambda _line: None)
+        )()
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         await lull.wait()
 
 
 async def test_a_client_that_never_rests_is_not_waited_for_for_ever() -> None:
-    lull = Lull(LONG_SECONDS, 0)
+    lull = IdleDetector(LONG_SECONDS, 0)
     asked = _Asked(lull)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(asked.ask)
         await wait_all_tasks_blocked()
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             await lull.wait()
         asked.may_end.set()
 
@@ -133,8 +135,8 @@ async def test_no_tools_are_made_before_it_is_quiet_unless_a_prompt_wants_them(
         made.append(session.id)
         return SessionToolbox(())
 
-    catalog = FixedCatalog(MODEL_ID, MODEL_ID, Echo)
-    registry = SessionRegistry(replace(equipment(catalog), toolbox=toolbox))
+    catalog = FixedCatalog(MODEL_ID, MODEL_ID, EchoModel)
+    registry = SessionRegistry(replace(make_services(catalog), toolbox=toolbox))
     session = await registry.open(str(tmp_path), ())
     quiet = anyio.Event()
     async with anyio.create_task_group() as tasks:

@@ -7,10 +7,10 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import Workspace
+from acp_server.session.session import SessionWorkspace
 from tests.handlers import expected
-from tests.handlers.checked_editor import CheckedEditor, open_checked_editor, scripted
-from tests.support.editor import at, prompt_params
+from tests.handlers.checked_editor import CheckedEditor, make_scripted_registry, open_checked_editor
+from tests.support.editor import json_at, prompt_params
 
 SESSIONS = 50
 CHUNKS = 100
@@ -62,19 +62,23 @@ async def test_fifty_turns_at_once_advance_evenly_and_never_mix(
     tmp_path: Path, capacity_bytes: int
 ) -> None:
     """Trap 15, ACP-SESSION: also when all of them wait for a reader that is too slow."""
-    registry = scripted(tmp_path, SCRIPT)
+    registry = make_scripted_registry(tmp_path, SCRIPT)
     async with open_checked_editor(registry, capacity_bytes=capacity_bytes) as editor:
         sessions = await open_sessions(editor, tmp_path)
         before = len(editor.messages)
-        pending = [editor.begin_prompt(session, "go") for session in sessions]
+        pending = [editor.start_prompt(session, "go") for session in sessions]
         for each in pending:
             assert (await each.response())["result"] == expected.END_TURN
 
         words = [message for message in editor.messages[before:] if "method" in message]
-        assert most_apart([str(at(word, "params", "sessionId")) for word in words]) <= MOST_APART
-        assert [editor.said(session) for session in sessions] == ["." + "word" * CHUNKS] * SESSIONS
+        assert (
+            most_apart([str(json_at(word, "params", "sessionId")) for word in words]) <= MOST_APART
+        )
+        assert [editor.agent_text(session) for session in sessions] == [
+            "." + "word" * CHUNKS
+        ] * SESSIONS
         assert [registry.find(session).workspace for session in sessions] == [
-            Workspace(tmp_path / f"project {number}") for number in range(SESSIONS)
+            SessionWorkspace(tmp_path / f"project {number}") for number in range(SESSIONS)
         ]
 
 
@@ -82,20 +86,20 @@ async def test_each_of_fifty_sessions_has_its_own_messages_conversation_and_mode
     tmp_path: Path,
 ) -> None:
     """Trap 15, ACP-SESSION."""
-    registry = scripted(tmp_path, SCRIPT)
+    registry = make_scripted_registry(tmp_path, SCRIPT)
     async with open_checked_editor(registry) as editor:
         sessions = await open_sessions(editor, tmp_path)
         for session in sessions[::2]:
             await editor.call("session/set_mode", {"sessionId": session, "modeId": "plan"})
-        pending = [editor.begin_prompt(session, f"go {session}") for session in sessions]
+        pending = [editor.start_prompt(session, f"go {session}") for session in sessions]
         for each in pending:
             await each.response()
 
         owners: dict[JsonValue, JsonValue] = {}
         for update in editor.updates:
-            if at(update, "update", "sessionUpdate") == "agent_message_chunk":
+            if json_at(update, "update", "sessionUpdate") == "agent_message_chunk":
                 owner = owners.setdefault(
-                    str(at(update, "update", "messageId")), update["sessionId"]
+                    str(json_at(update, "update", "messageId")), update["sessionId"]
                 )
                 assert owner == update["sessionId"]
         assert Counter(owners.values()) == Counter(dict.fromkeys(sessions, 2))
@@ -107,11 +111,11 @@ async def test_each_of_fifty_sessions_has_its_own_messages_conversation_and_mode
 
 async def test_fifty_turns_are_cancelled_one_by_one_while_the_others_go_on(tmp_path: Path) -> None:
     """Trap 15."""
-    async with open_checked_editor(scripted(tmp_path, SCRIPT)) as editor:
+    async with open_checked_editor(make_scripted_registry(tmp_path, SCRIPT)) as editor:
         sessions = await open_sessions(editor, tmp_path)
-        pending = [editor.begin_prompt(session, "wait") for session in sessions]
+        pending = [editor.start_prompt(session, "wait") for session in sessions]
         await editor.wait_until(
-            lambda: all("Working" in editor.said(session) for session in sessions) or None,
+            lambda: all("Working" in editor.agent_text(session) for session in sessions) or None,
             "word of every session",
         )
         for number, each in enumerate(pending):
@@ -124,13 +128,16 @@ async def test_fifty_sessions_opened_and_prompted_in_one_write_are_all_served(
     tmp_path: Path,
 ) -> None:
     """Trap 15: with nothing loaded yet."""
-    registry: SessionRegistry = scripted(tmp_path, SCRIPT)
+    registry: SessionRegistry = make_scripted_registry(tmp_path, SCRIPT)
     async with open_checked_editor(registry) as editor:
-        opened = [editor.begin("session/new", {"cwd": str(tmp_path)}) for _ in range(SESSIONS)]
-        sessions = [str(at(await each.response(), "result", "sessionId")) for each in opened]
+        opened = [
+            editor.start_request("session/new", {"cwd": str(tmp_path)}) for _ in range(SESSIONS)
+        ]
+        sessions = [str(json_at(await each.response(), "result", "sessionId")) for each in opened]
         pending = [
-            editor.begin("session/prompt", prompt_params(session, "begin")) for session in sessions
+            editor.start_request("session/prompt", prompt_params(session, "begin"))
+            for session in sessions
         ]
         for each in pending:
             assert (await each.response())["result"] == expected.END_TURN
-        assert [editor.said(session) for session in sessions] == ["."] * SESSIONS
+        assert [editor.agent_text(session) for session in sessions] == ["."] * SESSIONS

@@ -6,10 +6,10 @@ from pydantic import JsonValue
 from acp_server.session.registry import SessionRegistry
 from tests.handlers import expected
 from tests.handlers.checked_editor import open_checked_editor
-from tests.handlers.fake_models import Echo
-from tests.support.editor import at
-from tests.support.server_parts import Shelf, equipment
-from tests.turn.turn_harness import Playing, Round
+from tests.handlers.fake_models import EchoModel
+from tests.support.editor import json_at
+from tests.support.server_parts import FakeModelCatalog, make_services
+from tests.turn.turn_harness import ModelRound, RoundModel
 
 LEVELS = (("low", "Low"), ("high", "High"))
 MODE = expected.config_options("ask")
@@ -20,7 +20,7 @@ def option(session: str, config_id: str, value: str) -> JsonValue:
 
 
 def options(model: JsonValue, *more: JsonValue) -> JsonValue:
-    return [at(MODE, 0), model, *more]
+    return [json_at(MODE, 0), model, *more]
 
 
 ONE = expected.model_option("one", ("one", "ONE"), ("two", "TWO"))
@@ -29,18 +29,22 @@ TWO = expected.model_option("two", ("one", "ONE"), ("two", "TWO"))
 
 async def test_the_options_are_mode_model_and_thought_level_in_this_order() -> None:
     """ACP-CONFIG: in the order of their importance."""
-    shelf = Shelf({"one": Echo(), "two": Echo()}, levels={"one": ("low", "high")})
-    async with open_checked_editor(SessionRegistry(equipment(shelf))) as editor:
+    shelf = FakeModelCatalog(
+        {"one": EchoModel(), "two": EchoModel()}, levels={"one": ("low", "high")}
+    )
+    async with open_checked_editor(SessionRegistry(make_services(shelf))) as editor:
         answer = await editor.call("session/new", {"cwd": "/", "mcpServers": []})
-        assert at(answer, "result", "configOptions") == options(
+        assert json_at(answer, "result", "configOptions") == options(
             ONE, expected.thought_option("high", *LEVELS)
         )
 
 
 async def test_choosing_a_model_changes_the_levels_with_it_in_the_same_answer() -> None:
     """Trap 15, ACP-CONFIG: all options, always; nothing else is sent."""
-    shelf = Shelf({"one": Echo(), "two": Echo()}, levels={"one": ("low", "high")})
-    async with open_checked_editor(SessionRegistry(equipment(shelf))) as editor:
+    shelf = FakeModelCatalog(
+        {"one": EchoModel(), "two": EchoModel()}, levels={"one": ("low", "high")}
+    )
+    async with open_checked_editor(SessionRegistry(make_services(shelf))) as editor:
         session = await editor.new_session()
         answers = [
             await editor.call("session/set_config_option", option(session, *choice))
@@ -48,21 +52,21 @@ async def test_choosing_a_model_changes_the_levels_with_it_in_the_same_answer() 
         ]
         low = expected.thought_option("low", *LEVELS)
         assert answers == [
-            expected.result(3, {"configOptions": options(ONE, low)}),
-            expected.result(4, {"configOptions": options(TWO)}),
-            expected.result(5, {"configOptions": options(ONE, low)}),
+            expected.result_response(3, {"configOptions": options(ONE, low)}),
+            expected.result_response(4, {"configOptions": options(TWO)}),
+            expected.result_response(5, {"configOptions": options(ONE, low)}),
         ]
         assert editor.updates_of(session) == [expected.COMMANDS]
 
 
 async def test_the_chosen_model_is_asked_from_the_next_prompt_on() -> None:
     """Trap 15, ACP-CONFIG: a running turn goes on with what it has."""
-    first, second = Playing(Round((), None), Round()), Playing(Round())
-    shelf = Shelf({"one": first, "two": second}, levels={"two": ("low", "high")})
-    async with open_checked_editor(SessionRegistry(equipment(shelf))) as editor:
+    first, second = RoundModel(ModelRound((), None), ModelRound()), RoundModel(ModelRound())
+    shelf = FakeModelCatalog({"one": first, "two": second}, levels={"two": ("low", "high")})
+    async with open_checked_editor(SessionRegistry(make_services(shelf))) as editor:
         session = await editor.new_session()
-        running = editor.begin_prompt(session, "hi")
-        await first.hangs.wait()
+        running = editor.start_prompt(session, "hi")
+        await first.is_blocked.wait()
         await editor.call("session/set_config_option", option(session, "model", "two"))
         await editor.call("session/set_config_option", option(session, "thought_level", "low"))
         assert not running.is_answered
@@ -74,8 +78,10 @@ async def test_the_chosen_model_is_asked_from_the_next_prompt_on() -> None:
 
 async def test_an_unknown_model_or_level_is_refused_with_those_that_there_are() -> None:
     """ACP-CONFIG."""
-    shelf = Shelf({"one": Echo(), "two": Echo()}, levels={"one": ("low", "high")})
-    async with open_checked_editor(SessionRegistry(equipment(shelf))) as editor:
+    shelf = FakeModelCatalog(
+        {"one": EchoModel(), "two": EchoModel()}, levels={"one": ("low", "high")}
+    )
+    async with open_checked_editor(SessionRegistry(make_services(shelf))) as editor:
         session = await editor.new_session()
         answers = [
             await editor.call("session/set_config_option", option(session, *choice))
@@ -91,23 +97,31 @@ async def test_an_unknown_model_or_level_is_refused_with_those_that_there_are() 
 
 async def test_a_model_is_chosen_before_its_list_has_come() -> None:
     """ACP-CONFIG: an editor that remembers a model asks for it at once."""
-    shelf = Shelf({"one": Echo()}, coming={"two": Echo()}, may_come=anyio.Event())
-    async with open_checked_editor(SessionRegistry(equipment(shelf))) as editor:
+    shelf = FakeModelCatalog(
+        {"one": EchoModel()}, models_after_refresh={"two": EchoModel()}, refresh_gate=anyio.Event()
+    )
+    async with open_checked_editor(SessionRegistry(make_services(shelf))) as editor:
         session = await editor.new_session()
-        choice = editor.begin("session/set_config_option", option(session, "model", "two"))
+        choice = editor.start_request("session/set_config_option", option(session, "model", "two"))
         await anyio.wait_all_tasks_blocked()
         assert not choice.is_answered
-        shelf.allow()
-        assert await choice.response() == expected.result(3, {"configOptions": options(TWO)})
+        shelf.allow_refresh()
+        assert await choice.response() == expected.result_response(
+            3, {"configOptions": options(TWO)}
+        )
 
 
 async def test_an_unknown_model_is_refused_once_the_list_has_come() -> None:
     """ACP-CONFIG."""
-    shelf = Shelf({"one": Echo()}, coming={"two": Echo()}, may_come=anyio.Event())
-    async with open_checked_editor(SessionRegistry(equipment(shelf))) as editor:
+    shelf = FakeModelCatalog(
+        {"one": EchoModel()}, models_after_refresh={"two": EchoModel()}, refresh_gate=anyio.Event()
+    )
+    async with open_checked_editor(SessionRegistry(make_services(shelf))) as editor:
         session = await editor.new_session()
-        choice = editor.begin("session/set_config_option", option(session, "model", "three"))
-        shelf.allow()
+        choice = editor.start_request(
+            "session/set_config_option", option(session, "model", "three")
+        )
+        shelf.allow_refresh()
         assert await choice.response() == expected.invalid_params(
             3, "'three' is not a value of 'model'; choose one of one, two"
         )
@@ -115,18 +129,20 @@ async def test_an_unknown_model_is_refused_once_the_list_has_come() -> None:
 
 async def test_the_model_that_was_asked_for_last_is_chosen_though_another_comes_later() -> None:
     """Trap 15, ACP-CONFIG: choices hold in the order in which they were made."""
-    shelf = Shelf({"one": Echo()}, coming={"two": Echo()}, may_come=anyio.Event())
-    async with open_checked_editor(SessionRegistry(equipment(shelf))) as editor:
+    shelf = FakeModelCatalog(
+        {"one": EchoModel()}, models_after_refresh={"two": EchoModel()}, refresh_gate=anyio.Event()
+    )
+    async with open_checked_editor(SessionRegistry(make_services(shelf))) as editor:
         session = await editor.new_session()
         choices = [
-            editor.begin("session/set_config_option", option(session, "model", model))
+            editor.start_request("session/set_config_option", option(session, "model", model))
             for model in ("two", "one")
         ]
         await choices[1].response()
-        shelf.allow()
+        shelf.allow_refresh()
         assert [await choice.response() for choice in choices] == [
-            expected.result(3, {"configOptions": options(ONE)}),
-            expected.result(
+            expected.result_response(3, {"configOptions": options(ONE)}),
+            expected.result_response(
                 4, {"configOptions": options(expected.model_option("one", ("one", "ONE")))}
             ),
         ]
@@ -134,19 +150,19 @@ async def test_the_model_that_was_asked_for_last_is_chosen_though_another_comes_
 
 async def test_every_session_is_told_when_more_models_become_known() -> None:
     """Trap 2, ACP-CONFIG: after the answer to session/new, which does not wait for them."""
-    shelf = Shelf({"one": Echo()}, coming={"two": Echo()})
-    registry = SessionRegistry(equipment(shelf))
+    shelf = FakeModelCatalog({"one": EchoModel()}, models_after_refresh={"two": EchoModel()})
+    registry = SessionRegistry(make_services(shelf))
     async with open_checked_editor(registry, catalog=shelf) as editor:
         session = await editor.new_session()
         await editor.wait_until(lambda: len(editor.updates) == 2 or None, "options")
         only_one = expected.model_option("one", ("one", "ONE"))
-        assert at(editor.messages[1], "result", "configOptions") == options(only_one)
+        assert json_at(editor.messages[1], "result", "configOptions") == options(only_one)
         assert editor.messages[2:] == [
-            expected.update(session, expected.COMMANDS),
-            expected.update(
+            expected.session_update(session, expected.COMMANDS),
+            expected.session_update(
                 session, {"sessionUpdate": "config_option_update", "configOptions": options(ONE)}
             ),
         ]
         later = await editor.call("session/new", {"cwd": "/", "mcpServers": []})
-        assert at(later, "result", "configOptions") == options(ONE)
+        assert json_at(later, "result", "configOptions") == options(ONE)
         assert len(editor.updates_of(session)) == 2

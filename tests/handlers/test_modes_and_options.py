@@ -6,10 +6,10 @@ import pytest
 from pydantic import JsonValue
 
 from tests.handlers import expected
-from tests.handlers.checked_editor import open_checked_editor, scripted
-from tests.handlers.fake_models import Echo
-from tests.support.editor import at
-from tests.support.server_parts import MODEL_ID, registry_of
+from tests.handlers.checked_editor import make_scripted_registry, open_checked_editor
+from tests.handlers.fake_models import EchoModel
+from tests.support.editor import json_at
+from tests.support.server_parts import MODEL_ID, make_registry
 
 KNOWN = "ask, accept_edits, plan, bypass"
 MODE_IDS = ["ask", "accept_edits", "plan", "bypass"]
@@ -26,14 +26,14 @@ def option(session: str, config_id: JsonValue, value: JsonValue) -> JsonValue:
 @pytest.mark.parametrize("mode_id", MODE_IDS)
 async def test_setting_the_mode_is_answered_and_then_the_option_follows(mode_id: str) -> None:
     """Trap 2, Trap 18, ACP-MODES, ACP-CONFIG."""
-    registry = registry_of(Echo)
+    registry = make_registry(EchoModel)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         await editor.call("session/set_mode", mode(session, mode_id))
         await editor.prompt(session, "hi")
         assert editor.messages[3:5] == [
-            expected.result(3, {}),
-            expected.update(session, expected.options_update(mode_id)),
+            expected.result_response(3, {}),
+            expected.session_update(session, expected.options_update(mode_id)),
         ]
         assert registry.find(session).mode == mode_id
 
@@ -43,33 +43,33 @@ async def test_setting_the_option_is_answered_with_all_options_and_then_the_mode
     mode_id: str,
 ) -> None:
     """Trap 2, ACP-CONFIG, ACP-MODES."""
-    registry = registry_of(Echo, "plan" if mode_id == "ask" else "ask")
+    registry = make_registry(EchoModel, "plan" if mode_id == "ask" else "ask")
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         await editor.call("session/set_config_option", option(session, "mode", mode_id))
         await editor.prompt(session, "hi")
         assert editor.messages[3:5] == [
-            expected.result(3, {"configOptions": expected.config_options(mode_id)}),
-            expected.update(session, expected.mode_update(mode_id)),
+            expected.result_response(3, {"configOptions": expected.config_options(mode_id)}),
+            expected.session_update(session, expected.mode_update(mode_id)),
         ]
         assert registry.find(session).mode == mode_id
 
 
 async def test_choosing_the_mode_that_holds_is_answered_and_tells_nothing_new() -> None:
     """ACP-CONFIG: other options are set without a word about the mode, too."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
         for choice in (("mode", "ask"), ("model", MODEL_ID)):
             answer = await editor.call("session/set_config_option", option(session, *choice))
-            assert at(answer, "result") == {"configOptions": expected.config_options("ask")}
+            assert json_at(answer, "result") == {"configOptions": expected.config_options("ask")}
         await editor.prompt(session, "hi")
-        kinds = [at(each, "sessionUpdate") for each in editor.updates_of(session)]
+        kinds = [json_at(each, "sessionUpdate") for each in editor.updates_of(session)]
         assert kinds == ["available_commands_update", "agent_message_chunk"]
 
 
 async def test_the_two_pickers_stay_in_step_however_the_mode_is_set() -> None:
     """ACP-MODES, ACP-CONFIG: each sees what the other did."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
         await editor.call("session/set_mode", mode(session, "plan"))
         await editor.call("session/set_config_option", option(session, "mode", "bypass"))
@@ -84,25 +84,25 @@ async def test_the_two_pickers_stay_in_step_however_the_mode_is_set() -> None:
 
 async def test_settings_in_one_write_are_taken_in_their_order() -> None:
     """Trap 15."""
-    registry = registry_of(Echo)
+    registry = make_registry(EchoModel)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         pending = [
-            editor.begin("session/set_mode", mode(session, "plan")),
-            editor.begin("session/set_config_option", option(session, "mode", "bypass")),
-            editor.begin("session/set_config_option", option(session, "mode", "ask")),
+            editor.start_request("session/set_mode", mode(session, "plan")),
+            editor.start_request("session/set_config_option", option(session, "mode", "bypass")),
+            editor.start_request("session/set_config_option", option(session, "mode", "ask")),
         ]
         assert [await each.response() for each in pending] == [
-            expected.result(3, {}),
-            expected.result(4, {"configOptions": expected.config_options("bypass")}),
-            expected.result(5, {"configOptions": expected.config_options("ask")}),
+            expected.result_response(3, {}),
+            expected.result_response(4, {"configOptions": expected.config_options("bypass")}),
+            expected.result_response(5, {"configOptions": expected.config_options("ask")}),
         ]
         assert registry.find(session).mode == "ask"
 
 
 async def test_sessions_have_modes_of_their_own() -> None:
     """Trap 15, ACP-MODES."""
-    registry = registry_of(Echo)
+    registry = make_registry(EchoModel)
     async with open_checked_editor(registry) as editor:
         one, other = await editor.new_session(), await editor.new_session()
         await editor.call("session/set_mode", mode(one, "bypass"))
@@ -114,24 +114,26 @@ async def test_sessions_have_modes_of_their_own() -> None:
 
 async def test_the_mode_can_be_set_while_a_turn_runs(tmp_path: Path) -> None:
     """Trap 15, ACP-MODES, ACP-CONFIG: answered at once, the turn goes on."""
-    registry = scripted(tmp_path)
+    registry = make_scripted_registry(tmp_path)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session(tmp_path)
-        pending = editor.begin_prompt(session, "wait")
-        await editor.wait_until(lambda: editor.said(session) or None, "first word")
+        pending = editor.start_prompt(session, "wait")
+        await editor.wait_until(lambda: editor.agent_text(session) or None, "first word")
         answer = await editor.call("session/set_mode", mode(session, "plan"))
-        assert answer == expected.result(4, {})
+        assert answer == expected.result_response(4, {})
         answer = await editor.call("session/set_config_option", option(session, "mode", "ask"))
-        assert answer == expected.result(5, {"configOptions": expected.config_options("ask")})
+        assert answer == expected.result_response(
+            5, {"configOptions": expected.config_options("ask")}
+        )
         assert not pending.is_answered
         editor.cancel(session)
-        assert await pending.response() == expected.result(3, expected.CANCELLED)
+        assert await pending.response() == expected.result_response(3, expected.CANCELLED)
 
 
 @pytest.mark.parametrize("mode_id", ["", "Plan", "nonsense", "ask "])
 async def test_an_unknown_mode_is_refused_with_those_that_there_are(mode_id: str) -> None:
     """Trap 11, ACP-MODES."""
-    registry = registry_of(Echo)
+    registry = make_registry(EchoModel)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         answer = await editor.call("session/set_mode", mode(session, mode_id))
@@ -145,7 +147,7 @@ async def test_an_unknown_mode_is_refused_with_those_that_there_are(mode_id: str
 @pytest.mark.parametrize("mode_id", [None, 5, True, ["ask"]])
 async def test_a_mode_that_is_no_text_is_refused(mode_id: JsonValue) -> None:
     """Trap 11: modeId is strict."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
         answer = await editor.call("session/set_mode", mode(session, mode_id))
         assert answer == expected.invalid_params(3, "modeId: Input should be a valid string")
@@ -170,7 +172,7 @@ async def test_an_unknown_option_or_value_is_refused_with_those_that_there_are(
     config_id: JsonValue, value: JsonValue, reason: str
 ) -> None:
     """Trap 11, ACP-CONFIG."""
-    registry = registry_of(Echo)
+    registry = make_registry(EchoModel)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         answer = await editor.call("session/set_config_option", option(session, config_id, value))
@@ -182,7 +184,7 @@ async def test_an_unknown_option_or_value_is_refused_with_those_that_there_are(
 @pytest.mark.parametrize("value", [None, 5, 1.5, ["ask"], {"value": "ask"}])
 async def test_a_value_that_can_be_none_is_refused(value: JsonValue) -> None:
     """Trap 11, ACP-CONFIG."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
         answer = await editor.call("session/set_config_option", option(session, "mode", value))
         assert answer == expected.invalid_params(
@@ -192,7 +194,7 @@ async def test_a_value_that_can_be_none_is_refused(value: JsonValue) -> None:
 
 async def test_a_boolean_is_no_mode() -> None:
     """Trap 20, ACP-CONFIG."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
         params: JsonValue = {
             "sessionId": session,
@@ -217,6 +219,6 @@ async def test_the_mode_of_a_session_that_is_not_open_cannot_be_set(
     method: str, more: dict[str, JsonValue]
 ) -> None:
     """ACP-INFO-UNKNOWNSESSION."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         answer = await editor.call(method, {"sessionId": "sess_nobody", **more})
         assert answer == expected.unknown_session(2, "sess_nobody")

@@ -6,16 +6,16 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import Workspace
+from acp_server.session.session import SessionWorkspace
 from tests.handlers import expected
 from tests.handlers.checked_editor import CheckedEditor, open_checked_editor
-from tests.handlers.fake_models import Echo
+from tests.handlers.fake_models import EchoModel
 from tests.support.editor import Object
-from tests.support.server_parts import registry_of
+from tests.support.server_parts import make_registry
 
 
 def echoing() -> SessionRegistry:
-    return registry_of(Echo)
+    return make_registry(EchoModel)
 
 
 async def refusal(editor: CheckedEditor, **params: JsonValue) -> Object:
@@ -31,18 +31,20 @@ async def test_a_new_session_is_answered_before_its_commands_are_advertised(
     """Trap 2, ACP-SESSION, ACP-MODES, ACP-CONFIG, ACP-SCHEMA: the whole exchange, in order."""
     async with open_checked_editor(echoing()) as editor:
         session = await editor.new_session(tmp_path)
-        await editor.wait_for(lambda message: "method" in message)
+        await editor.wait_for_response(lambda message: "method" in message)
         assert editor.messages == [
-            expected.result(1, expected.INITIALIZED),
-            expected.result(2, expected.new_session(session)),
-            expected.update(session, expected.COMMANDS),
+            expected.result_response(1, expected.INITIALIZED),
+            expected.result_response(2, expected.new_session_result(session)),
+            expected.session_update(session, expected.COMMANDS),
         ]
 
 
 async def test_sessions_opened_at_once_each_get_their_answer_before_their_commands() -> None:
     """Trap 2: also when the answers overtake each other."""
     async with open_checked_editor(echoing()) as editor:
-        pending = [editor.begin("session/new", {"cwd": "/", "mcpServers": []}) for _ in range(20)]
+        pending = [
+            editor.start_request("session/new", {"cwd": "/", "mcpServers": []}) for _ in range(20)
+        ]
         for each in pending:
             await each.response()
         await editor.wait_until(lambda: len(editor.updates) == 20 or None, "all commands")
@@ -57,10 +59,10 @@ async def test_sessions_opened_at_once_each_get_their_answer_before_their_comman
 
 async def test_a_new_session_begins_in_the_mode_that_is_configured() -> None:
     """ACP-MODES: modes and the mode option are in step from the beginning."""
-    async with open_checked_editor(registry_of(Echo, "plan")) as editor:
+    async with open_checked_editor(make_registry(EchoModel, "plan")) as editor:
         answer = await editor.call("session/new", {"cwd": "/", "mcpServers": []})
-        assert expected.with_short_ids(answer) == expected.result(
-            2, expected.new_session("sess_1", mode="plan")
+        assert expected.shorten_ids(answer) == expected.result_response(
+            2, expected.new_session_result("sess_1", mode="plan")
         )
 
 
@@ -88,7 +90,7 @@ async def test_the_working_directory_is_the_one_that_was_asked_for(
     registry = echoing()
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session(folder)
-        assert registry.find(session).workspace == Workspace(folder)
+        assert registry.find(session).workspace == SessionWorkspace(folder)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +195,7 @@ async def test_additional_directories_belong_to_the_session(tmp_path: Path) -> N
         session = await editor.new_session(
             tmp_path, additionalDirectories=[str(each) for each in folders]
         )
-        assert registry.find(session).workspace == Workspace(tmp_path, folders)
+        assert registry.find(session).workspace == SessionWorkspace(tmp_path, folders)
 
 
 @pytest.mark.parametrize("none", [None, []])
@@ -202,7 +204,7 @@ async def test_no_additional_directories_are_no_additional_directories(none: Jso
     registry = echoing()
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session(additionalDirectories=none)
-        assert registry.find(session).workspace == Workspace(Path("/"))
+        assert registry.find(session).workspace == SessionWorkspace(Path("/"))
 
 
 @pytest.mark.parametrize(
@@ -237,7 +239,7 @@ async def test_a_bad_additional_directory_is_refused_and_never_dropped(
 async def test_a_session_new_that_is_called_back_is_answered_once_all_the_same() -> None:
     """Trap 6: with the session, or with -32800."""
     async with open_checked_editor(echoing()) as editor:
-        pending = editor.begin("session/new", {"cwd": "/", "mcpServers": []})
+        pending = editor.start_request("session/new", {"cwd": "/", "mcpServers": []})
         editor.notify("$/cancel_request", {"requestId": pending.id})
         assert await pending.response() == {
             "jsonrpc": "2.0",

@@ -14,13 +14,13 @@ from acp_server.turn.conversation import (
     Thinking,
     UserMessage,
 )
-from acp_server.turn.ports import ModelRequest, ModelStop, Receive, TextDelta
+from acp_server.turn.ports import ModelRequest, ModelStop, ReceiveEvent, TextDelta
 from acp_server.version import __version__
 from tests.handlers import expected
-from tests.handlers.checked_editor import open_checked_editor, scripted
-from tests.handlers.fake_models import Echo
+from tests.handlers.checked_editor import make_scripted_registry, open_checked_editor
+from tests.handlers.fake_models import EchoModel
 from tests.support.editor import Object, prompt_params
-from tests.support.server_parts import registry_of
+from tests.support.server_parts import make_registry
 
 
 def text(words: str) -> JsonValue:
@@ -29,14 +29,14 @@ def text(words: str) -> JsonValue:
 
 async def test_all_updates_of_a_turn_come_in_order_and_before_its_answer(tmp_path: Path) -> None:
     """Trap 1, ACP-PROMPT, ACP-TRANSPORT: a thought, then a message, each with an id of its own."""
-    async with open_checked_editor(scripted(tmp_path)) as editor:
+    async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
         assert await editor.prompt(session, "think") == expected.END_TURN
-        assert expected.with_short_ids(list(editor.messages[3:])) == [
-            expected.update("sess_1", expected.thought("msg_1", "Hmm.")),
-            expected.update("sess_1", expected.said("msg_2", "Hello ")),
-            expected.update("sess_1", expected.said("msg_2", "there.")),
-            expected.result(3, expected.END_TURN),
+        assert expected.shorten_ids(list(editor.messages[3:])) == [
+            expected.session_update("sess_1", expected.thought_chunk("msg_1", "Hmm.")),
+            expected.session_update("sess_1", expected.message_chunk("msg_2", "Hello ")),
+            expected.session_update("sess_1", expected.message_chunk("msg_2", "there.")),
+            expected.result_response(3, expected.END_TURN),
         ]
 
 
@@ -45,28 +45,32 @@ async def test_updates_come_before_the_answer_when_nobody_reads_for_a_while(
 ) -> None:
     """Trap 1: a full queue holds the turn up, and nothing overtakes."""
     script = "prompt: *\nchunks: 200 abcdefghij"
-    async with open_checked_editor(scripted(tmp_path, script), capacity_bytes=1000) as editor:
+    async with open_checked_editor(
+        make_scripted_registry(tmp_path, script), capacity_bytes=1000
+    ) as editor:
         session = await editor.new_session(tmp_path)
         editor.stop_reading()
-        pending = editor.begin_prompt(session, "go")
+        pending = editor.start_prompt(session, "go")
         await editor.wait_until_full()
-        editor.go_on_reading()
-        assert await pending.response() == expected.result(3, expected.END_TURN)
-        assert editor.messages[-1] == expected.result(3, expected.END_TURN)
-        assert editor.said(session) == "abcdefghij" * 200
+        editor.resume_reading()
+        assert await pending.response() == expected.result_response(3, expected.END_TURN)
+        assert editor.messages[-1] == expected.result_response(3, expected.END_TURN)
+        assert editor.agent_text(session) == "abcdefghij" * 200
 
 
 @pytest.mark.parametrize("stop", ["end_turn", "max_tokens", "refusal"])
 async def test_the_answer_says_why_the_model_stopped(tmp_path: Path, stop: str) -> None:
     """ACP-PROMPT."""
-    async with open_checked_editor(scripted(tmp_path, f"prompt: *\nstop: {stop}")) as editor:
+    async with open_checked_editor(
+        make_scripted_registry(tmp_path, f"prompt: *\nstop: {stop}")
+    ) as editor:
         session = await editor.new_session(tmp_path)
         assert await editor.prompt(session, "go") == {"stopReason": stop}
 
 
 async def test_each_turn_sees_what_was_said_before(tmp_path: Path) -> None:
     """ACP-PROMPT."""
-    registry = scripted(tmp_path)
+    registry = make_scripted_registry(tmp_path)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session(tmp_path)
         await editor.prompt(session, "think")
@@ -83,11 +87,11 @@ async def test_resource_links_are_part_of_the_prompt_and_their_addresses_are_lef
     """Trap 13, ACP-PROMPTCAP: text and resource_link are always accepted."""
     uri = "file:///srv/a%20b/%E6%97%A5.py#L10-20"
     link: JsonValue = {"type": "resource_link", "uri": uri, "name": "日.py", "size": 5}
-    registry = registry_of(Echo)
+    registry = make_registry(EchoModel)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         assert await editor.prompt(session, [text("Look at"), link]) == expected.END_TURN
-        assert editor.said(session) == f"Look at\n[日.py]({uri})"
+        assert editor.agent_text(session) == f"Look at\n[日.py]({uri})"
         assert next(iter(registry.find(session).conversation)) == UserMessage(
             (Text("Look at"), Link(uri, "日.py"))
         )
@@ -109,7 +113,7 @@ ONLY = "only image/png, image/jpeg, image/gif, image/webp"
 )
 async def test_an_image_is_part_of_the_prompt(image: JsonValue) -> None:
     """ACP-PROMPTCAP: image."""
-    registry = registry_of(Echo)
+    registry = make_registry(EchoModel)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         assert await editor.prompt(session, [text("What is it?"), image]) == expected.END_TURN
@@ -147,24 +151,27 @@ async def test_an_image_is_part_of_the_prompt(image: JsonValue) -> None:
 async def test_a_block_that_cannot_be_taken_is_refused(block: Object, problem: str) -> None:
     """ACP-PROMPTCAP, Trap 11."""
     reason = f"prompt.1: {problem}; see this agent's promptCapabilities"
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
         answer = await editor.call("session/prompt", prompt_params(session, [text("hi"), block]))
         assert answer == expected.invalid_params(3, reason)
         assert await editor.prompt(session, "hi") == expected.END_TURN
-        assert editor.said(session) == "hi"
+        assert editor.agent_text(session) == "hi"
 
 
 async def test_a_text_that_is_embedded_is_part_of_the_prompt_and_keeps_its_address() -> None:
     """Trap 13, ACP-PROMPTCAP: embeddedContext."""
     uri = "file:///srv/a%20b.py#L10-20"
     resource: JsonValue = {"uri": uri, "text": "x = 1\n", "mimeType": "text/x-python"}
-    registry = registry_of(Echo)
+    registry = make_registry(EchoModel)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         blocks: list[JsonValue] = [text("Look at"), {"type": "resource", "resource": resource}]
         assert await editor.prompt(session, blocks) == expected.END_TURN
-        assert editor.said(session) == f'Look at\n<attachment uri="{uri}">\nx = 1\n\n</attachment>'
+        assert (
+            editor.agent_text(session)
+            == f'Look at\n<attachment uri="{uri}">\nx = 1\n\n</attachment>'
+        )
         assert next(iter(registry.find(session).conversation)) == UserMessage(
             (Text("Look at"), Attachment(uri, "x = 1\n"))
         )
@@ -197,7 +204,7 @@ async def test_a_prompt_that_does_not_fit_is_refused_and_the_session_goes_on(
     prompt: JsonValue, reason: str
 ) -> None:
     """Trap 11: the prompt is strict."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
         params: JsonValue = {"sessionId": session, "prompt": prompt}
         assert await editor.call("session/prompt", params) == expected.invalid_params(3, reason)
@@ -207,7 +214,7 @@ async def test_a_prompt_that_does_not_fit_is_refused_and_the_session_goes_on(
 @pytest.mark.parametrize("session_id", ["", "sess_nobody", "日本"])
 async def test_a_prompt_for_a_session_that_is_not_open_is_refused(session_id: str) -> None:
     """ACP-INFO-UNKNOWNSESSION."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         answer = await editor.call("session/prompt", prompt_params(session_id, "hi"))
         assert answer == expected.unknown_session(2, session_id)
 
@@ -215,7 +222,7 @@ async def test_a_prompt_for_a_session_that_is_not_open_is_refused(session_id: st
 @pytest.mark.parametrize("session_id", [None, 5, ["s"]])
 async def test_a_session_id_that_is_no_text_is_refused(session_id: JsonValue) -> None:
     """Trap 11: sessionId is strict."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         params: JsonValue = {"sessionId": session_id, "prompt": [text("hi")]}
         assert await editor.call("session/prompt", params) == expected.invalid_params(
             2, "sessionId: Input should be a valid string"
@@ -235,17 +242,17 @@ async def test_a_session_id_that_is_no_text_is_refused(session_id: JsonValue) ->
 )
 async def test_text_comes_back_as_it_was_sent(words: str) -> None:
     """Trap 7, Trap 8, Trap 9, ACP-TRANSPORT."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
         assert await editor.prompt(session, words) == expected.END_TURN
-        assert editor.said(session) == words
+        assert editor.agent_text(session) == words
 
 
 async def test_half_a_surrogate_pair_becomes_a_replacement_character_both_ways() -> None:
     """Trap 8: no JSON parser of a client's ever sees one."""
 
     class Halves:
-        async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+        async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
             assert request.messages == (UserMessage((Text("in \ufffd"),)),)
             await receive(TextDelta("out \udc00, whole \ud83d\ude42"))
             return "end_turn"
@@ -253,7 +260,7 @@ async def test_half_a_surrogate_pair_becomes_a_replacement_character_both_ways()
     async with open_checked_editor(Halves()) as editor:
         session = await editor.new_session()
         assert await editor.prompt(session, "in \ud800") == expected.END_TURN
-        assert editor.said(session) == "out \ufffd, whole 🙂"
+        assert editor.agent_text(session) == "out \ufffd, whole 🙂"
 
 
 HELP = "`/help [command]`: List the commands, or explain one"
@@ -286,11 +293,11 @@ ALL = "Commands:\n\n" + "\n".join(f"- {line}" for line in expected.command_lines
 )
 async def test_a_command_is_answered_without_the_model(prompt: str, answer: str) -> None:
     """ACP-PROMPT: commands arrive as ordinary prompts; no model is configured here."""
-    registry = registry_of(Unused)
+    registry = make_registry(Unused)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         assert await editor.prompt(session, prompt) == expected.END_TURN
-        assert editor.said(session) == answer
+        assert editor.agent_text(session) == answer
         assert list(registry.find(session).conversation) == []
 
 
@@ -309,12 +316,12 @@ async def test_a_command_is_answered_without_the_model(prompt: str, answer: str)
 )
 async def test_text_that_only_looks_like_a_command_goes_to_the_model(prompt: str) -> None:
     """ACP-PROMPT."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
         assert await editor.prompt(session, prompt) == expected.END_TURN
-        assert editor.said(session) == prompt
+        assert editor.agent_text(session) == prompt
 
 
 class Unused:
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         raise AssertionError((request, receive))

@@ -8,8 +8,8 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.permissions.trust import TrustStore
-from tests.support.editor import Editor, Object, at, configuration, open_editor
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.editor import Editor, Object, json_at, make_configuration, open_editor
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 SCRIPT = "prompt: *\nsay: Done."
 FORMS: JsonValue = {"elicitation": {"form": {}}}
@@ -28,24 +28,24 @@ async def begin(editor: Editor, root: Path, can: JsonValue = None) -> str:
     """Open a session there."""
     await editor.initialize(**({} if can is None else {"clientCapabilities": can}))
     answer = await editor.call("session/new", {"cwd": str(root), "mcpServers": []})
-    return str(at(answer, "result", "sessionId"))
+    return str(json_at(answer, "result", "sessionId"))
 
 
 async def prompted(editor: Editor, session: str, answer: Mapping[str, JsonValue]) -> Object:
     """Send a prompt, answer the question that it leads to; return the question."""
     params: Object = {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]}
-    pending = editor.begin("session/prompt", params)
-    with anyio.fail_after(PATIENCE_SECONDS):
-        asked = await editor.wait_for(lambda m: "id" in m and "method" in m)
+    pending = editor.start_request("session/prompt", params)
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+        asked = await editor.wait_for_response(lambda m: "id" in m and "method" in m)
     editor.reply(asked, dict(answer))
-    assert at(await pending.response(), "result", "stopReason") == "end_turn"
+    assert json_at(await pending.response(), "result", "stopReason") == "end_turn"
     return asked
 
 
 def modes(editor: Editor, session: str) -> list[JsonValue]:
     """The modes that the client was told of."""
     updates = editor.updates_of(session)
-    return [at(each, "currentModeId") for each in updates if "currentModeId" in str(each)]
+    return [json_at(each, "currentModeId") for each in updates if "currentModeId" in str(each)]
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ async def test_a_client_with_forms_is_asked_by_one(
     tmp_path: Path, answer: Object, said: str | None, told: list[JsonValue]
 ) -> None:
     root = project(tmp_path, "mode: plan")
-    async with open_editor(configuration(tmp_path, SCRIPT, options=WIDE)) as editor:
+    async with open_editor(make_configuration(tmp_path, SCRIPT, options=WIDE)) as editor:
         session = await begin(editor, root, FORMS)
         asked = await prompted(editor, session, answer)
         assert asked["method"] == "elicitation/create"
-        assert at(asked, "params", "requestedSchema", "required") == ["trust"]
-        assert "- mode: plan" in str(at(asked, "params", "message"))
+        assert json_at(asked, "params", "requestedSchema", "required") == ["trust"]
+        assert "- mode: plan" in str(json_at(asked, "params", "message"))
         assert modes(editor, session) == told
     assert TrustStore(tmp_path / "acp" / "trust.json").verdict(root) == said
 
@@ -84,23 +84,23 @@ async def test_any_other_client_is_asked_by_a_call_of_its_own(
     tmp_path: Path, choice: str, said: str | None, status: str
 ) -> None:
     root = project(tmp_path, "mode: ask")
-    async with open_editor(configuration(tmp_path, SCRIPT, options=WIDE)) as editor:
+    async with open_editor(make_configuration(tmp_path, SCRIPT, options=WIDE)) as editor:
         session = await begin(editor, root)
         outcome: JsonValue = {"outcome": "selected", "optionId": choice}
         asked = await prompted(editor, session, {"outcome": outcome})
         assert asked["method"] == "session/request_permission"
-        call_id = at(asked, "params", "toolCall", "toolCallId")
+        call_id = json_at(asked, "params", "toolCall", "toolCallId")
         updates = [each for each in editor.updates_of(session) if str(call_id) in str(each)]
-        assert at(updates[0], "sessionUpdate") == "tool_call"
-        assert at(updates[-1], "status") == status
+        assert json_at(updates[0], "sessionUpdate") == "tool_call"
+        assert json_at(updates[-1], "status") == status
         assert modes(editor, session) == (["ask"] if said == "trusted" else [])
     assert TrustStore(tmp_path / "acp" / "trust.json").verdict(root) == said
 
 
 async def test_what_was_said_is_not_asked_again(tmp_path: Path) -> None:
     root = project(tmp_path, "mode: plan")
-    TrustStore(tmp_path / "acp" / "trust.json").say(root, "trusted")
-    async with open_editor(configuration(tmp_path, SCRIPT, options=WIDE)) as editor:
+    TrustStore(tmp_path / "acp" / "trust.json").save(root, "trusted")
+    async with open_editor(make_configuration(tmp_path, SCRIPT, options=WIDE)) as editor:
         session = await begin(editor, root)
         await editor.prompt(session, "go")
         assert modes(editor, session) == ["plan"]
@@ -117,10 +117,10 @@ async def test_what_a_project_may_not_ask_for_is_named_and_nothing_is_asked(
     tmp_path: Path, text: str, told: str
 ) -> None:
     root = project(tmp_path, text)
-    async with open_editor(configuration(tmp_path, SCRIPT, options=WIDE)) as editor:
+    async with open_editor(make_configuration(tmp_path, SCRIPT, options=WIDE)) as editor:
         session = await begin(editor, root)
         await editor.prompt(session, "go")
-        assert told in editor.said(session)
+        assert told in editor.agent_text(session)
         await editor.prompt(session, "again")
-        assert editor.said(session).count(told) == 1
+        assert editor.agent_text(session).count(told) == 1
         assert modes(editor, session) == []

@@ -7,9 +7,9 @@ import pytest
 from pydantic import JsonValue
 
 from tests.handlers import expected
-from tests.handlers.checked_editor import open_checked_editor, scripted
-from tests.handlers.fake_models import Echo
-from tests.support.editor import at, prompt_params
+from tests.handlers.checked_editor import make_scripted_registry, open_checked_editor
+from tests.handlers.fake_models import EchoModel
+from tests.support.editor import json_at, prompt_params
 
 
 @pytest.mark.parametrize(
@@ -34,17 +34,17 @@ async def test_a_line_that_is_no_message_is_answered_under_null_and_the_turn_goe
     tmp_path: Path, line: bytes, code: int, message: str
 ) -> None:
     """Trap 10, ACP-JSONRPC, ACP-INFO-PARSE, ACP-INFO-INVALIDREQ."""
-    async with open_checked_editor(scripted(tmp_path)) as editor:
+    async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
-        pending = editor.begin_prompt(session, "wait")
-        await editor.wait_until(lambda: editor.said(session) or None, "first word")
+        pending = editor.start_prompt(session, "wait")
+        await editor.wait_until(lambda: editor.agent_text(session) or None, "first word")
         editor.send_line(line)
-        answer = await editor.wait_for(lambda each: "error" in each)
-        reason = str(at(answer, "error", "data", "message"))
-        assert answer == expected.error(None, code, message, reason)
+        answer = await editor.wait_for_response(lambda each: "error" in each)
+        reason = str(json_at(answer, "error", "data", "message"))
+        assert answer == expected.error_response(None, code, message, reason)
         assert not pending.is_answered
         editor.cancel(session)
-        assert await pending.response() == expected.result(3, expected.CANCELLED)
+        assert await pending.response() == expected.result_response(3, expected.CANCELLED)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ async def test_a_line_that_is_no_message_is_answered_under_null_and_the_turn_goe
 )
 async def test_an_answer_to_nothing_is_never_answered(message: JsonValue) -> None:
     """Trap 10: or two peers would answer each other's errors for ever."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
         editor.send(message)
         assert await editor.prompt(session, "hi") == expected.END_TURN
@@ -72,7 +72,7 @@ async def test_an_answer_to_nothing_is_never_answered(message: JsonValue) -> Non
 @pytest.mark.parametrize("method", ["$/progress", "_vendor/event", "session/unheard_of", "", "x"])
 async def test_an_unknown_notification_is_ignored(method: str) -> None:
     """Trap 11, ACP-EXT, ACP-JSONRPC."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
         editor.notify(method, {"sessionId": session})
         assert await editor.prompt(session, "hi") == expected.END_TURN
@@ -82,8 +82,8 @@ async def test_an_unknown_notification_is_ignored(method: str) -> None:
 @pytest.mark.parametrize("method", ["_vendor/request", "$/anything", "session/nothing", ""])
 async def test_an_unknown_request_is_answered_that_there_is_no_such_method(method: str) -> None:
     """Trap 11, ACP-EXT, ACP-JSONRPC, ACP-ERROR."""
-    async with open_checked_editor(Echo()) as editor:
-        assert await editor.call(method, {"a": 1}) == expected.error(
+    async with open_checked_editor(EchoModel()) as editor:
+        assert await editor.call(method, {"a": 1}) == expected.error_response(
             2, -32601, "Method not found", f"there is no method {method!r}"
         )
 
@@ -93,16 +93,16 @@ async def test_an_unknown_request_is_answered_that_there_is_no_such_method(metho
 )
 async def test_an_answer_carries_the_id_of_its_request_as_it_was(request_id: JsonValue) -> None:
     """ACP-JSONRPC: numbers, texts, and null, which is a request all the same."""
-    async with open_checked_editor(Echo(), initialized=False) as editor:
+    async with open_checked_editor(EchoModel(), initialized=False) as editor:
         params: JsonValue = {"protocolVersion": 1}
         editor.send({"jsonrpc": "2.0", "id": request_id, "method": "initialize", "params": params})
-        answer = await editor.wait_for(lambda _: True)
-        assert answer == expected.result(request_id, expected.INITIALIZED)
+        answer = await editor.wait_for_response(lambda _: True)
+        assert answer == expected.result_response(request_id, expected.INITIALIZED)
 
 
 async def test_a_second_request_under_an_id_in_use_is_refused(tmp_path: Path) -> None:
     """ACP-JSONRPC: the first one is left alone."""
-    async with open_checked_editor(scripted(tmp_path)) as editor:
+    async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
         request: JsonValue = {
             "jsonrpc": "2.0",
@@ -112,34 +112,36 @@ async def test_a_second_request_under_an_id_in_use_is_refused(tmp_path: Path) ->
         }
         editor.send(request)
         editor.send(request)
-        answer = await editor.wait_for(lambda each: each.get("id") == "same")
-        assert answer == expected.error(
+        answer = await editor.wait_for_response(lambda each: each.get("id") == "same")
+        assert answer == expected.error_response(
             "same",
             -32600,
             "Invalid Request",
             "id 'same' is in use by a request that is not answered yet",
         )
         editor.cancel(session)
-        await editor.wait_for(lambda each: each.get("result") == expected.CANCELLED)
+        await editor.wait_for_response(lambda each: each.get("result") == expected.CANCELLED)
 
 
 async def test_every_message_is_one_compact_line_of_json(tmp_path: Path) -> None:
     """Trap 7, Trap 8, ACP-TRANSPORT: the editor splits at newlines and nothing is left over."""
-    async with open_checked_editor(Echo()) as editor:
+    async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session(tmp_path)
         await editor.prompt(session, "a\nb\r\nc\u2028d")
         update = editor.messages[-2]
         assert len(json.dumps(update, separators=(",", ":"))) < 300
-        assert at(update, "params", "update", "content", "text") == "a\nb\r\nc\u2028d"
+        assert json_at(update, "params", "update", "content", "text") == "a\nb\r\nc\u2028d"
 
 
 async def test_the_server_leaves_when_the_stream_ends_during_turns(tmp_path: Path) -> None:
     """Trap 17, ACP-SHUTDOWN: in memory; `tests/wire` has the process."""
-    async with open_checked_editor(scripted(tmp_path)) as editor:
+    async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         sessions = [await editor.new_session(tmp_path) for _ in range(3)]
         for session in sessions:
-            editor.begin_prompt(session, "wait")
-            editor.begin_prompt(session, "wait")
-        await editor.wait_until(lambda: editor.said(sessions[-1]) or None, "last session's word")
-        await editor.leave()
+            editor.start_prompt(session, "wait")
+            editor.start_prompt(session, "wait")
+        await editor.wait_until(
+            lambda: editor.agent_text(sessions[-1]) or None, "last session's word"
+        )
+        await editor.disconnect()
         assert [each for each in editor.messages if "error" in each] == []

@@ -4,24 +4,29 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
-from acp_server.headless.agent import Editor
+from acp_server.headless.agent import ClientProfile
 from acp_server.headless.errors import (
-    AgentLeftError,
-    AgentRefusedError,
-    UnreadableAnswerError,
+    AgentDisconnectedError,
+    AgentResponseError,
+    InvalidResultError,
     UnsupportedVersionError,
 )
 from acp_server.headless.updates import UnknownUpdate, Update
 from acp_server.headless.wire import WireLine
 from acp_server.jsonrpc.dispatching import Job, Reply
-from acp_server.jsonrpc.peer import Call
+from acp_server.jsonrpc.peer import InboundRequest
 from acp_server.protocol.tool_calls import (
     RequestPermissionOutcome,
     RequestPermissionRequest,
     SelectedPermissionOutcome,
 )
 from acp_server.protocol.updates import AgentMessageChunk, AvailableCommandsUpdate
-from tests.headless.driven_agents import answer, driven_peer, server_in_memory, waiting
+from tests.headless.driven_agents import (
+    drive_memory_server,
+    drive_peer,
+    make_fixed_handler,
+    make_hanging_handler,
+)
 
 ONE_TWO_THREE = "prompt: *\npace: 1ms\nsay: one two three"
 ENDLESS = "prompt: *\npace: 1ms\nsay: well\npause: 60s\nsay: too late"
@@ -40,7 +45,7 @@ async def test_every_update_has_been_shown_when_a_prompt_is_answered(tmp_path: P
         await anyio.sleep(0.005)
         shown.append(update)
 
-    async with server_in_memory(tmp_path, ONE_TWO_THREE, Editor(show_slowly)) as agent:
+    async with drive_memory_server(tmp_path, ONE_TWO_THREE, ClientProfile(show_slowly)) as agent:
         hello = await agent.initialize()
         session = await agent.new_session(tmp_path)
         result = await agent.prompt(session.session_id, "go")
@@ -55,7 +60,7 @@ async def test_a_turn_can_be_cancelled_from_the_very_callback_that_shows_it(tmp_
         if isinstance(update, AgentMessageChunk):
             await agent.cancel(session_id)
 
-    async with server_in_memory(tmp_path, ENDLESS, Editor(cancel_at_once)) as agent:
+    async with drive_memory_server(tmp_path, ENDLESS, ClientProfile(cancel_at_once)) as agent:
         await agent.initialize()
         session = await agent.new_session(tmp_path)
         first = await agent.prompt(session.session_id, "go")
@@ -70,23 +75,23 @@ async def test_the_callback_may_ask_the_agent_for_something(tmp_path: Path) -> N
             await agent.close_session(session_id)
             closed.set()
 
-    async with server_in_memory(tmp_path, ENDLESS, Editor(close_the_session)) as agent:
+    async with drive_memory_server(tmp_path, ENDLESS, ClientProfile(close_the_session)) as agent:
         await agent.initialize()
         await agent.new_session(tmp_path)
         await closed.wait()
 
 
 async def test_an_error_answer_keeps_its_code_its_words_and_its_data(tmp_path: Path) -> None:
-    async with server_in_memory(tmp_path, ONE_TWO_THREE, Editor()) as agent:
+    async with drive_memory_server(tmp_path, ONE_TWO_THREE, ClientProfile()) as agent:
         await agent.initialize()
-        with pytest.raises(AgentRefusedError, match="no session 'nobody'") as caught:
+        with pytest.raises(AgentResponseError, match="no session 'nobody'") as caught:
             await agent.prompt("nobody", "go")
     assert (caught.value.method, caught.value.code) == ("session/prompt", -32002)
     assert isinstance(caught.value.data, dict)
 
 
 async def test_an_agent_of_another_version_is_refused() -> None:
-    async with driven_peer({"initialize": answer({"protocolVersion": 2})}) as partner:
+    async with drive_peer({"initialize": make_fixed_handler({"protocolVersion": 2})}) as partner:
         with pytest.raises(UnsupportedVersionError) as caught:
             await partner.agent.initialize()
     assert caught.value.version == 2
@@ -94,26 +99,28 @@ async def test_an_agent_of_another_version_is_refused() -> None:
 
 async def test_an_answer_that_cannot_be_read_is_kept_as_it_came() -> None:
     odd: JsonValue = {"stopReason": "bored"}
-    async with driven_peer({"session/prompt": answer(odd)}) as partner:
-        with pytest.raises(UnreadableAnswerError) as caught:
+    async with drive_peer({"session/prompt": make_fixed_handler(odd)}) as partner:
+        with pytest.raises(InvalidResultError) as caught:
             await partner.agent.prompt("one", "go")
-    assert caught.value.answer == odd
+    assert caught.value.result == odd
 
 
 async def test_an_agent_that_ends_its_stream_leaves_no_call_waiting() -> None:
     asked = anyio.Event()
-    async with driven_peer({"session/prompt": waiting(asked)}) as partner:
+    async with drive_peer({"session/prompt": make_hanging_handler(asked)}) as partner:
 
         async def leave() -> None:
             await asked.wait()
-            partner.leave()
+            partner.close_stream()
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(leave)
-            with pytest.raises(AgentLeftError, match="exited before it answered session/prompt"):
+            with pytest.raises(
+                AgentDisconnectedError, match="exited before it answered session/prompt"
+            ):
                 await partner.agent.prompt("one", "go")
-        await partner.agent.is_over.wait()
-        assert partner.agent.has_left
+        await partner.agent.closed.wait()
+        assert partner.agent.has_disconnected
 
 
 async def test_an_update_that_is_not_known_is_shown_as_it_came() -> None:
@@ -125,7 +132,7 @@ async def test_an_update_that_is_not_known_is_shown_as_it_came() -> None:
         arrived.set()
 
     params: JsonValue = {"sessionId": "one", "update": {"sessionUpdate": "_new", "words": 3}}
-    async with driven_peer({}, Editor(show)) as partner:
+    async with drive_peer({}, ClientProfile(show)) as partner:
         await partner.peer.notify("session/update", params)
         await arrived.wait()
     assert shown == [("one", UnknownUpdate(params))]
@@ -155,7 +162,7 @@ async def test_a_permission_is_asked_for_after_the_updates_before_it_were_shown(
         order.append(f"asked for {request.tool_call.tool_call_id}")
         return SelectedPermissionOutcome(option_id="yes")
 
-    async with driven_peer({}, Editor(show_slowly, agree)) as partner:
+    async with drive_peer({}, ClientProfile(show_slowly, agree)) as partner:
         await partner.peer.notify("session/update", ANNOUNCED)
         result = await partner.peer.request("session/request_permission", QUESTION)
     assert order == ["shown", "asked for call"]
@@ -163,7 +170,7 @@ async def test_a_permission_is_asked_for_after_the_updates_before_it_were_shown(
 
 
 async def test_nothing_is_permitted_unless_somebody_decides() -> None:
-    async with driven_peer({}) as partner:
+    async with drive_peer({}) as partner:
         result = await partner.peer.request("session/request_permission", QUESTION)
     assert result == {"outcome": {"outcome": "cancelled"}}
 
@@ -181,7 +188,7 @@ async def test_cancelling_a_session_answers_its_open_questions_and_no_others() -
         await may_answer.wait()
         return SelectedPermissionOutcome(option_id="yes")
 
-    async with driven_peer({}, Editor(decide=wait)) as partner:
+    async with drive_peer({}, ClientProfile(answer_permission=wait)) as partner:
 
         async def ask(session_id: str) -> None:
             question: JsonValue = {**QUESTION, "sessionId": session_id}
@@ -202,7 +209,7 @@ async def test_cancelling_a_session_answers_its_open_questions_and_no_others() -
 
 
 async def test_the_agent_may_ask_what_the_editor_offers_beside_permissions() -> None:
-    def read_file(params: JsonValue, call: Call) -> Job:
+    def read_file(params: JsonValue, call: InboundRequest) -> Job:
         del params, call
 
         async def run() -> Reply:
@@ -210,8 +217,8 @@ async def test_the_agent_may_ask_what_the_editor_offers_beside_permissions() -> 
 
         return run
 
-    editor = Editor(requests={"fs/read_text_file": read_file})
-    async with driven_peer({}, editor) as partner:
+    editor = ClientProfile(request_handlers={"fs/read_text_file": read_file})
+    async with drive_peer({}, editor) as partner:
         assert await partner.peer.request("fs/read_text_file", {}) == {"content": "text"}
 
 
@@ -221,7 +228,9 @@ MEANWHILE = (b"available_commands_update", b"session_info_update")
 
 async def test_the_record_holds_every_line_and_who_sent_it(tmp_path: Path) -> None:
     record: list[WireLine] = []
-    async with server_in_memory(tmp_path, ONE_TWO_THREE, Editor(), record.append) as agent:
+    async with drive_memory_server(
+        tmp_path, ONE_TWO_THREE, ClientProfile(), record.append
+    ) as agent:
         await agent.initialize()
         session = await agent.new_session(tmp_path)
         await agent.prompt(session.session_id, "go")
@@ -240,7 +249,7 @@ async def test_a_record_that_fails_ends_the_conversation_with_its_own_error(tmp_
             raise BrokenPipeError("nobody reads")
 
     async def converse() -> None:
-        async with server_in_memory(tmp_path, "", Editor(), fail_at_the_second) as agent:
+        async with drive_memory_server(tmp_path, "", ClientProfile(), fail_at_the_second) as agent:
             await agent.initialize()
 
     with pytest.raises(BrokenPipeError, match="nobody reads"):
@@ -253,7 +262,7 @@ async def test_an_error_of_the_callback_reaches_whoever_drives_the_agent(tmp_pat
         raise LookupError(f"{session_id} {type(update).__name__}")
 
     async def converse() -> None:
-        async with server_in_memory(tmp_path, ONE_TWO_THREE, Editor(fail)) as agent:
+        async with drive_memory_server(tmp_path, ONE_TWO_THREE, ClientProfile(fail)) as agent:
             await agent.initialize()
             await agent.new_session(tmp_path)
             await anyio.sleep_forever()

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.headless.agent import Editor
-from acp_server.headless.directory_files import FolderFiles
+from acp_server.headless.agent import ClientProfile
+from acp_server.headless.directory_files import DirectoryFiles
 from acp_server.jsonrpc.errors import RemoteError, RpcError
 from acp_server.protocol.files import ReadTextFileRequest, WriteTextFileRequest
 from acp_server.protocol.initialize_request import ClientCapabilities, FileSystemCapabilities
 from acp_server.protocol.sessions import SetSessionModeRequest, SetSessionModeResponse
-from tests.headless.driven_agents import driven_peer, server_in_memory
+from tests.headless.driven_agents import drive_memory_server, drive_peer
 
 
 @pytest.fixture
@@ -32,14 +32,14 @@ def folder(tmp_path: Path) -> Path:
 
 async def read(folder: Path, path: str, line: int | None = None, limit: int | None = None) -> str:
     request = ReadTextFileRequest(session_id="one", path=path, line=line, limit=limit)
-    return (await FolderFiles(folder).read(request)).content
+    return (await DirectoryFiles(folder).read(request)).content
 
 
 async def write(
     folder: Path, path: str, text: str, note: Callable[[Path], None] = lambda _: None
 ) -> None:
     request = WriteTextFileRequest(session_id="one", path=path, content=text)
-    await FolderFiles(folder, note).write(request)
+    await DirectoryFiles(folder, note).write(request)
 
 
 @pytest.mark.parametrize(
@@ -117,17 +117,17 @@ async def test_a_file_that_is_no_text_is_refused(folder: Path) -> None:
 def test_an_editor_says_what_it_offers(tmp_path: Path) -> None:
     given = ClientCapabilities(terminal=True, meta={"mine": 1})
     both = FileSystemCapabilities(read_text_file=True, write_text_file=True)
-    assert Editor(capabilities=given).offered == given
-    assert Editor(
-        capabilities=given, files=FolderFiles(tmp_path), shows_terminal_output=True
-    ).offered == ClientCapabilities(
+    assert ClientProfile(capabilities=given).advertised_capabilities == given
+    assert ClientProfile(
+        capabilities=given, files=DirectoryFiles(tmp_path), shows_terminal_output=True
+    ).advertised_capabilities == ClientCapabilities(
         terminal=True, fs=both, meta={"mine": 1, "terminal_output": True}
     )
 
 
 async def test_the_agent_reads_and_writes_over_the_wire(folder: Path) -> None:
     path = str(folder / "a.txt")
-    async with driven_peer({}, Editor(files=FolderFiles(folder))) as partner:
+    async with drive_peer({}, ClientProfile(files=DirectoryFiles(folder))) as partner:
         params: dict[str, JsonValue] = {"sessionId": "one", "path": path}
         written = await partner.peer.request("fs/write_text_file", {**params, "content": "new"})
         result = await partner.peer.request("fs/read_text_file", params)
@@ -137,7 +137,7 @@ async def test_the_agent_reads_and_writes_over_the_wire(folder: Path) -> None:
 
 
 async def test_without_files_the_agent_is_told_that_there_is_no_such_method() -> None:
-    async with driven_peer({}) as partner:
+    async with drive_peer({}) as partner:
         with pytest.raises(RemoteError) as caught:
             await partner.peer.request("fs/read_text_file", {})
     assert caught.value.code == -32601
@@ -149,11 +149,11 @@ async def test_the_real_server_writes_through_the_editor(tmp_path: Path) -> None
     folder.mkdir()
     home.mkdir()
     script = "prompt: *\ncall: write_file\n  path: a.txt\n  content: Hello!\nstep:\nsay: done"
-    editor = Editor(files=FolderFiles(folder, written.append))
-    async with server_in_memory(home, script, editor) as agent:
+    editor = ClientProfile(files=DirectoryFiles(folder, written.append))
+    async with drive_memory_server(home, script, editor) as agent:
         await agent.initialize()
         session = await agent.new_session(folder)
-        await agent.ask(
+        await agent.request(
             "session/set_mode",
             SetSessionModeRequest(session_id=session.session_id, mode_id="accept_edits"),
             SetSessionModeResponse,

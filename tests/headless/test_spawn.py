@@ -8,28 +8,28 @@ import anyio
 import psutil
 import pytest
 
-from acp_server.headless.agent import Editor
-from acp_server.headless.driver import spawn
-from acp_server.headless.errors import AgentLeftError, AgentStartError
-from acp_server.headless.process import Launch, Patience, serve_command
+from acp_server.headless.agent import ClientProfile
+from acp_server.headless.driver import spawn_agent
+from acp_server.headless.errors import AgentDisconnectedError, AgentStartError
+from acp_server.headless.process import AgentLaunch, ShutdownTimeouts, serve_command
 from acp_server.headless.updates import UnknownUpdate, Update
 from acp_server.headless.wire import WireLine
-from tests.headless.driven_agents import python_agent
+from tests.headless.driven_agents import make_python_launch
 from tests.support.server_process import environment
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
-IMPATIENT = Patience(flush_seconds=0.1, leave_seconds=0.1)
+IMPATIENT = ShutdownTimeouts(flush_seconds=0.1, exit_seconds=0.1)
 DEAF = "import time; time.sleep(60)"
 
 
-def serving(home: Path) -> Launch:
+def serving(home: Path) -> AgentLaunch:
     """Our server, with a home of its own and none of our variables."""
-    return Launch(serve_command(), environment=environment(home), stderr="capture")
+    return AgentLaunch(serve_command(), environment=environment(home), stderr="capture")
 
 
 async def test_the_server_is_started_driven_and_left_in_order(tmp_path: Path) -> None:
     record: list[WireLine] = []
-    async with spawn(serving(tmp_path), record=record.append) as child:
+    async with spawn_agent(serving(tmp_path), record=record.append) as child:
         await child.agent.initialize()
         session = await child.agent.new_session(tmp_path)
         await child.agent.close_session(session.session_id)
@@ -42,32 +42,32 @@ async def test_the_server_is_started_driven_and_left_in_order(tmp_path: Path) ->
 
 async def test_a_command_that_is_not_there_is_named() -> None:
     with pytest.raises(AgentStartError, match="/no/such/agent") as caught:
-        async with spawn(Launch(("/no/such/agent",))):
+        async with spawn_agent(AgentLaunch(("/no/such/agent",))):
             pass
     assert caught.value.command == "/no/such/agent"
 
 
 async def test_an_agent_that_leaves_early_is_quoted() -> None:
-    launch = python_agent("import sys; print('no disk', file=sys.stderr); sys.exit(3)")
-    with pytest.raises(AgentLeftError) as caught:
-        async with spawn(launch) as child:
+    launch = make_python_launch("import sys; print('no disk', file=sys.stderr); sys.exit(3)")
+    with pytest.raises(AgentDisconnectedError) as caught:
+        async with spawn_agent(launch) as child:
             await child.agent.initialize()
     assert caught.value.exit_code == 3
-    assert caught.value.last_words == "no disk\n"
+    assert caught.value.stderr_tail == "no disk\n"
     assert "exit code 3 before it answered initialize:\nno disk" in str(caught.value)
 
 
 async def test_an_agent_that_does_not_leave_is_killed() -> None:
-    async with spawn(python_agent(DEAF, IMPATIENT)) as child:
+    async with spawn_agent(make_python_launch(DEAF, IMPATIENT)) as child:
         left = await child.close()
     assert (left.code, left.was_killed) == (-9, True)
 
 
 async def test_an_agent_that_reads_nothing_cannot_hold_us() -> None:
-    async with spawn(python_agent(DEAF, IMPATIENT)) as child:
+    async with spawn_agent(make_python_launch(DEAF, IMPATIENT)) as child:
         with anyio.move_on_after(0.1):
             await child.agent.prompt("one", "x" * 1_000_000)
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             left = await child.close()
     assert left.code == -9
 
@@ -78,7 +78,7 @@ async def test_an_error_of_the_caller_comes_through_as_it_is_and_leaves_no_proce
     pids: list[int] = []
 
     async def fail() -> None:
-        async with spawn(serving(tmp_path)) as child:
+        async with spawn_agent(serving(tmp_path)) as child:
             pids.append(child.pid)
             raise LookupError("mine")
 
@@ -90,7 +90,7 @@ async def test_an_error_of_the_caller_comes_through_as_it_is_and_leaves_no_proce
 async def test_cancelling_the_caller_leaves_no_process(tmp_path: Path) -> None:
     pids: list[int] = []
     with anyio.CancelScope() as scope:
-        async with spawn(serving(tmp_path)) as child:
+        async with spawn_agent(serving(tmp_path)) as child:
             pids.append(child.pid)
             scope.cancel()
             await anyio.sleep_forever()
@@ -117,7 +117,7 @@ async def test_its_children_go_with_an_agent_that_is_killed() -> None:
         grandchildren.append(psutil.Process(int(str(update.params["pid"]))))
         told.set()
 
-    async with spawn(python_agent(PARENT, IMPATIENT), Editor(show)) as child:
+    async with spawn_agent(make_python_launch(PARENT, IMPATIENT), ClientProfile(show)) as child:
         await told.wait()
         await child.close()
     await anyio.to_thread.run_sync(_wait_for_its_end, grandchildren[0])
@@ -131,7 +131,7 @@ def _wait_for_its_end(process: psutil.Process) -> None:
 
 async def test_no_descriptor_stays_open(tmp_path: Path) -> None:
     async def once() -> None:
-        async with spawn(serving(tmp_path)) as child:
+        async with spawn_agent(serving(tmp_path)) as child:
             await child.agent.initialize()
 
     await once()
@@ -143,6 +143,6 @@ async def test_no_descriptor_stays_open(tmp_path: Path) -> None:
 
 async def test_modules_of_the_folder_it_is_started_in_are_not_run(tmp_path: Path) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit(9)")
-    async with spawn(replace(serving(tmp_path), folder=tmp_path)) as child:
+    async with spawn_agent(replace(serving(tmp_path), cwd=tmp_path)) as child:
         await child.agent.initialize()
     assert sys.executable in serve_command()

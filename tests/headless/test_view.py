@@ -5,7 +5,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.headless.updates import UnknownUpdate, Update
-from acp_server.headless.view import View, show_update
+from acp_server.headless.view import UpdateView, show_update
 from acp_server.protocol.updates import SessionNotification, SessionUpdate
 
 TEXT: JsonValue = {"type": "text", "text": "hi"}
@@ -31,10 +31,10 @@ class Witness:
     """A view that notes which of its methods was called."""
 
     def __init__(self) -> None:
-        self.called: list[tuple[str, Update]] = []
+        self.expand_calls: list[tuple[str, Update]] = []
 
     def __getattr__(self, name: str) -> Callable[[Update], None]:
-        return lambda update: self.called.append((name, update))
+        return lambda update: self.expand_calls.append((name, update))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -43,14 +43,14 @@ def test_each_kind_of_update_has_a_method_of_its_own(kind: str) -> None:
     update = {"sessionUpdate": kind, **fields}
     notification = SessionNotification.from_wire({"sessionId": "one", "update": update})
     witness = Witness()
-    show_update(cast("View", witness), notification.update)
-    assert witness.called == [(method, notification.update)]
+    show_update(cast("UpdateView", witness), notification.update)
+    assert witness.expand_calls == [(method, notification.update)]
 
 
 def test_what_is_not_known_has_one_too() -> None:
     witness = Witness()
-    show_update(cast("View", witness), UnknownUpdate(None))
-    assert witness.called == [("unknown", UnknownUpdate(None))]
+    show_update(cast("UpdateView", witness), UnknownUpdate(None))
+    assert witness.expand_calls == [("unknown", UnknownUpdate(None))]
 
 
 def test_no_kind_is_left_out_here() -> None:

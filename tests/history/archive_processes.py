@@ -4,8 +4,8 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from acp_server.session.ports.archive import (
-    Archive,
     Journal,
+    SessionArchive,
     StoredSession,
 )
 from acp_server.turn.events import (
@@ -13,17 +13,17 @@ from acp_server.turn.events import (
     PromptReceived,
 )
 
-Process = Callable[[], AbstractAsyncContextManager[Archive]]
+OpenArchive = Callable[[], AbstractAsyncContextManager[SessionArchive]]
 """Opens an archive over the same data, as a new process would."""
 
 
-async def reread(process: Process, session_id: str = "one") -> StoredSession:
+async def read_in_new_process(process: OpenArchive, session_id: str = "one") -> StoredSession:
     """Return a session as a new process reads it."""
     async with process() as archive:
         return await archive.read(session_id)
 
 
-def show(journal: Journal, *events: Event | PromptReceived) -> None:
+def show_events(journal: Journal, *events: Event | PromptReceived) -> None:
     """Write events to a journal."""
     for event in events:
         journal.show(event)

@@ -14,8 +14,8 @@ from typing_extensions import Unpack
 from acp_server.history import text_index
 from acp_server.history.schema import MIGRATIONS
 from acp_server.history.search import PastSessions
-from acp_server.history.search_databases import Places
-from acp_server.session.ports.session_search import Findings, Inquiry, Role, Sort
+from acp_server.history.search_databases import DatabasePaths
+from acp_server.session.ports.session_search import Role, SessionQuery, SessionSearchResults, Sort
 from acp_server.turn.conversation import (
     AssistantMessage,
     Message,
@@ -33,7 +33,7 @@ def user(text: str) -> Message:
     return UserMessage((Text(text),))
 
 
-def agent(text: str, *calls: ToolCall) -> Message:
+def assistant(text: str, *calls: ToolCall) -> Message:
     parts: tuple[ReplyPart, ...] = (Text(text), *calls)
     return AssistantMessage(parts)
 
@@ -42,7 +42,7 @@ def results(*said: str) -> Message:
     return UserMessage(tuple(ToolResult(f"call-{n}", each) for n, each in enumerate(said)))
 
 
-class Options(TypedDict, total=False):
+class SearchOptions(TypedDict, total=False):
     """Optional arguments of a search."""
 
     limit: int
@@ -52,38 +52,40 @@ class Options(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class SessionHome:
     """Directory with session databases."""
 
-    folder: Path
+    directory: Path
 
     @property
-    def places(self) -> Places:
-        return Places(self.folder / "sessions.db", self.folder / "state.db")
+    def database_paths(self) -> DatabasePaths:
+        return DatabasePaths(self.directory / "sessions.db", self.directory / "state.db")
 
     @property
-    def past(self) -> PastSessions:
-        return PastSessions(self.places)
+    def past_sessions(self) -> PastSessions:
+        return PastSessions(self.database_paths)
 
     @property
     def has_files(self) -> bool:
-        return any(self.folder.iterdir())
+        return any(self.directory.iterdir())
 
-    def keep(
+    def save_session(
         self, session_id: str, *messages: Message, day: int = 0, is_indexed: bool = True
     ) -> None:
         """Store a session of the given day; its messages are a minute apart."""
         began = FIRST_DAY + timedelta(days=day)
-        with closing(open_database(self.places.ours)) as connection, connection:
+        with closing(open_database(self.database_paths.own)) as connection, connection:
             insert_session(connection, session_id, began, began + timedelta(minutes=len(messages)))
             for number, message in enumerate(messages):
-                text_index.add(connection, session_id, began + timedelta(minutes=number), message)
+                text_index.add_message_texts(
+                    connection, session_id, began + timedelta(minutes=number), message
+                )
             if is_indexed:
                 text_index.index_pending(connection)
 
-    def forget(self, session_id: str) -> None:
-        with closing(open_database(self.places.ours)) as connection, connection:
-            text_index.delete(connection, session_id)
+    def delete_session(self, session_id: str) -> None:
+        with closing(open_database(self.database_paths.own)) as connection, connection:
+            text_index.delete_texts(connection, session_id)
             connection.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
 
     async def find(
@@ -94,10 +96,10 @@ class Home:
         sort: Sort = "relevance",
         roles: tuple[Role, ...] = (),
         excluded_id: str | None = None,
-    ) -> Findings:
-        return await self.past.discover(Inquiry(query, limit, sort, roles, excluded_id))
+    ) -> SessionSearchResults:
+        return await self.past_sessions.search(SessionQuery(query, limit, sort, roles, excluded_id))
 
-    async def ids(self, query: str, **options: Unpack[Options]) -> list[str]:
+    async def find_ids(self, query: str, **options: Unpack[SearchOptions]) -> list[str]:
         return [hit.session.id for hit in (await self.find(query, **options)).hits]
 
 
@@ -142,7 +144,7 @@ def insert_session(
     connection.execute(f"INSERT INTO sessions ({names}) VALUES ({marks})", tuple(row.values()))  # noqa: S608
 
 
-HERMES_FIRST = """
+HERMES_OLD_SCHEMA = """
 CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT NOT NULL, started_at REAL NOT NULL,
     ended_at REAL);
 CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL,
@@ -151,7 +153,7 @@ CREATE VIRTUAL TABLE messages_fts USING fts5(content, content=messages, content_
 CREATE TRIGGER inserted AFTER INSERT ON messages BEGIN
     INSERT INTO messages_fts(rowid, content) VALUES (new.id, new.content); END;
 """
-HERMES_LATER = """
+HERMES_NEW_SCHEMA = """
 CREATE TABLE sessions (id TEXT PRIMARY KEY, source TEXT NOT NULL, title TEXT, cwd TEXT,
     started_at REAL NOT NULL, ended_at REAL, last_activity_at REAL);
 CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL,
@@ -170,10 +172,10 @@ CREATE TRIGGER inserted AFTER INSERT ON messages BEGIN
 """
 
 
-def write_hermes(
+def write_hermes_database(
     path: Path,
     said: Sequence[tuple[str, str]],
-    schema: str = HERMES_LATER,
+    schema: str = HERMES_NEW_SCHEMA,
     session_id: str = "hermes-1",
     source: str = "cli",
 ) -> None:
@@ -192,6 +194,6 @@ def write_hermes(
         )
 
 
-def parts(*said: str) -> str:
+def encode_parts(*said: str) -> str:
     """Encode a multi-part content as Hermes does."""
     return "\0json:" + json.dumps([{"type": "text", "text": each} for each in said])

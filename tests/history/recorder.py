@@ -11,10 +11,10 @@ import anyio
 
 from acp_server.history.archive import LazyArchive
 from acp_server.turn.events import CallAppeared, CallChanged, MessageChunk, TerminalPrinted
-from tests.history.samples import answered, facts
+from tests.history.samples import assistant_message, make_facts
 
 
-def complain(problem: str) -> None:
+def print_problem(problem: str) -> None:
     """Print a problem, distinct from the numbers of committed messages."""
     sys.stdout.write(f"problem: {problem}\n")
     sys.stdout.flush()
@@ -23,8 +23,8 @@ def complain(problem: str) -> None:
 async def record(path: Path, session_id: str, rounds: int | None) -> None:
     """Record rounds of a turn."""
     archive = LazyArchive(path)
-    archive.on_problem = complain
-    journal = archive.create(facts(session_id))
+    archive.on_problem = print_problem
+    journal = archive.create(make_facts(session_id))
     for number in count() if rounds is None else range(rounds):
         journal.begin_turn()
         journal.show(CallAppeared(f"c{number}", "terminal"))
@@ -32,7 +32,7 @@ async def record(path: Path, session_id: str, rounds: int | None) -> None:
             journal.show(MessageChunk(f"m{number}", f"{piece} "))
             journal.show(TerminalPrinted(f"c{number}", "t", "output\n"))
         journal.show(CallChanged(f"c{number}", "completed", raw_output={"text": "x" * 500}))
-        journal.append(answered(f"{number}"))
+        journal.append(assistant_message(f"{number}"))
         await journal.commit()
         # printed only after the commit: the test kills this process and expects these messages
         sys.stdout.write(f"{number}\n")

@@ -34,33 +34,35 @@ from acp_server.turn.events import (
     ThoughtChunk,
     Usage,
 )
-from acp_server.turn.loop import Spent
-from tests.history.archive_processes import Process, reread, show
-from tests.history.samples import answered, facts, said
+from acp_server.turn.loop import UsageTotals
+from tests.history.archive_processes import OpenArchive, read_in_new_process, show_events
+from tests.history.samples import assistant_message, make_facts, user_message
 
 
-async def test_a_session_comes_back_as_it_was_recorded(process: Process) -> None:
+async def test_a_session_comes_back_as_it_was_recorded(process: OpenArchive) -> None:
     whole = replace(
-        facts(),
-        additional=(Path("/other"), Path("/third folder")),
+        make_facts(),
+        additional_directories=(Path("/other"), Path("/third folder")),
         title="A title",
         mode="plan",
         model_id="model",
         thought_level="high",
-        spent=Spent(Usage(1, 2, 3, 4, 5), 6, 0.7, 8),
+        usage=UsageTotals(Usage(1, 2, 3, 4, 5), 6, 0.7, 8),
         system=SavedSystem("You are", "model", datetime.now(UTC), {"files": [["a", None]]}),
     )
     async with process() as archive:
         journal = archive.create(whole)
-        journal.append(said("hello"))
-        journal.append(answered("hi"))
-    assert await reread(process) == StoredSession(whole, (said("hello"), answered("hi")), ())
+        journal.append(user_message("hello"))
+        journal.append(assistant_message("hi"))
+    assert await read_in_new_process(process) == StoredSession(
+        whole, (user_message("hello"), assistant_message("hi")), ()
+    )
 
 
-async def test_what_is_recorded_is_read_at_once(process: Process) -> None:
+async def test_what_is_recorded_is_read_at_once(process: OpenArchive) -> None:
     async with process() as archive:
-        archive.create(facts()).append(said("hello"))
-        assert (await archive.read("one")).messages == (said("hello"),)
+        archive.create(make_facts()).append(user_message("hello"))
+        assert (await archive.read("one")).messages == (user_message("hello"),)
 
 
 SHOWN: tuple[tuple[str, tuple[Event | PromptReceived, ...], tuple[Entry, ...]], ...] = (
@@ -194,15 +196,15 @@ SHOWN: tuple[tuple[str, tuple[Event | PromptReceived, ...], tuple[Entry, ...]], 
     ("events", "entries"), [case[1:] for case in SHOWN], ids=[case[0] for case in SHOWN]
 )
 async def test_what_was_shown_is_kept_whole(
-    process: Process,
+    process: OpenArchive,
     events: tuple[Event | PromptReceived, ...],
     entries: tuple[Entry, ...],
     *,
     is_committed: bool,
 ) -> None:
     async with process() as archive:
-        journal = archive.create(facts())
-        journal.append(said("hello"))
+        journal = archive.create(make_facts())
+        journal.append(user_message("hello"))
         journal.begin_turn()
         for event in events:
             journal.show(event)
@@ -210,34 +212,34 @@ async def test_what_was_shown_is_kept_whole(
                 await journal.commit()
         assert (await archive.read("one")).entries == entries
         journal.end_turn()
-    assert (await reread(process)).entries == entries
+    assert (await read_in_new_process(process)).entries == entries
 
 
-async def test_a_call_can_change_after_its_turn(process: Process) -> None:
+async def test_a_call_can_change_after_its_turn(process: OpenArchive) -> None:
     async with process() as archive:
-        journal = archive.create(facts())
-        journal.append(said("run"))
+        journal = archive.create(make_facts())
+        journal.append(user_message("run"))
         journal.begin_turn()
-        show(journal, CallAppeared("c", "t"), CallChanged("c", "completed", title="t"))
-        show(journal, TerminalOpened("c", "t", "/"), TerminalPrinted("c", "t", "x"))
+        show_events(journal, CallAppeared("c", "t"), CallChanged("c", "completed", title="t"))
+        show_events(journal, TerminalOpened("c", "t", "/"), TerminalPrinted("c", "t", "x"))
         journal.end_turn()
         await journal.commit()
-        show(journal, TerminalPrinted("c", "t", "y"), TerminalEnded("c", "t", 0, None))
+        show_events(journal, TerminalPrinted("c", "t", "y"), TerminalEnded("c", "t", 0, None))
     record = CallRecord(
         CallAppeared("c", "t"),
         CallChanged("c", "completed", "t"),
         TerminalRecord("t", "/", "xy", 0),
     )
-    assert (await reread(process)).entries == (record,)
+    assert (await read_in_new_process(process)).entries == (record,)
 
 
 @pytest.mark.parametrize("piece", [1_000, 70_000, 250_000])
-async def test_of_long_output_the_end_is_kept(process: Process, piece: int) -> None:
+async def test_of_long_output_the_end_is_kept(process: OpenArchive, piece: int) -> None:
     data = "".join(f"{number:9}\n" for number in range(25_000))
     async with process() as archive:
-        journal = archive.create(facts())
-        journal.append(said("run"))
-        show(journal, CallAppeared("c", "t"), TerminalOpened("c", "t", "/"))
+        journal = archive.create(make_facts())
+        journal.append(user_message("run"))
+        show_events(journal, CallAppeared("c", "t"), TerminalOpened("c", "t", "/"))
         for start in range(0, len(data), piece):
             journal.show(TerminalPrinted("c", "t", data[start : start + piece]))
             await journal.commit()
@@ -246,64 +248,66 @@ async def test_of_long_output_the_end_is_kept(process: Process, piece: int) -> N
     assert record == CallRecord(CallAppeared("c", "t"), CallChanged("c"), terminal)
 
 
-async def test_a_rebuilt_conversation_takes_the_place_of_the_old_one(process: Process) -> None:
+async def test_a_rebuilt_conversation_takes_the_place_of_the_old_one(process: OpenArchive) -> None:
     async with process() as archive:
-        journal = archive.create(facts())
+        journal = archive.create(make_facts())
         for number in range(3):
-            journal.append(said(str(number)))
-        journal.rebuild([said("summary")])
-        journal.append(answered("after"))
+            journal.append(user_message(str(number)))
+        journal.rebuild([user_message("summary")])
+        journal.append(assistant_message("after"))
         await journal.commit()
-        journal.append(said("later"))
-    expected = (said("summary"), answered("after"), said("later"))
-    assert (await reread(process)).messages == expected
+        journal.append(user_message("later"))
+    expected = (user_message("summary"), assistant_message("after"), user_message("later"))
+    assert (await read_in_new_process(process)).messages == expected
 
 
-async def test_facts_are_updated_and_their_time_never_goes_back(process: Process) -> None:
+async def test_facts_are_updated_and_their_time_never_goes_back(process: OpenArchive) -> None:
     async with process() as archive:
-        journal = archive.create(facts(minute=5))
-        journal.append(said("hello"))
-        journal.update(replace(facts(minute=3), title="New", mode="bypass"))
-    kept = (await reread(process)).facts
-    assert kept == replace(facts(minute=5), title="New", mode="bypass")
+        journal = archive.create(make_facts(minute=5))
+        journal.append(user_message("hello"))
+        journal.update(replace(make_facts(minute=3), title="New", mode="bypass"))
+    kept = (await read_in_new_process(process)).facts
+    assert kept == replace(make_facts(minute=5), title="New", mode="bypass")
 
 
-async def test_a_system_prompt_can_be_taken_back(process: Process) -> None:
+async def test_a_system_prompt_can_be_taken_back(process: OpenArchive) -> None:
     system = SavedSystem("text", "model", datetime.now(UTC), {})
     async with process() as archive:
-        journal = archive.create(replace(facts(), system=system))
-        journal.append(said("hello"))
+        journal = archive.create(replace(make_facts(), system=system))
+        journal.append(user_message("hello"))
         await journal.commit()
-        journal.update(facts())
-    assert (await reread(process)).facts.system is None
+        journal.update(make_facts())
+    assert (await read_in_new_process(process)).facts.system is None
 
 
-async def test_what_was_spent_is_kept_as_it_was_when_told(process: Process) -> None:
-    spent = Spent()
+async def test_what_was_spent_is_kept_as_it_was_when_told(process: OpenArchive) -> None:
+    spent = UsageTotals()
     async with process() as archive:
-        journal = archive.create(replace(facts(), spent=spent))
-        journal.append(said("hello"))
+        journal = archive.create(replace(make_facts(), usage=spent))
+        journal.append(user_message("hello"))
         spent.add(Usage(1), 1.0)
-    assert (await reread(process)).facts.spent == Spent()
+    assert (await read_in_new_process(process)).facts.usage == UsageTotals()
 
 
-async def test_times_of_any_zone_are_the_same_moment(process: Process) -> None:
+async def test_times_of_any_zone_are_the_same_moment(process: OpenArchive) -> None:
     moment = datetime(2026, 1, 1, 5, 0, 0, 123_457, timezone(timedelta(hours=-7, minutes=-30)))
     async with process() as archive:
-        archive.create(replace(facts(), created_at=moment, updated_at=moment)).append(said("x"))
-    kept = (await reread(process)).facts
+        archive.create(replace(make_facts(), created_at=moment, updated_at=moment)).append(
+            user_message("x")
+        )
+    kept = (await read_in_new_process(process)).facts
     assert (kept.created_at, kept.updated_at) == (moment, moment)
 
 
-async def test_what_an_ended_turn_left_is_told(process: Process) -> None:
+async def test_what_an_ended_turn_left_is_told(process: OpenArchive) -> None:
     async with process() as archive:
-        journal = archive.create(facts())
+        journal = archive.create(make_facts())
         journal.begin_turn()
         journal.show(PromptReceived("p", (Text("go"),)))
-        journal.append(said("go"))
+        journal.append(user_message("go"))
         await journal.commit()
-        show(journal, MessageChunk("a", "x"), CallAppeared("c", "t"), MessageChunk("b", "y"))
-    found = await reread(process)
+        show_events(journal, MessageChunk("a", "x"), CallAppeared("c", "t"), MessageChunk("b", "y"))
+    found = await read_in_new_process(process)
     record = CallRecord(CallAppeared("c", "t"), CallChanged("c"))
     assert (found.is_turn_open, found.unfinished) == (
         True,
@@ -312,25 +316,25 @@ async def test_what_an_ended_turn_left_is_told(process: Process) -> None:
 
 
 async def test_a_message_that_goes_on_behind_the_last_one_is_unfinished_there(
-    process: Process,
+    process: OpenArchive,
 ) -> None:
     async with process() as archive:
-        journal = archive.create(facts())
+        journal = archive.create(make_facts())
         journal.begin_turn()
         journal.show(MessageChunk("a", "kept "))
-        journal.append(answered("kept "))
+        journal.append(assistant_message("kept "))
         journal.show(MessageChunk("a", "torn"))
-    found = await reread(process)
+    found = await read_in_new_process(process)
     assert found.entries == (MessageChunk("a", "kept torn"),)
     assert found.unfinished == (MessageChunk("a", "torn"),)
 
 
-async def test_nothing_is_unfinished_when_the_turn_has_ended(process: Process) -> None:
+async def test_nothing_is_unfinished_when_the_turn_has_ended(process: OpenArchive) -> None:
     async with process() as archive:
-        journal = archive.create(facts())
+        journal = archive.create(make_facts())
         journal.begin_turn()
-        journal.append(said("go"))
+        journal.append(user_message("go"))
         journal.show(MessageChunk("a", "x"))
         journal.end_turn()
-    found = await reread(process)
+    found = await read_in_new_process(process)
     assert (found.is_turn_open, found.unfinished) == (False, ())

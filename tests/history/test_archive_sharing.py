@@ -18,21 +18,21 @@ from acp_server.turn.events import (
     CallChanged,
     MessageChunk,
 )
-from tests.history.archive_processes import Process, reread, show
-from tests.history.samples import facts, said
+from tests.history.archive_processes import OpenArchive, read_in_new_process, show_events
+from tests.history.samples import make_facts, user_message
 
 
-async def test_resuming_fails_the_calls_that_were_open(process: Process) -> None:
+async def test_resuming_fails_the_calls_that_were_open(process: OpenArchive) -> None:
     async with process() as archive:
-        journal = archive.create(facts())
-        journal.append(said("go"))
-        show(journal, CallAppeared("a", "t"), CallAppeared("b", "t"), CallAppeared("c", "t"))
-        show(journal, CallChanged("b", "in_progress", content=(Text("so far"),)))
-        show(journal, CallChanged("c", "completed"))
+        journal = archive.create(make_facts())
+        journal.append(user_message("go"))
+        show_events(journal, CallAppeared("a", "t"), CallAppeared("b", "t"), CallAppeared("c", "t"))
+        show_events(journal, CallChanged("b", "in_progress", content=(Text("so far"),)))
+        show_events(journal, CallChanged("c", "completed"))
     async with process() as archive:
         await archive.resume("one")
     why = Text("The server ended before this call had finished.")
-    assert (await reread(process)).entries == (
+    assert (await read_in_new_process(process)).entries == (
         CallRecord(CallAppeared("a", "t"), CallChanged("a", "failed", content=(why,))),
         CallRecord(
             CallAppeared("b", "t"), CallChanged("b", "failed", content=(Text("so far"), why))
@@ -41,46 +41,49 @@ async def test_resuming_fails_the_calls_that_were_open(process: Process) -> None
     )
 
 
-async def test_a_resumed_session_goes_on_behind_what_was_kept(process: Process) -> None:
+async def test_a_resumed_session_goes_on_behind_what_was_kept(process: OpenArchive) -> None:
     async with process() as archive:
-        journal = archive.create(facts())
-        journal.append(said("one"))
+        journal = archive.create(make_facts())
+        journal.append(user_message("one"))
         journal.show(MessageChunk("a", "x"))
     async with process() as archive:
         journal = await archive.resume("one")
         journal.show(MessageChunk("b", "y"))
-        journal.append(said("two"))
-        journal.update(facts(minute=1))
-    found = await reread(process)
-    assert found.messages == (said("one"), said("two"))
+        journal.append(user_message("two"))
+        journal.update(make_facts(minute=1))
+    found = await read_in_new_process(process)
+    assert found.messages == (user_message("one"), user_message("two"))
     assert found.entries == (MessageChunk("a", "x"), MessageChunk("b", "y"))
-    assert found.facts == facts(minute=1)
+    assert found.facts == make_facts(minute=1)
 
 
-async def test_a_session_is_one_process_s_until_it_is_closed(process: Process) -> None:
+async def test_a_session_is_one_process_s_until_it_is_closed(process: OpenArchive) -> None:
     async with process() as first, process() as second:
-        journal = first.create(facts())
-        journal.append(said("hello"))
+        journal = first.create(make_facts())
+        journal.append(user_message("hello"))
         await journal.commit()
         with pytest.raises(SessionInUseError):
             await second.resume("one")
         await journal.close()
-        (await second.resume("one")).append(said("mine now"))
-        assert (await second.read("one")).messages == (said("hello"), said("mine now"))
+        (await second.resume("one")).append(user_message("mine now"))
+        assert (await second.read("one")).messages == (
+            user_message("hello"),
+            user_message("mine now"),
+        )
 
 
-async def test_records_behind_the_close_of_a_journal_go_nowhere(process: Process) -> None:
+async def test_records_behind_the_close_of_a_journal_go_nowhere(process: OpenArchive) -> None:
     async with process() as archive:
-        journal = archive.create(facts())
+        journal = archive.create(make_facts())
         await journal.close()
         assert await archive.page(None, None) == await archive.page(Path("/nowhere"), None)
 
 
-async def test_a_session_without_a_word_is_listed_while_it_is_open(process: Process) -> None:
+async def test_a_session_without_a_word_is_listed_while_it_is_open(process: OpenArchive) -> None:
     async with process() as first, process() as second:
-        journal = first.create(facts())
+        journal = first.create(make_facts())
         await journal.commit()
-        assert (await second.page(None, None)).sessions == (facts(),)
+        assert (await second.page(None, None)).sessions == (make_facts(),)
         await journal.close()
         assert (await second.page(None, None)).sessions == ()
         with pytest.raises(UnknownSessionError):
@@ -88,7 +91,7 @@ async def test_a_session_without_a_word_is_listed_while_it_is_open(process: Proc
 
 
 @pytest.mark.parametrize("session_id", ["other", "", "a'b\0", "\ud800"])
-async def test_an_unknown_session_is_said_to_be_one(process: Process, session_id: str) -> None:
+async def test_an_unknown_session_is_said_to_be_one(process: OpenArchive, session_id: str) -> None:
     async with process() as archive:
         with pytest.raises(UnknownSessionError):
             await archive.read(session_id)
@@ -97,21 +100,21 @@ async def test_an_unknown_session_is_said_to_be_one(process: Process, session_id
         await archive.delete(session_id)
 
 
-async def test_a_deleted_session_is_gone_even_while_it_is_open(process: Process) -> None:
+async def test_a_deleted_session_is_gone_even_while_it_is_open(process: OpenArchive) -> None:
     async with process() as archive:
-        journal = archive.create(facts())
-        journal.append(said("secret"))
+        journal = archive.create(make_facts())
+        journal.append(user_message("secret"))
         await archive.delete("one")
-        journal.append(said("more"))
+        journal.append(user_message("more"))
         await journal.commit()
         with pytest.raises(UnknownSessionError):
             await archive.read("one")
 
 
-async def test_pages_lead_from_the_newest_to_the_oldest(process: Process) -> None:
+async def test_pages_lead_from_the_newest_to_the_oldest(process: OpenArchive) -> None:
     async with process() as archive:
         for number in range(120):
-            archive.create(facts(f"s{number:03}", number // 2)).append(said("x"))
+            archive.create(make_facts(f"s{number:03}", number // 2)).append(user_message("x"))
         ids: list[str] = []
         sizes: list[int] = []
         cursor = None
@@ -126,16 +129,16 @@ async def test_pages_lead_from_the_newest_to_the_oldest(process: Process) -> Non
     assert sizes == [50, 50, 20]
 
 
-async def test_a_page_of_a_folder_holds_only_its_sessions(process: Process) -> None:
+async def test_a_page_of_a_folder_holds_only_its_sessions(process: OpenArchive) -> None:
     async with process() as archive:
-        archive.create(facts("a", cwd="/a")).append(said("x"))
-        archive.create(facts("b", cwd="/b\udcff")).append(said("x"))
+        archive.create(make_facts("a", cwd="/a")).append(user_message("x"))
+        archive.create(make_facts("b", cwd="/b\udcff")).append(user_message("x"))
         page = await archive.page(Path("/b\udcff"), None)
-    assert page.sessions == (facts("b", cwd="/b\udcff"),)
+    assert page.sessions == (make_facts("b", cwd="/b\udcff"),)
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "é", "bnVsbA==", "W10=", "WzEsMl0=", "W3RydWUsMV0="])
-async def test_a_cursor_of_somebody_else_s_is_refused(process: Process, cursor: str) -> None:
+async def test_a_cursor_of_somebody_else_s_is_refused(process: OpenArchive, cursor: str) -> None:
     async with process() as archive:
         with pytest.raises(InvalidCursorError):
             await archive.page(None, cursor)

@@ -8,26 +8,38 @@ from hypothesis import given
 from hypothesis import strategies as some
 from pydantic import JsonValue
 
-from acp_server.history.codec import Record, UnreadableError, decode, encode, types
-from acp_server.history.rows import read_text, spelled
+from acp_server.history.codec import (
+    HistoryRecord,
+    UnreadableRecordError,
+    decode,
+    encode,
+    record_types,
+)
+from acp_server.history.rows import text_from_column, text_to_column
 from acp_server.session.ports.archive import CallRecord, TerminalRecord
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.events import CallAppeared, CallChanged
-from tests.history.samples import TEXTS, objects
+from tests.history.samples import TEXTS, instances_of
 
 
-@given(some.sampled_from(sorted(types())).flatmap(lambda name: objects(types()[name])))
-def test_every_object_comes_back_as_it_was(value: Record) -> None:
-    assert decode(read_text(spelled(encode(value)))) == value
+@given(
+    some.sampled_from(sorted(record_types())).flatmap(
+        lambda name: instances_of(record_types()[name])
+    )
+)
+def test_every_object_comes_back_as_it_was(value: HistoryRecord) -> None:
+    assert decode(text_from_column(text_to_column(encode(value)))) == value
 
 
 @given(TEXTS)
 def test_every_text_comes_back_from_its_column(text: str) -> None:
-    assert read_text(spelled(text)) == text
+    assert text_from_column(text_to_column(text)) == text
 
 
 def test_all_that_is_recorded_has_a_type() -> None:
-    assert {"UserMessage", "PromptReceived", "CallRecord", "PlanEntry", "FileDiff"} <= set(types())
+    assert {"UserMessage", "PromptReceived", "CallRecord", "PlanEntry", "FileDiff"} <= set(
+        record_types()
+    )
 
 
 def test_json_of_others_is_left_alone_whatever_it_looks_like() -> None:
@@ -63,7 +75,7 @@ def test_fields_of_another_version_are_ignored_or_have_their_defaults() -> None:
     ],
 )
 def test_what_cannot_be_read_is_refused(text: str) -> None:
-    with pytest.raises(UnreadableError):
+    with pytest.raises(UnreadableRecordError):
         decode(text)
 
 

@@ -8,8 +8,8 @@ from threading import Event, Thread
 import anyio
 
 from acp_server.history.archive import LazyArchive
-from tests.history.samples import facts, said
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.history.samples import make_facts, user_message
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 
 def hold(path: Path, is_held: Event, is_enough: Event) -> None:
@@ -26,19 +26,19 @@ async def test_a_database_that_others_hold_is_waited_for(tmp_path: Path) -> None
     problems: list[str] = []
     archive = LazyArchive(path)
     archive.on_problem = problems.append
-    journal = archive.create(facts())
+    journal = archive.create(make_facts())
     await journal.commit()
     is_held, is_enough = Event(), Event()
     holder = Thread(target=hold, args=(path, is_held, is_enough))
     holder.start()
     is_held.wait(10)
-    journal.append(said("hello"))
+    journal.append(user_message("hello"))
     with anyio.move_on_after(0.1) as waiting:
         await journal.commit()
     assert waiting.cancelled_caught  # the loop went on while the writer waited
     is_enough.set()
-    with anyio.fail_after(PATIENCE_SECONDS):
-        assert (await archive.read("one")).messages == (said("hello"),)
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+        assert (await archive.read("one")).messages == (user_message("hello"),)
     await archive.close()
     holder.join()
     assert problems == []
@@ -47,8 +47,8 @@ async def test_a_database_that_others_hold_is_waited_for(tmp_path: Path) -> None
 async def test_searches_find_what_was_synced_and_not_what_was_deleted(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
     archive = LazyArchive(path)
-    journal = archive.create(facts())
-    journal.append(said("a very particular word"))
+    journal = archive.create(make_facts())
+    journal.append(user_message("a very particular word"))
     journal.sync()
     await journal.commit()
     await archive.load()  # what is asked next is answered behind the sync

@@ -12,7 +12,7 @@ import pytest
 
 from acp_server.history.archive import LazyArchive
 from acp_server.session.ports.archive import CallRecord, StoredSession
-from tests.history.samples import answered
+from tests.history.samples import assistant_message
 
 REPOSITORY = Path(__file__).parents[2]
 PROCESSES = 4
@@ -61,7 +61,7 @@ async def check_after_kills(path: Path, kills: int) -> None:
         found = await resumed(path, f"s{number}")
         count = len(found.messages)
         assert count >= committed
-        assert found.messages == tuple(answered(str(each)) for each in range(count))
+        assert found.messages == tuple(assistant_message(str(each)) for each in range(count))
         states = [entry.state.status for entry in found.entries if isinstance(entry, CallRecord)]
         assert set(states) <= {"completed", "failed"}
 
@@ -85,7 +85,7 @@ async def check_together(path: Path, rounds: int) -> None:
     archive = LazyArchive(path)
     for number in range(PROCESSES):
         found = await archive.read(f"s{number}")
-        assert found.messages == tuple(answered(str(each)) for each in range(rounds))
+        assert found.messages == tuple(assistant_message(str(each)) for each in range(rounds))
         assert len(found.entries) == 2 * rounds
         assert not found.is_turn_open
     await archive.close()

@@ -13,23 +13,23 @@ import pytest
 
 from acp_server.history import leases, process_start_psutil
 from acp_server.history.archive import LazyArchive
-from acp_server.history.database import Database
-from acp_server.history.leases import Holder, Lease
-from acp_server.history.writer import Writer
-from acp_server.history.writer_queue import Inbox
+from acp_server.history.database import SessionDatabase
+from acp_server.history.leases import Lease, LeaseHolder
+from acp_server.history.writer import ArchiveWriter
+from acp_server.history.writer_queue import WriterQueue
 from acp_server.session.errors import SessionInUseError
-from tests.history.samples import answered, facts, said
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.history.samples import assistant_message, make_facts, user_message
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 SECOND = 1_000_000
 NOW = 1_000 * SECOND
-HERE = Holder("here", "laptop/1")
-ALIVE = Holder("other", "laptop/1")
-SUCCESSOR = replace(ALIVE, started="0")
+HERE = LeaseHolder("here", "laptop/1")
+ALIVE = LeaseHolder("other", "laptop/1")
+SUCCESSOR = replace(ALIVE, start_token="0")  # noqa: S106  not a secret
 """A process that began at another moment than the one which now has its number."""
 
 
-def dead() -> Holder:
+def dead() -> LeaseHolder:
     """Return a holder that has ended."""
     process = subprocess.Popen([sys.executable, "-c", "pass"])
     process.wait()
@@ -42,8 +42,8 @@ AGES = [("now", 0), ("long ago", -3600), ("in the future", 3600)]
 @pytest.mark.parametrize("age_seconds", [age[1] for age in AGES], ids=[age[0] for age in AGES])
 def test_on_this_machine_the_process_decides(age_seconds: int) -> None:
     beat = NOW + age_seconds * SECOND
-    assert not Lease(ALIVE, beat).is_over(HERE, NOW)
-    assert Lease(dead(), beat).is_over(HERE, NOW)
+    assert not Lease(ALIVE, beat).has_expired(HERE, NOW)
+    assert Lease(dead(), beat).has_expired(HERE, NOW)
 
 
 @pytest.mark.parametrize(
@@ -58,20 +58,22 @@ def test_on_this_machine_the_process_decides(age_seconds: int) -> None:
         pytest.param(SUCCESSOR, id="a process that has the number of a former one"),
     ],
 )
-def test_elsewhere_silence_decides(holder: Holder, age_seconds: int, *, is_over: bool) -> None:
-    assert Lease(holder, NOW + age_seconds * SECOND).is_over(HERE, NOW) is is_over
+def test_elsewhere_silence_decides(holder: LeaseHolder, age_seconds: int, *, is_over: bool) -> None:
+    assert Lease(holder, NOW + age_seconds * SECOND).has_expired(HERE, NOW) is is_over
 
 
 def test_a_zombie_holds_nothing() -> None:
     process = subprocess.Popen([sys.executable, "-c", "pass"])
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     assert psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE
-    assert leases.started(process.pid) is None
-    assert process_start_psutil.started(process.pid) is None
+    assert leases.process_start_token(process.pid) is None
+    assert process_start_psutil.process_start_token(process.pid) is None
     process.wait()
 
 
-@pytest.mark.parametrize("started", [leases.started, process_start_psutil.started])
+@pytest.mark.parametrize(
+    "started", [leases.process_start_token, process_start_psutil.process_start_token]
+)
 def test_a_process_began_at_one_moment(started: Callable[[int], str | None]) -> None:
     assert started(os.getpid()) == started(os.getpid())
     assert started(os.getpid()) is not None
@@ -79,7 +81,7 @@ def test_a_process_began_at_one_moment(started: Callable[[int], str | None]) -> 
 
 def set_beat(path: Path, machine: str, age_seconds: float) -> None:
     """Have all leases be of a machine that was last heard of so long ago."""
-    database = Database(path)
+    database = SessionDatabase(path)
     database.open()
     with database.transaction() as connection:
         beat = leases.now_us() - int(age_seconds * SECOND)
@@ -92,19 +94,19 @@ async def test_a_process_that_lost_its_session_writes_nothing_more(tmp_path: Pat
     problems: list[str] = []
     first, second = LazyArchive(path), LazyArchive(path)
     first.on_problem = problems.append
-    journal = first.create(facts())
-    journal.append(said("hello"))
+    journal = first.create(make_facts())
+    journal.append(user_message("hello"))
     await journal.commit()
     set_beat(path, "desk/1", 20)
     with pytest.raises(SessionInUseError, match="on desk"):
         await second.resume("one")
     set_beat(path, "desk/1", 40)
     taken = await second.resume("one")
-    taken.append(answered("mine"))
+    taken.append(assistant_message("mine"))
     await taken.commit()
-    journal.append(said("too late"))
+    journal.append(user_message("too late"))
     await journal.commit()
-    assert (await second.read("one")).messages == (said("hello"), answered("mine"))
+    assert (await second.read("one")).messages == (user_message("hello"), assistant_message("mine"))
     assert ["elsewhere" in problem for problem in problems] == [True]
     await first.close()
     await second.close()
@@ -115,8 +117,8 @@ async def test_abandoned_sessions_without_a_word_are_removed_at_the_next_start(
 ) -> None:
     path = tmp_path / "sessions.db"
     first = LazyArchive(path)
-    first.create(facts("empty"))
-    first.create(facts("said")).append(said("x"))
+    first.create(make_facts("empty"))
+    first.create(make_facts("said")).append(user_message("x"))
     await first.load()
     set_beat(path, "desk/1", 40)
     second = LazyArchive(path)
@@ -128,20 +130,20 @@ async def test_abandoned_sessions_without_a_word_are_removed_at_the_next_start(
 async def test_a_process_shows_that_it_is_alive_though_nothing_happens(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
 
-    def write(path: Path, inbox: Inbox, tell: Callable[[str], None]) -> None:
-        Writer(Database(path), inbox, tell, beat_seconds=0.01).run()
+    def write(path: Path, inbox: WriterQueue, tell: Callable[[str], None]) -> None:
+        ArchiveWriter(SessionDatabase(path), inbox, tell, beat_seconds=0.01).run()
 
     archive = LazyArchive(path, write)
-    archive.create(facts())
+    archive.create(make_facts())
     await archive.load()
     set_beat(path, "desk/1", 3600)
-    looking = Database(path)
+    looking = SessionDatabase(path)
     looking.open()
-    with anyio.fail_after(PATIENCE_SECONDS):
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         while True:
-            with looking.reading() as connection:
+            with looking.read_transaction() as connection:
                 lease = leases.find(connection, "one")
-            if lease is not None and leases.now_us() - lease.beat_us < 10 * SECOND:
+            if lease is not None and leases.now_us() - lease.heartbeat_us < 10 * SECOND:
                 break
             await anyio.sleep(0.01)
     looking.close()

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from acp_server.history.archive import LazyArchive, SessionJournal
-from acp_server.history.writer_queue import Inbox
+from acp_server.history.writer_queue import WriterQueue
 from acp_server.turn.events import MessageChunk
 
 
@@ -23,7 +23,7 @@ def test_the_front_imports_no_database() -> None:
 
 
 def test_recording_a_chunk_takes_microseconds(tmp_path: Path) -> None:
-    journal = SessionJournal("one", LazyArchive(tmp_path / "sessions.db"), Inbox())
+    journal = SessionJournal("one", LazyArchive(tmp_path / "sessions.db"), WriterQueue())
     chunk = MessageChunk("m", "text")
     count = 20_000
     begun = time.process_time()

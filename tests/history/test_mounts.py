@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.history.mounts import is_on_network, read_mounts
+from acp_server.history.mounts import is_on_network_filesystem, read_mounts
 
 LINUX = r"""
 /dev/vda1 / ext4 rw,relatime 0 0
@@ -42,7 +42,7 @@ server:/home on /Volumes/home (nfs)
     ],
 )
 def test_the_nearest_mount_decides(table: str, folder: str, *, expected: bool) -> None:
-    assert is_on_network(Path(folder), table) is expected
+    assert is_on_network_filesystem(Path(folder), table) is expected
 
 
 def test_the_table_of_this_machine_can_be_read() -> None:

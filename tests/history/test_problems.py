@@ -10,11 +10,11 @@ from sqlite3 import Connection
 import pytest
 
 from acp_server.history.archive import LazyArchive
-from acp_server.history.database import Database, network_notice
+from acp_server.history.database import SessionDatabase, network_notice
 from acp_server.history.schema import MIGRATIONS
-from acp_server.history.session_rows import HOLE
-from acp_server.history.writer import Writer
-from acp_server.history.writer_queue import Inbox
+from acp_server.history.session_rows import GAP_NOTICE
+from acp_server.history.writer import ArchiveWriter
+from acp_server.history.writer_queue import WriterQueue
 from acp_server.session.errors import ArchiveError
 from acp_server.turn.events import (
     CallAppeared,
@@ -22,9 +22,9 @@ from acp_server.turn.events import (
     MessageChunk,
     NoticeRaised,
 )
-from tests.history.samples import answered, facts, said
+from tests.history.samples import assistant_message, make_facts, user_message
 
-Write = Callable[[Path, Inbox, Callable[[str], None]], None]
+Write = Callable[[Path, WriterQueue, Callable[[str], None]], None]
 
 
 class Home:
@@ -48,16 +48,16 @@ class Home:
     async def keep(self, session_id: str, count: int = 1) -> None:
         """Have a session kept by a process that ends."""
         async with self.process() as archive:
-            journal = archive.create(facts(session_id))
+            journal = archive.create(make_facts(session_id))
             for number in range(count):
-                journal.append(said(f"{number} {'x' * 4000}"))
+                journal.append(user_message(f"{number} {'x' * 4000}"))
 
     async def listed(self) -> list[str]:
         """Return the ids of all sessions, as a new process finds them."""
         async with self.process() as archive:
             return [each.id for each in (await archive.page(None, None)).sessions]
 
-    def moved(self) -> list[Path]:
+    def with_directories(self) -> list[Path]:
         """Return what was moved aside."""
         return sorted(self.path.parent.glob("sessions.db.corrupt-*"))
 
@@ -67,7 +67,7 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
-class SmallDisk(Database):
+class SmallDisk(SessionDatabase):
     """A database on a disk that can be full: SQLite itself says so."""
 
     is_full = False
@@ -82,7 +82,7 @@ class SmallDisk(Database):
 
 def on(disk: SmallDisk) -> Write:
     """Return what writes to a disk."""
-    return lambda _path, inbox, tell: Writer(disk, inbox, tell).run()
+    return lambda _path, inbox, tell: ArchiveWriter(disk, inbox, tell).run()
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ async def test_what_is_no_database_is_moved_aside(home: Home, content: bytes) ->
     home.path.with_name("sessions.db-wal").write_bytes(b"its log")
     await home.keep("one")
     assert await home.listed() == ["one"]
-    moved = home.moved()[0]
+    moved = home.with_directories()[0]
     log = moved.with_name(f"{moved.name}-wal")
     assert (moved.read_bytes(), log.read_bytes()) == (content, b"its log")
     assert [str(moved) in problem for problem in home.problems] == [True]
@@ -109,34 +109,34 @@ async def test_damaged_pages_are_moved_aside(home: Home) -> None:
     home.path.write_bytes(content[:4096] + b"\x55" * (len(content) - 4096))
     await home.keep("two")
     assert await home.listed() == ["two"]
-    assert len(home.moved()) >= 1
+    assert len(home.with_directories()) >= 1
     assert len(home.problems) == 1
 
 
 async def test_an_empty_file_becomes_a_database(home: Home) -> None:
     home.path.touch()
     await home.keep("one")
-    assert (await home.listed(), home.moved(), home.problems) == (["one"], [], [])
+    assert (await home.listed(), home.with_directories(), home.problems) == (["one"], [], [])
 
 
 async def test_a_torn_log_costs_nothing_of_what_was_before(home: Home) -> None:
     await home.keep("one")
     home.path.with_name("sessions.db-wal").write_bytes(b"\x37\x7f\x06\x82" + b"\0" * 5000)
-    assert (await home.listed(), home.moved(), home.problems) == (["one"], [], [])
+    assert (await home.listed(), home.with_directories(), home.problems) == (["one"], [], [])
 
 
 async def test_several_damaged_ones_are_all_kept(home: Home) -> None:
     for _ in range(3):
         home.path.write_bytes(b"no database" * 100)
         await home.keep("one")
-    assert len(home.moved()) == 3
+    assert len(home.with_directories()) == 3
 
 
 async def test_open_sessions_go_into_a_new_file_when_theirs_is_damaged(home: Home) -> None:
     await home.keep("old", 1000)
     async with home.process() as archive:
-        journal = archive.create(facts("new"))
-        journal.append(said("hello"))
+        journal = archive.create(make_facts("new"))
+        journal.append(user_message("hello"))
         journal.show(MessageChunk("a", "shown before"))
         await journal.commit()
         with closing(sqlite3.connect(home.path)) as other:
@@ -146,10 +146,13 @@ async def test_open_sessions_go_into_a_new_file_when_theirs_is_damaged(home: Hom
             file.write(b"\x55" * (home.path.stat().st_size - 8192))
         with pytest.raises(ArchiveError, match="damaged"):
             await archive.read("old")
-        journal.append(answered("hi"))
-        assert (await archive.read("new")).messages == (said("hello"), answered("hi"))
+        journal.append(assistant_message("hi"))
+        assert (await archive.read("new")).messages == (
+            user_message("hello"),
+            assistant_message("hi"),
+        )
     assert await home.listed() == ["new"]
-    assert len(home.moved()) >= 1
+    assert len(home.with_directories()) >= 1
     assert len(home.problems) == 1
 
 
@@ -159,9 +162,9 @@ async def test_a_newer_database_is_not_touched(home: Home) -> None:
         other.execute("PRAGMA user_version = 99")
     before = home.path.read_bytes()
     async with home.process() as archive:
-        journal = archive.create(facts())
+        journal = archive.create(make_facts())
         journal.begin_turn()
-        journal.append(said("hello"))
+        journal.append(user_message("hello"))
         await journal.commit()
         with pytest.raises(ArchiveError, match="newer version"):
             await archive.read("one")
@@ -174,9 +177,9 @@ async def test_a_home_that_is_a_file_is_told_once(home: Home) -> None:
     home.path.parent.write_text("not a folder")
     async with home.process() as archive:
         for number in range(3):
-            journal = archive.create(facts(str(number)))
+            journal = archive.create(make_facts(str(number)))
             journal.begin_turn()
-            journal.append(said("hello"))
+            journal.append(user_message("hello"))
             await journal.commit()
     assert len(home.problems) == 1
 
@@ -192,29 +195,33 @@ async def test_on_a_full_disk_work_goes_on_and_is_kept_again_with_the_next_turn(
 ) -> None:
     disk = SmallDisk(home.path)
     async with home.process(on(disk)) as archive:
-        journal = archive.create(facts())
-        journal.append(said("before"))
+        journal = archive.create(make_facts())
+        journal.append(user_message("before"))
         journal.show(CallAppeared("c", "t"))
         await journal.commit()
         disk.is_full = True
-        journal.append(answered("while full" * 10_000))
+        journal.append(assistant_message("while full" * 10_000))
         journal.show(CallChanged("c", "completed"))
         journal.show(MessageChunk("m", "not kept"))
         await journal.commit()
         assert [("disk is full" in each) for each in home.problems] == [True]
         disk.is_full = False
         journal.begin_turn()
-        journal.append(said("after"))
+        journal.append(user_message("after"))
         journal.show(MessageChunk("n", "kept"))
-        journal.update(facts(minute=9))
+        journal.update(make_facts(minute=9))
         await journal.commit()
         kept = await archive.read("one")
-    assert kept.messages == (said("before"), answered("while full" * 10_000), said("after"))
+    assert kept.messages == (
+        user_message("before"),
+        assistant_message("while full" * 10_000),
+        user_message("after"),
+    )
     call, notice, chunk = kept.entries
     assert isinstance(notice, NoticeRaised)
-    assert (notice.title, chunk) == (HOLE, MessageChunk("n", "kept"))
+    assert (notice.title, chunk) == (GAP_NOTICE, MessageChunk("n", "kept"))
     assert "'failed'" in repr(call)
-    assert (kept.facts, kept.is_turn_open) == (facts(minute=9), True)
+    assert (kept.facts, kept.is_turn_open) == (make_facts(minute=9), True)
     assert len(home.problems) == 1
 
 
@@ -224,38 +231,41 @@ async def test_a_session_that_was_rebuilt_while_the_disk_was_full_is_whole(home:
     async with home.process(on(disk)) as archive:
         journal = await archive.resume("one")
         disk.is_full = True
-        journal.append(said("x" * 100_000))
+        journal.append(user_message("x" * 100_000))
         await journal.commit()
-        journal.rebuild([said("summary")])
+        journal.rebuild([user_message("summary")])
         disk.is_full = False
         journal.begin_turn()
-        journal.append(answered("after"))
-        assert (await archive.read("one")).messages == (said("summary"), answered("after"))
+        journal.append(assistant_message("after"))
+        assert (await archive.read("one")).messages == (
+            user_message("summary"),
+            assistant_message("after"),
+        )
 
 
 async def test_a_session_that_begins_on_a_full_disk_is_kept_later(home: Home) -> None:
     disk = SmallDisk(home.path)
     disk.is_full = True
     async with home.process(on(disk)) as archive:
-        journal = archive.create(facts())
-        journal.append(said("first"))
+        journal = archive.create(make_facts())
+        journal.append(user_message("first"))
         await journal.commit()
         disk.is_full = False
         journal.begin_turn()
-        journal.append(said("second"))
+        journal.append(user_message("second"))
     assert await home.listed() == ["one"]
 
 
 async def test_records_do_not_pile_up_while_nothing_can_be_kept(home: Home) -> None:
     home.path.mkdir()
-    inboxes: list[Inbox] = []
+    inboxes: list[WriterQueue] = []
 
-    def write(path: Path, inbox: Inbox, tell: Callable[[str], None]) -> None:
+    def write(path: Path, inbox: WriterQueue, tell: Callable[[str], None]) -> None:
         inboxes.append(inbox)
-        Writer(Database(path), inbox, tell).run()
+        ArchiveWriter(SessionDatabase(path), inbox, tell).run()
 
     async with home.process(write) as archive:
-        journal = archive.create(facts())
+        journal = archive.create(make_facts())
         for _ in range(10):
             for _ in range(1000):
                 journal.show(MessageChunk("m", "x"))
@@ -267,8 +277,8 @@ async def test_records_do_not_pile_up_while_nothing_can_be_kept(home: Home) -> N
 async def test_a_session_of_ours_survives_its_file(home: Home, *, is_replaced: bool) -> None:
     await home.keep("old")
     async with home.process() as archive:
-        made = archive.create(facts("made"))
-        made.append(said("hello"))
+        made = archive.create(make_facts("made"))
+        made.append(user_message("hello"))
         resumed = await archive.resume("old")
         await made.commit()
         for path in home.path.parent.glob("sessions.db*"):
@@ -276,21 +286,24 @@ async def test_a_session_of_ours_survives_its_file(home: Home, *, is_replaced: b
         if is_replaced:
             with closing(sqlite3.connect(home.path)):
                 home.path.touch()
-        made.append(answered("hi"))
-        resumed.append(answered("its beginning is gone"))
+        made.append(assistant_message("hi"))
+        resumed.append(assistant_message("its beginning is gone"))
         await made.commit()
-        assert (await archive.read("made")).messages == (said("hello"), answered("hi"))
+        assert (await archive.read("made")).messages == (
+            user_message("hello"),
+            assistant_message("hi"),
+        )
     assert await home.listed() == ["made"]
     assert ["old" in problem for problem in home.problems] == [True]
 
 
 async def test_on_a_network_there_is_no_shared_log_and_it_is_said(home: Home) -> None:
-    def write(path: Path, inbox: Inbox, tell: Callable[[str], None]) -> None:
-        Writer(Database(path, is_network=lambda _folder: True), inbox, tell).run()
+    def write(path: Path, inbox: WriterQueue, tell: Callable[[str], None]) -> None:
+        ArchiveWriter(SessionDatabase(path, is_network=lambda _folder: True), inbox, tell).run()
 
     for session_id in ("one", "two"):
         async with home.process(write) as archive:
-            archive.create(facts(session_id)).append(said("hello"))
+            archive.create(make_facts(session_id)).append(user_message("hello"))
             await archive.read(session_id)
             with closing(sqlite3.connect(home.path)) as other:
                 assert other.execute("PRAGMA journal_mode").fetchone() == ("delete",)
@@ -300,9 +313,9 @@ async def test_on_a_network_there_is_no_shared_log_and_it_is_said(home: Home) ->
 async def test_a_second_migration_is_applied_to_what_is_there(home: Home) -> None:
     await home.keep("one")
     second = ("ALTER TABLE sessions ADD COLUMN colour TEXT", "UPDATE sessions SET colour = 'red'")
-    database = Database(home.path, (*MIGRATIONS, second))
+    database = SessionDatabase(home.path, (*MIGRATIONS, second))
     database.open()
-    with database.reading() as connection:
+    with database.read_transaction() as connection:
         assert connection.execute("SELECT id, colour FROM sessions").fetchall() == [("one", "red")]
         assert connection.execute("PRAGMA user_version").fetchone() == (2,)
     database.close()
@@ -311,28 +324,28 @@ async def test_a_second_migration_is_applied_to_what_is_there(home: Home) -> Non
 async def test_a_migration_that_fails_leaves_everything_as_it_was(home: Home) -> None:
     await home.keep("one")
     broken = ("ALTER TABLE sessions ADD COLUMN colour TEXT", "UPDATE absent SET colour = 'red'")
-    database = Database(home.path, (*MIGRATIONS, broken))
+    database = SessionDatabase(home.path, (*MIGRATIONS, broken))
     with pytest.raises(Exception, match="no such table"):
         database.open()
     database.close()
     assert await home.listed() == ["one"]
 
 
-def fall_silent(_path: Path, _inbox: Inbox, _tell: Callable[[str], None]) -> None:
+def fall_silent(_path: Path, _inbox: WriterQueue, _tell: Callable[[str], None]) -> None:
     """End at once, as a thread does that fails."""
 
 
 async def test_when_the_writer_dies_nobody_waits_for_ever(home: Home) -> None:
     async with home.process(fall_silent) as archive:
-        journal = archive.create(facts())
+        journal = archive.create(make_facts())
         await journal.commit()
-        journal.append(said("into the void"))
+        journal.append(user_message("into the void"))
         await journal.commit()
         with pytest.raises(ArchiveError):
             await archive.page(None, None)
 
 
 async def test_an_archive_that_nobody_uses_begins_nothing(home: Home) -> None:
-    LazyArchive(home.path).create(facts()).append(said("hello"))
+    LazyArchive(home.path).create(make_facts()).append(user_message("hello"))
     assert not [thread for thread in threading.enumerate() if thread.name == "acp-history"]
     assert list(home.path.parent.iterdir()) == []

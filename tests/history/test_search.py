@@ -8,10 +8,22 @@ from pathlib import Path
 import pytest
 
 from acp_server.history import search_database, search_databases
-from acp_server.history.discovery import CUT_SHORT
+from acp_server.history.discovery import CUT_SHORT_NOTE
 from acp_server.session.errors import ArchiveError, UnknownSessionError
-from acp_server.session.ports.session_search import Findings, PastSession, PastText, Sort
-from tests.history.past_sessions import FIRST_DAY, Home, agent, open_database, results, user
+from acp_server.session.ports.session_search import (
+    PastSession,
+    PastText,
+    SessionSearchResults,
+    Sort,
+)
+from tests.history.past_sessions import (
+    FIRST_DAY,
+    SessionHome,
+    assistant,
+    open_database,
+    results,
+    user,
+)
 
 
 def said(number: int, text: str, day: int = 0, minute: int = 0) -> PastText:
@@ -20,8 +32,10 @@ def said(number: int, text: str, day: int = 0, minute: int = 0) -> PastText:
 
 
 async def test_a_hit_comes_with_its_session_and_what_was_said_around(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    home.keep("s", user("one"), agent("two"), user("three kumquats"), agent("four"), user("five"))
+    home = SessionHome(tmp_path)
+    home.save_session(
+        "s", user("one"), assistant("two"), user("three kumquats"), assistant("four"), user("five")
+    )
     (hit,) = (await home.find("kumquats")).hits
     assert hit.session == PastSession(
         "s", "acp-server", "title of s", "/code", FIRST_DAY, FIRST_DAY + timedelta(minutes=5)
@@ -33,9 +47,9 @@ async def test_a_hit_comes_with_its_session_and_what_was_said_around(tmp_path: P
 
 
 async def test_hits_are_grouped_by_session(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    home.keep("a", user("kumquat"), agent("kumquat"), user("kumquat, kumquat"))
-    home.keep("b", user("kumquat"))
+    home = SessionHome(tmp_path)
+    home.save_session("a", user("kumquat"), assistant("kumquat"), user("kumquat, kumquat"))
+    home.save_session("b", user("kumquat"))
     assert [(h.session.id, h.matches) for h in (await home.find("kumquat")).hits] == [
         ("a", 3),
         ("b", 1),
@@ -43,12 +57,12 @@ async def test_hits_are_grouped_by_session(tmp_path: Path) -> None:
 
 
 async def test_the_session_that_asks_is_passed_over(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+    home = SessionHome(tmp_path)
     for session_id in ("a", "b"):
-        home.keep(session_id, user("kumquat"))
-    assert await home.ids("kumquat", excluded_id="a") == ["b"]
-    assert await home.ids("umqua", excluded_id="a") == ["b"]
-    assert await home.ids("um", excluded_id="a") == ["b"]
+        home.save_session(session_id, user("kumquat"))
+    assert await home.find_ids("kumquat", excluded_id="a") == ["b"]
+    assert await home.find_ids("umqua", excluded_id="a") == ["b"]
+    assert await home.find_ids("um", excluded_id="a") == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -60,59 +74,59 @@ async def test_the_session_that_asks_is_passed_over(tmp_path: Path) -> None:
     ],
 )
 async def test_hits_are_sorted(tmp_path: Path, sort: Sort, ids: list[str]) -> None:
-    home = Home(tmp_path)
-    home.keep("old", user("one kumquat among " + "other words " * 90), day=0)
-    home.keep("rich", user("kumquat, kumquat and kumquat"), day=5)
-    home.keep("new", user("one kumquat among " + "other words " * 60), day=9)
-    assert await home.ids("kumquat", sort=sort) == ids
-    assert await home.ids("kumquat", sort=sort, limit=1) == ids[:1]
+    home = SessionHome(tmp_path)
+    home.save_session("old", user("one kumquat among " + "other words " * 90), day=0)
+    home.save_session("rich", user("kumquat, kumquat and kumquat"), day=5)
+    home.save_session("new", user("one kumquat among " + "other words " * 60), day=9)
+    assert await home.find_ids("kumquat", sort=sort) == ids
+    assert await home.find_ids("kumquat", sort=sort, limit=1) == ids[:1]
 
 
 async def test_of_a_common_word_the_newest_texts_are_ranked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_database, "MOST_CANDIDATES", 2)
+    monkeypatch.setattr(search_database, "MAX_CANDIDATES", 2)
     monkeypatch.setattr(search_database, "FIRST_RANGE_TEXTS", 1)
-    home = Home(tmp_path)
+    home = SessionHome(tmp_path)
     for number in range(5):
-        home.keep(f"s{number}", user("kumquat"), day=number)
-    assert sorted(await home.ids("kumquat")) == ["s3", "s4"]
-    assert await home.ids("kumquat", sort="oldest") == ["s0", "s1"]
+        home.save_session(f"s{number}", user("kumquat"), day=number)
+    assert sorted(await home.find_ids("kumquat")) == ["s3", "s4"]
+    assert await home.find_ids("kumquat", sort="oldest") == ["s0", "s1"]
 
 
 async def test_what_is_unwanted_does_not_crowd_out_what_is_older(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_database, "MOST_CANDIDATES", 2)
-    home = Home(tmp_path)
-    home.keep("old", user("kumquat"))
+    monkeypatch.setattr(search_database, "MAX_CANDIDATES", 2)
+    home = SessionHome(tmp_path)
+    home.save_session("old", user("kumquat"))
     for number in range(5):
-        home.keep(f"s{number}", user("kumquat and pear"), day=number)
-    assert await home.ids("kumquat -pear") == ["old"]
+        home.save_session(f"s{number}", user("kumquat and pear"), day=number)
+    assert await home.find_ids("kumquat -pear") == ["old"]
 
 
 async def test_a_folder_of_any_name_will_do(tmp_path: Path) -> None:
     folder = tmp_path / "a?mode=rw#b%20 数"
     folder.mkdir()
-    home = Home(folder)
-    home.keep("s", user("kumquat"))
-    assert await home.ids("kumquat") == ["s"]
+    home = SessionHome(folder)
+    home.save_session("s", user("kumquat"))
+    assert await home.find_ids("kumquat") == ["s"]
 
 
 async def test_a_search_that_takes_too_long_shows_what_it_has_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_database, "PATIENCE_SECONDS", -1.0)
-    home = Home(tmp_path)
-    home.keep("s", user("kumquat"))
-    assert await home.find("kumquat") == Findings((), (CUT_SHORT,))
+    monkeypatch.setattr(search_database, "SEARCH_TIMEOUT_SECONDS", -1.0)
+    home = SessionHome(tmp_path)
+    home.save_session("s", user("kumquat"))
+    assert await home.find("kumquat") == SessionSearchResults((), (CUT_SHORT_NOTE,))
 
 
 async def test_a_text_is_found_once_it_is_indexed_and_never_twice(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    home.keep("a", user("kumquat"), is_indexed=False)
-    assert await home.ids("kumquat") == []
-    home.keep("b", user("kumquat"))
+    home = SessionHome(tmp_path)
+    home.save_session("a", user("kumquat"), is_indexed=False)
+    assert await home.find_ids("kumquat") == []
+    home.save_session("b", user("kumquat"))
     assert [
         (h.session.id, h.matches) for h in (await home.find("kumquat", sort="oldest")).hits
     ] == [
@@ -124,75 +138,75 @@ async def test_a_text_is_found_once_it_is_indexed_and_never_twice(tmp_path: Path
 async def test_a_deleted_session_is_found_no_more_and_its_ids_are_not_used_again(
     tmp_path: Path,
 ) -> None:
-    home = Home(tmp_path)
-    home.keep("a", user("kumquat 数据"), agent("pear"))
-    home.keep("b", user("kumquat"))
-    home.forget("b")
-    home.keep("c", user("kumquat"), is_indexed=False)
-    home.forget("c")
-    home.keep("d", user("melon kumquat"))
-    assert sorted(await home.ids("kumquat")) == ["a", "d"]
-    home.forget("a")
-    assert await home.ids("数据 OR pear OR umqua") == ["d"]
+    home = SessionHome(tmp_path)
+    home.save_session("a", user("kumquat 数据"), assistant("pear"))
+    home.save_session("b", user("kumquat"))
+    home.delete_session("b")
+    home.save_session("c", user("kumquat"), is_indexed=False)
+    home.delete_session("c")
+    home.save_session("d", user("melon kumquat"))
+    assert sorted(await home.find_ids("kumquat")) == ["a", "d"]
+    home.delete_session("a")
+    assert await home.find_ids("数据 OR pear OR umqua") == ["d"]
     (hit,) = (await home.find("melon")).hits
     assert hit.text.id == 5
-    with closing(open_database(home.places.ours)) as connection:
+    with closing(open_database(home.database_paths.own)) as connection:
         for index in ("texts_words", "texts_threes"):
             connection.execute(f"INSERT INTO {index} ({index}) VALUES ('integrity-check')")  # noqa: S608
 
 
 async def test_scrolling_shows_a_window_and_what_there_is_beyond(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    home.keep("other", user("x"))
-    home.keep("s", *(user(f"m{n}") for n in range(4)), results("r"), agent("end"))
-    passage = await home.past.scroll("s", 4, 1)
+    home = SessionHome(tmp_path)
+    home.save_session("other", user("x"))
+    home.save_session("s", *(user(f"m{n}") for n in range(4)), results("r"), assistant("end"))
+    passage = await home.past_sessions.scroll("s", 4, 1)
     assert [each.text for each in passage.texts] == ["m1", "m2", "m3"]
     assert (passage.before, passage.after, passage.session.id) == (1, 2, "s")
-    last = await home.past.scroll("s", 7, 3)
+    last = await home.past_sessions.scroll("s", 7, 3)
     assert [each.text for each in last.texts] == ["m2", "m3", "r", "end"]
-    assert (await home.past.scroll("s", 1, 3)).texts == ()
+    assert (await home.past_sessions.scroll("s", 1, 3)).texts == ()
 
 
 async def test_reading_shows_beginning_and_end_of_a_long_session(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    home.keep("s", *(user(f"m{n}") for n in range(9)))
-    passage = await home.past.read("s", 6)
+    home = SessionHome(tmp_path)
+    home.save_session("s", *(user(f"m{n}") for n in range(9)))
+    passage = await home.past_sessions.read("s", 6)
     assert [each.text for each in passage.texts] == ["m0", "m1", "m2", "m3", "m7", "m8"]
     assert passage.omitted == 3
-    whole = await home.past.read("s", 9)
+    whole = await home.past_sessions.read("s", 9)
     assert (len(whole.texts), whole.omitted) == (9, 0)
 
 
 async def test_recent_sessions_come_newest_first(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+    home = SessionHome(tmp_path)
     for number in range(4):
-        home.keep(f"s{number}", user("x"), day=number)
-    home.keep("silent", day=9)
-    recent = await home.past.browse(2, excluded_id="s3")
+        home.save_session(f"s{number}", user("x"), day=number)
+    home.save_session("silent", day=9)
+    recent = await home.past_sessions.browse(2, excluded_id="s3")
     assert [each.id for each in recent] == ["s2", "s1"]
 
 
 async def test_a_session_is_identified_by_the_beginning_of_its_id(tmp_path: Path) -> None:
-    home = Home(tmp_path)
+    home = SessionHome(tmp_path)
     for session_id in ("ab", "abc", "b%"):
-        home.keep(session_id, user("x"))
-    assert [each.id for each in await home.past.identify("ab", 5)] == ["ab"]
-    assert [each.id for each in await home.past.identify("a", 5)] == ["ab", "abc"]
-    assert [each.id for each in await home.past.identify("%", 5)] == []
+        home.save_session(session_id, user("x"))
+    assert [each.id for each in await home.past_sessions.find_by_id_prefix("ab", 5)] == ["ab"]
+    assert [each.id for each in await home.past_sessions.find_by_id_prefix("a", 5)] == ["ab", "abc"]
+    assert [each.id for each in await home.past_sessions.find_by_id_prefix("%", 5)] == []
 
 
 async def test_without_a_database_there_is_nothing(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    assert await home.find("x") == Findings(())
-    assert await home.past.browse(3) == []
+    home = SessionHome(tmp_path)
+    assert await home.find("x") == SessionSearchResults(())
+    assert await home.past_sessions.browse(3) == []
     with pytest.raises(UnknownSessionError):
-        await home.past.read("s", 3)
+        await home.past_sessions.read("s", 3)
     assert not home.has_files
 
 
 async def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    with closing(sqlite3.connect(home.places.ours)) as connection:
+    home = SessionHome(tmp_path)
+    with closing(sqlite3.connect(home.database_paths.own)) as connection:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(ArchiveError, match="newer version"):
         await home.find("x")
@@ -202,18 +216,18 @@ async def test_a_database_that_another_program_keeps_to_itself_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search_databases, "BUSY_SECONDS", 0.01)
-    home = Home(tmp_path)
-    home.keep("s", user("kumquat"))
-    with closing(sqlite3.connect(home.places.ours, isolation_level=None)) as connection:
+    home = SessionHome(tmp_path)
+    home.save_session("s", user("kumquat"))
+    with closing(sqlite3.connect(home.database_paths.own, isolation_level=None)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
         with pytest.raises(ArchiveError, match=r"another program keeps .* to itself"):
             await home.find("kumquat")
         connection.execute("ROLLBACK")
-    assert await home.ids("kumquat") == ["s"]
+    assert await home.find_ids("kumquat") == ["s"]
 
 
 async def test_a_file_that_is_no_database_is_said(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    home.places.ours.write_bytes(b"no database at all" * 100)
+    home = SessionHome(tmp_path)
+    home.database_paths.own.write_bytes(b"no database at all" * 100)
     with pytest.raises(ArchiveError, match=r"sessions\.db cannot be read"):
         await home.find("x")

@@ -6,18 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.history.discovery import SCANNED
-from tests.history.past_sessions import HERMES_FIRST, HERMES_LATER, Home, parts, user, write_hermes
+from acp_server.history.discovery import SCANNED_NOTE
+from tests.history.past_sessions import (
+    HERMES_NEW_SCHEMA,
+    HERMES_OLD_SCHEMA,
+    SessionHome,
+    encode_parts,
+    user,
+    write_hermes_database,
+)
 
 SAID = (
     ("user", "where is the kumquat"),
     ("assistant", "数据库 in the fridge"),
     ("tool", "tool says fridge"),
-    ("user", parts("a picture", "of a melon")),
+    ("user", encode_parts("a picture", "of a melon")),
 )
 
 
-@pytest.mark.parametrize("schema", [HERMES_FIRST, HERMES_LATER], ids=["first", "later"])
+@pytest.mark.parametrize("schema", [HERMES_OLD_SCHEMA, HERMES_NEW_SCHEMA], ids=["first", "later"])
 @pytest.mark.parametrize(
     ("query", "text"),
     [
@@ -31,46 +38,53 @@ SAID = (
     ],
 )
 async def test_hermes_is_searched(tmp_path: Path, schema: str, query: str, text: str) -> None:
-    home = Home(tmp_path)
-    write_hermes(tmp_path / "state.db", SAID, schema)
+    home = SessionHome(tmp_path)
+    write_hermes_database(tmp_path / "state.db", SAID, schema)
     (hit,) = (await home.find(query)).hits
     assert (hit.session.id, hit.session.source, hit.text.text) == ("hermes-1", "hermes", text)
 
 
 async def test_both_are_found_and_labelled(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    home.keep("ours", user("a kumquat"), day=1)
-    write_hermes(tmp_path / "state.db", SAID)
+    home = SessionHome(tmp_path)
+    home.save_session("ours", user("a kumquat"), day=1)
+    write_hermes_database(tmp_path / "state.db", SAID)
     found = await home.find("kumquat", sort="newest")
     assert [(h.session.id, h.session.source) for h in found.hits] == [
         ("ours", "acp-server"),
         ("hermes-1", "hermes"),
     ]
-    assert [each.id for each in await home.past.browse(5)] == ["ours", "hermes-1"]
-    passage = await home.past.scroll("hermes-1", 2, 1)
+    assert [each.id for each in await home.past_sessions.browse(5)] == ["ours", "hermes-1"]
+    passage = await home.past_sessions.scroll("hermes-1", 2, 1)
     assert [each.id for each in passage.texts] == [1, 2, 3]
-    assert (await home.past.read("hermes-1", 10)).texts[3].text == "a picture\nof a melon"
+    assert (await home.past_sessions.read("hermes-1", 10)).texts[3].text == "a picture\nof a melon"
 
 
 async def test_what_was_taken_back_and_whom_nobody_spoke_to_is_passed_over(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    write_hermes(tmp_path / "state.db", [("user", "kumquat"), ("user", "summed up kumquat")])
-    write_hermes(tmp_path / "state.db", [("user", "kumquat")], session_id="h2", source="subagent")
+    home = SessionHome(tmp_path)
+    write_hermes_database(
+        tmp_path / "state.db", [("user", "kumquat"), ("user", "summed up kumquat")]
+    )
+    write_hermes_database(
+        tmp_path / "state.db", [("user", "kumquat")], session_id="h2", source="subagent"
+    )
     with closing(sqlite3.connect(tmp_path / "state.db")) as connection, connection:
         connection.execute("UPDATE messages SET active = 0")
         connection.execute("UPDATE messages SET compacted = 1 WHERE id = 2")
     (hit,) = (await home.find("kumquat")).hits
     assert (hit.text.text, hit.matches) == ("summed up kumquat", 1)
-    assert [each.id for each in await home.past.browse(5)] == ["hermes-1"]
+    assert [each.id for each in await home.past_sessions.browse(5)] == ["hermes-1"]
 
 
 async def test_without_an_index_the_newest_are_read_and_this_is_said(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    write_hermes(tmp_path / "state.db", SAID, HERMES_FIRST)
+    home = SessionHome(tmp_path)
+    write_hermes_database(tmp_path / "state.db", SAID, HERMES_OLD_SCHEMA)
     with closing(sqlite3.connect(tmp_path / "state.db")) as connection, connection:
         connection.execute("DROP TABLE messages_fts")
     findings = await home.find("kumquat")
-    assert ([h.session.id for h in findings.hits], findings.notes) == (["hermes-1"], (SCANNED,))
+    assert ([h.session.id for h in findings.hits], findings.notes) == (
+        ["hermes-1"],
+        (SCANNED_NOTE,),
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,19 +93,19 @@ async def test_without_an_index_the_newest_are_read_and_this_is_said(tmp_path: P
 async def test_what_is_no_database_of_hermes_does_not_hinder(
     tmp_path: Path, content: bytes | None
 ) -> None:
-    home = Home(tmp_path)
-    home.keep("ours", user("a kumquat"))
+    home = SessionHome(tmp_path)
+    home.save_session("ours", user("a kumquat"))
     if content is None:
         with closing(sqlite3.connect(tmp_path / "state.db")) as connection, connection:
             connection.execute("CREATE TABLE messages (id INTEGER)")
     else:
         (tmp_path / "state.db").write_bytes(content)
-    assert await home.ids("kumquat") == ["ours"]
+    assert await home.find_ids("kumquat") == ["ours"]
 
 
 async def test_nothing_is_written_to_it(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    write_hermes(tmp_path / "state.db", SAID)
+    home = SessionHome(tmp_path)
+    write_hermes_database(tmp_path / "state.db", SAID)
     before = (tmp_path / "state.db").read_bytes()
     await home.find("kumquat")
     assert (tmp_path / "state.db").read_bytes() == before

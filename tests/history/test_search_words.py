@@ -6,23 +6,29 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acp_server.history.discovery import NO_WORD, SCANNED, TOOLS_ONLY
+from acp_server.history.discovery import NO_WORD_NOTE, SCANNED_NOTE, TOOLS_ONLY_NOTE
 from acp_server.session.ports.session_search import Role
 from acp_server.turn.conversation import ToolCall
-from tests.history.past_sessions import Home, agent, results, user
+from tests.history.past_sessions import SessionHome, assistant, results, user
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    home = Home(tmp_path_factory.mktemp("home"))
-    home.keep("nginx", user("Why does nginx.conf break?"), agent("The upstream timed out."))
-    home.keep("cafe", user("Describe the Café, please"), agent("It has session_search and C++."))
-    home.keep("han", user("数据库连接失败,见第3章节"), agent("docker容器 は テスト です。한국어"))
-    home.keep("env", user("read .env and run with --verbose"), agent("no env was read"))
-    home.keep(
+def home(tmp_path_factory: pytest.TempPathFactory) -> SessionHome:
+    home = SessionHome(tmp_path_factory.mktemp("home"))
+    home.save_session(
+        "nginx", user("Why does nginx.conf break?"), assistant("The upstream timed out.")
+    )
+    home.save_session(
+        "cafe", user("Describe the Café, please"), assistant("It has session_search and C++.")
+    )
+    home.save_session(
+        "han", user("数据库连接失败,见第3章节"), assistant("docker容器 は テスト です。한국어")
+    )
+    home.save_session("env", user("read .env and run with --verbose"), assistant("no env was read"))
+    home.save_session(
         "tool",
         user("make a copy"),
-        agent("Done.", ToolCall("call-0", "terminal", '{"command": "pg_dump main \\u6570"}')),
+        assistant("Done.", ToolCall("call-0", "terminal", '{"command": "pg_dump main \\u6570"}')),
         results("dumped 7 kumquats"),
     )
     return home
@@ -71,8 +77,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
         ("nowhere", []),
     ],
 )
-async def test_a_query_finds(home: Home, query: str, ids: list[str]) -> None:
-    assert sorted(await home.ids(query)) == ids
+async def test_a_query_finds(home: SessionHome, query: str, ids: list[str]) -> None:
+    assert sorted(await home.find_ids(query)) == ids
 
 
 @pytest.mark.parametrize(
@@ -99,40 +105,42 @@ async def test_a_query_finds(home: Home, query: str, ids: list[str]) -> None:
         '" nginx',
     ],
 )
-async def test_no_query_is_an_error(home: Home, query: str) -> None:
-    assert set(await home.ids(query)) <= {"nginx"}
+async def test_no_query_is_an_error(home: SessionHome, query: str) -> None:
+    assert set(await home.find_ids(query)) <= {"nginx"}
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab数\"*-()|:^.{}+ORNTAD\0\ud800 é'"), max_size=30))
-async def test_whatever_is_typed_is_no_error(home: Home, query: str) -> None:
+async def test_whatever_is_typed_is_no_error(home: SessionHome, query: str) -> None:
     await home.find(query)
 
 
 @pytest.mark.parametrize("query", ["", "  ", '""', "OR", "\0"])
-async def test_a_query_without_a_word_says_so(home: Home, query: str) -> None:
+async def test_a_query_without_a_word_says_so(home: SessionHome, query: str) -> None:
     findings = await home.find(query)
-    assert (findings.hits, findings.notes) == ((), (NO_WORD,))
+    assert (findings.hits, findings.notes) == ((), (NO_WORD_NOTE,))
 
 
-async def test_what_is_too_short_for_an_index_is_read_for_and_this_is_said(home: Home) -> None:
+async def test_what_is_too_short_for_an_index_is_read_for_and_this_is_said(
+    home: SessionHome,
+) -> None:
     findings = await home.find("ng")
     assert [hit.session.id for hit in findings.hits] == ["nginx"]
-    assert findings.notes == (SCANNED,)
+    assert findings.notes == (SCANNED_NOTE,)
 
 
-async def test_a_short_word_is_found_whole_without_reading(home: Home) -> None:
+async def test_a_short_word_is_found_whole_without_reading(home: SessionHome) -> None:
     findings = await home.find("is", limit=1)
     assert findings.hits == ()
-    assert SCANNED in findings.notes
+    assert SCANNED_NOTE in findings.notes
     has = await home.find("It has", limit=1)
     assert ([hit.session.id for hit in has.hits], has.notes) == (["cafe"], ())
 
 
-async def test_tools_are_looked_at_only_where_nobody_said_it(home: Home) -> None:
+async def test_tools_are_looked_at_only_where_nobody_said_it(home: SessionHome) -> None:
     findings = await home.find("kumquats")
     assert [(hit.session.id, hit.text.role) for hit in findings.hits] == [("tool", "tool")]
-    assert findings.notes == (TOOLS_ONLY,)
+    assert findings.notes == (TOOLS_ONLY_NOTE,)
     assert [hit.session.id for hit in (await home.find("pg_dump")).hits] == ["tool"]
 
 
@@ -145,14 +153,16 @@ async def test_tools_are_looked_at_only_where_nobody_said_it(home: Home) -> None
         (("user", "tool"), ["env"]),
     ],
 )
-async def test_roles_can_be_chosen(home: Home, roles: tuple[Role, ...], ids: list[str]) -> None:
+async def test_roles_can_be_chosen(
+    home: SessionHome, roles: tuple[Role, ...], ids: list[str]
+) -> None:
     query = "read" if roles != ("assistant",) else "was"
-    assert await home.ids(query, roles=roles) == ids
+    assert await home.find_ids(query, roles=roles) == ids
 
 
 async def test_the_snippet_marks_what_was_found_in_one_line(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    home.keep("s", user("words " * 100 + "the\nCafé is\nopen today " + "words " * 100))
+    home = SessionHome(tmp_path)
+    home.save_session("s", user("words " * 100 + "the\nCafé is\nopen today " + "words " * 100))
     (hit,) = (await home.find("open cafe")).hits
     assert ">>>Café<<< is >>>open<<< today" in hit.snippet
     assert hit.snippet.startswith("…")

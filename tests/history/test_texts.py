@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from acp_server.history import text_index
-from acp_server.history.cjk_tokens import as_words, phrase
+from acp_server.history.cjk_tokens import phrase_query, to_index_text
 from acp_server.history.text_index import (
-    MOST_ATTACHED_CHARACTERS,
-    MOST_SAID_CHARACTERS,
-    MOST_TOOL_CHARACTERS,
+    MAX_ATTACHMENT_CHARACTERS,
+    MAX_MESSAGE_CHARACTERS,
+    MAX_TOOL_CHARACTERS,
 )
 from acp_server.turn.conversation import (
     AssistantMessage,
@@ -32,7 +32,7 @@ from tests.history.past_sessions import FIRST_DAY, open_database
 def kept(tmp_path: Path, message: Message) -> list[tuple[str, str]]:
     """Return the roles and texts that are kept of a message."""
     with closing(open_database(tmp_path / "sessions.db")) as connection:
-        text_index.add(connection, "s", FIRST_DAY, message)
+        text_index.add_message_texts(connection, "s", FIRST_DAY, message)
         return connection.execute("SELECT role, text FROM texts ORDER BY id").fetchall()
 
 
@@ -76,13 +76,13 @@ def test_results_are_texts_of_tools(tmp_path: Path) -> None:
 
 def test_long_texts_are_cut(tmp_path: Path) -> None:
     said = kept(tmp_path, UserMessage((Text("x" * 100_000), ToolResult("c", "a" * 5_000 + "end"))))
-    assert [len(text) for _, text in said] == [MOST_SAID_CHARACTERS, MOST_TOOL_CHARACTERS + 3]
+    assert [len(text) for _, text in said] == [MAX_MESSAGE_CHARACTERS, MAX_TOOL_CHARACTERS + 3]
     assert said[1][1].endswith("aend")
 
 
 def test_a_long_attachment_is_cut(tmp_path: Path) -> None:
     ((_, text),) = kept(tmp_path, UserMessage((Attachment("file:///a", "x" * 100_000),)))
-    assert MOST_ATTACHED_CHARACTERS < len(text) < MOST_ATTACHED_CHARACTERS + 300
+    assert MAX_ATTACHMENT_CHARACTERS < len(text) < MAX_ATTACHMENT_CHARACTERS + 300
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_what_a_database_cannot_hold_is_mended(tmp_path: Path, text: str, clean:
 
 def test_an_unindexed_text_can_be_deleted(tmp_path: Path) -> None:
     with closing(open_database(tmp_path / "sessions.db")) as connection:
-        text_index.add(connection, "s", FIRST_DAY, UserMessage((Text("kumquat"),)))
-        text_index.delete(connection, "s")
+        text_index.add_message_texts(connection, "s", FIRST_DAY, UserMessage((Text("kumquat"),)))
+        text_index.delete_texts(connection, "s")
         text_index.index_pending(connection)
         assert rows_for(connection, "kumquat") == 0
         connection.execute("INSERT INTO texts_words (texts_words) VALUES ('integrity-check')")
@@ -119,7 +119,7 @@ def rows_for(connection: sqlite3.Connection, word: str) -> int:
     ids=["ASCII", "accents", "Chinese", "mixed"],
 )
 def test_texts_are_spelled_in_words(text: str, words: str) -> None:
-    assert as_words(text) == words
+    assert to_index_text(text) == words
 
 
 @pytest.mark.parametrize(
@@ -135,4 +135,4 @@ def test_texts_are_spelled_in_words(text: str, words: str) -> None:
     ids=["plain", "quotes", "one", "three", "before others", "one behind others"],
 )
 def test_a_phrase_finds_words_side_by_side(text: str, expression: str) -> None:
-    assert phrase(text) == expression
+    assert phrase_query(text) == expression

@@ -4,42 +4,54 @@ import json
 
 import pytest
 
-from acp_server.hooks.hook_protocol import Ran, as_json, refusal_in
-from acp_server.hooks.rules import Hook, HookRules, matching
+from acp_server.hooks.hook_protocol import HookResult, as_json, parse_refusal
+from acp_server.hooks.rules import Hook, HookRules, matching_hooks
 
 ANSWERS = {
-    "it ends well": (Ran(0, ""), None),
-    "it ends well and says something": (Ran(0, "looked at it\n"), None),
-    "it allows in JSON": (Ran(0, '{"decision": "allow"}'), None),
-    "it says JSON of its own": (Ran(0, '{"level": "info"}'), None),
-    "it refuses by its code": (Ran(2, "not on Fridays\n"), "not on Fridays"),
-    "it refuses by its code, without a word": (Ran(2, " \n"), "it gave no reason"),
-    "it refuses in JSON": (Ran(0, '{"decision": "refuse", "reason": "no"}'), "no"),
-    "it refuses in JSON without a reason": (Ran(0, '{"decision": "refuse"}'), "it gave no reason"),
+    "it ends well": (HookResult(0, ""), None),
+    "it ends well and says something": (HookResult(0, "looked at it\n"), None),
+    "it allows in JSON": (HookResult(0, '{"decision": "allow"}'), None),
+    "it says JSON of its own": (HookResult(0, '{"level": "info"}'), None),
+    "it refuses by its code": (HookResult(2, "not on Fridays\n"), "not on Fridays"),
+    "it refuses by its code, without a word": (HookResult(2, " \n"), "it gave no reason"),
+    "it refuses in JSON": (HookResult(0, '{"decision": "refuse", "reason": "no"}'), "no"),
+    "it refuses in JSON without a reason": (
+        HookResult(0, '{"decision": "refuse"}'),
+        "it gave no reason",
+    ),
     "it refuses in JSON of several lines": (
-        Ran(0, '{\n "decision": "refuse",\n "reason": "no"\n}\n'),
+        HookResult(0, '{\n "decision": "refuse",\n "reason": "no"\n}\n'),
         "no",
     ),
     "it warns, then refuses": (
-        Ran(0, 'warning: old\n{"decision": "refuse", "reason": "no"}'),
+        HookResult(0, 'warning: old\n{"decision": "refuse", "reason": "no"}'),
         "no",
     ),
-    "it refuses twice over": (Ran(2, '{"decision": "refuse", "reason": "no"}'), "no"),
-    "it allows by words what it refuses by its code": (Ran(2, '{"decision": "allow"}'), "{"),
-    "half a decision": (Ran(0, '{"decision": "ref'), "its decision cannot be read"),
-    "an unknown decision": (Ran(0, '{"decision": "deny"}'), "its decision cannot be read: deny"),
-    "it fails": (Ran(1, "Traceback"), "it failed with exit code 1: Traceback"),
-    "it cannot be found": (Ran(127, ""), "it failed with exit code 127"),
-    "it does not end": (Ran(None, "", failure="its time was up"), "it did not answer: its time"),
-    "it ends well when its time is up": (Ran(0, "", failure="its time was up"), "it did not"),
-    "it says too much": (Ran(0, "x", is_cut=True), "it said too much to be read"),
-    "braces without end": (Ran(0, "[" * 100_000), None),
+    "it refuses twice over": (HookResult(2, '{"decision": "refuse", "reason": "no"}'), "no"),
+    "it allows by words what it refuses by its code": (HookResult(2, '{"decision": "allow"}'), "{"),
+    "half a decision": (HookResult(0, '{"decision": "ref'), "its decision cannot be read"),
+    "an unknown decision": (
+        HookResult(0, '{"decision": "deny"}'),
+        "its decision cannot be read: deny",
+    ),
+    "it fails": (HookResult(1, "Traceback"), "it failed with exit code 1: Traceback"),
+    "it cannot be found": (HookResult(127, ""), "it failed with exit code 127"),
+    "it does not end": (
+        HookResult(None, "", failure="its time was up"),
+        "it did not answer: its time",
+    ),
+    "it ends well when its time is up": (
+        HookResult(0, "", failure="its time was up"),
+        "it did not",
+    ),
+    "it says too much": (HookResult(0, "x", is_truncated=True), "it said too much to be read"),
+    "braces without end": (HookResult(0, "[" * 100_000), None),
 }
 
 
 @pytest.mark.parametrize(("ran", "reason"), ANSWERS.values(), ids=ANSWERS.keys())
-def test_an_end_is_read(ran: Ran, reason: str | None) -> None:
-    found = refusal_in(ran)
+def test_an_end_is_read(ran: HookResult, reason: str | None) -> None:
+    found = parse_refusal(ran)
     assert found is reason is None or (found or "").startswith(reason or "\0")
 
 
@@ -69,9 +81,9 @@ def test_what_a_hook_reads_is_one_line_of_json() -> None:
 def test_a_hook_is_for_the_tools_whose_names_match(
     patterns: str, tool: str, *, is_match: bool
 ) -> None:
-    assert bool(matching([Hook("true", patterns)], tool)) is is_match
+    assert bool(matching_hooks([Hook("true", patterns)], tool)) is is_match
 
 
 def test_broken_rules_are_not_none_at_all() -> None:
     assert HookRules().is_empty
-    assert not HookRules(is_broken=True).is_empty
+    assert not HookRules(is_invalid=True).is_empty

@@ -10,18 +10,18 @@ from pydantic import JsonValue
 
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES
-from acp_server.jsonrpc.memory import MemoryTransport, memory_pair
+from acp_server.jsonrpc.memory import MemoryTransport, create_memory_pair
 from acp_server.jsonrpc.outbox import CAPACITY_BYTES
-from acp_server.jsonrpc.peer import Call, Handlers, Peer, RequestHandler
-from tests.support.timeouts import PATIENCE_SECONDS
+from acp_server.jsonrpc.peer import Handlers, InboundRequest, Peer, RequestHandler
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
-Answer = Callable[[JsonValue], Awaitable[JsonValue]]
+AnswerFunction = Callable[[JsonValue], Awaitable[JsonValue]]
 
 
-def answering(answer: Answer) -> RequestHandler:
+def make_handler(answer: AnswerFunction) -> RequestHandler:
     """Return a request handler whose work is entirely asynchronous."""
 
-    def handle(params: JsonValue, call: Call) -> Job:
+    def handle(params: JsonValue, call: InboundRequest) -> Job:
         del call
 
         async def run() -> Reply:
@@ -37,43 +37,45 @@ async def echo(params: JsonValue) -> JsonValue:
     return params
 
 
-ECHO = {"echo": answering(echo)}
+ECHO = {"echo": make_handler(echo)}
 
 
-class Held:
+class BlockedRequest:
     """Handler that echoes the params when the test allows it."""
 
     def __init__(self) -> None:
-        self.began = anyio.Event()
-        self.may_end = anyio.Event()
+        self.started = anyio.Event()
+        self.allowed_to_end = anyio.Event()
         self.was_cancelled = False
 
     async def answer(self, params: JsonValue) -> JsonValue:
         """Wait, then echo."""
-        self.began.set()
+        self.started.set()
         try:
-            await self.may_end.wait()
+            await self.allowed_to_end.wait()
         except anyio.get_cancelled_exc_class():
             self.was_cancelled = True
             raise
         return params
 
 
-async def settle() -> None:
+async def run_ready_tasks() -> None:
     """Yield to the event loop until all ready tasks have run."""
     for _ in range(20):
         await lowlevel.checkpoint()
 
 
 @asynccontextmanager
-async def two_peers(ours: Handlers, theirs: Handlers) -> AsyncGenerator[tuple[Peer, Peer]]:
+async def open_two_peers(
+    local_handlers: Handlers, remote_handlers: Handlers
+) -> AsyncGenerator[tuple[Peer, Peer]]:
     """Run two peers that are connected to each other."""
-    our_end, their_end = memory_pair()
+    our_end, their_end = create_memory_pair()
     our_peer, their_peer = Peer(our_end), Peer(their_end)
-    with anyio.fail_after(PATIENCE_SECONDS):
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_serve, our_peer, ours, our_end)
-            tasks.start_soon(_serve, their_peer, theirs, their_end)
+            tasks.start_soon(_serve, our_peer, local_handlers, our_end)
+            tasks.start_soon(_serve, their_peer, remote_handlers, their_end)
             yield our_peer, their_peer
             our_end.end()
 
@@ -83,7 +85,7 @@ async def _serve(peer: Peer, handlers: Handlers, transport: MemoryTransport) -> 
         await peer.run(handlers)
 
 
-class BareClient:
+class RawClient:
     """Client that exchanges raw lines with a peer."""
 
     def __init__(self, peer: Peer, transport: MemoryTransport, server_end: MemoryTransport) -> None:
@@ -128,7 +130,7 @@ class BareClient:
             self._received = [json.loads(line) for line in lines if isinstance(line, bytes)]
         return self._received.pop(0)
 
-    async def receive_to_the_end(self) -> list[JsonValue]:
+    async def receive_until_end(self) -> list[JsonValue]:
         """End the stream and return all messages until the peer ends its own."""
         self.end()
         received, self._received = self._received, []
@@ -138,22 +140,22 @@ class BareClient:
 
 
 @asynccontextmanager
-async def bare_client(
+async def open_raw_client(
     handlers: Handlers,
     *,
     capacity_bytes: int = CAPACITY_BYTES,
     limit_bytes: int = MAX_MESSAGE_BYTES,
     is_file: bool = False,
-) -> AsyncGenerator[BareClient]:
+) -> AsyncGenerator[RawClient]:
     """Run a peer and connect a raw client to it."""
-    server_end, client_end = memory_pair(
+    server_end, client_end = create_memory_pair(
         capacity_bytes=capacity_bytes, limit_bytes=limit_bytes, is_file=is_file
     )
     peer = Peer(server_end)
-    with anyio.fail_after(PATIENCE_SECONDS):
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_serve, peer, handlers, server_end)
-            yield BareClient(peer, client_end, server_end)
+            yield RawClient(peer, client_end, server_end)
             client_end.end()
 
 

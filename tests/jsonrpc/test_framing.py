@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_server.jsonrpc.framing import HEAD_BYTES, Line, LineSplitter, Oversized
+from acp_server.jsonrpc.framing import HEAD_BYTES, Line, LineSplitter, OversizedLine
 
 MIB = 1024 * 1024
 
@@ -39,7 +39,7 @@ def test_a_cap_gives_the_same_lines_and_errors_however_the_stream_is_cut(
         None if len(line) > limit_bytes else line.strip(b" \t\r") for line in stream.split(b"\n")
     ]
     found = split(pieces(stream, cuts), limit_bytes)
-    lines = [None if isinstance(line, Oversized) else line for line in found]
+    lines = [None if isinstance(line, OversizedLine) else line for line in found]
     assert lines == [line for line in expected if line != b""]
 
 
@@ -48,20 +48,20 @@ def test_a_line_as_long_as_the_cap_is_a_line() -> None:
 
 
 def test_a_longer_line_is_reported_once_and_the_next_one_is_read() -> None:
-    assert split([b"123456\n7\n"], 5) == [Oversized(b"123456", 5), b"7"]
+    assert split([b"123456\n7\n"], 5) == [OversizedLine(b"123456", 5), b"7"]
 
 
 def test_a_longer_line_is_reported_before_its_end_has_come() -> None:
     splitter = LineSplitter(5)
     assert splitter.feed(b"123") == []
-    assert splitter.feed(b"4567") == [Oversized(b"1234567", 5)]
+    assert splitter.feed(b"4567") == [OversizedLine(b"1234567", 5)]
     assert splitter.feed(b"8" * 1000) == []
     assert splitter.feed(b"9\nnext\n") == [b"next"]
 
 
 def test_the_report_of_a_longer_line_carries_its_head_only() -> None:
     [line] = split([bytes([65 + number % 26]) * 1000 for number in range(10)], 8000)
-    assert isinstance(line, Oversized)
+    assert isinstance(line, OversizedLine)
     assert len(line.head) == HEAD_BYTES
     assert line.head.startswith(b"A" * 1000 + b"B" * 1000)
 
@@ -88,7 +88,7 @@ def test_the_last_line_may_lack_its_newline() -> None:
 
 
 def test_an_unterminated_line_above_the_cap_is_reported_once() -> None:
-    assert split([b"123456", b"7"], 5) == [Oversized(b"123456", 5)]
+    assert split([b"123456", b"7"], 5) == [OversizedLine(b"123456", 5)]
 
 
 def test_nul_bytes_and_bytes_that_are_not_utf8_go_through() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_server.jsonrpc.outbox import Outbox, Seam
+from acp_server.jsonrpc.outbox import CoalesceKey, Outbox
 
 PLENTY = 10**9
 
@@ -61,71 +61,71 @@ def test_an_outbox_is_a_list_in_which_the_latest_of_a_key_stays(steps: list[Puts
             while model and size < step:
                 expected.append(model.pop(0)[0])
                 size += len(expected[-1])
-            assert outbox.take_now(step) == expected
+            assert outbox.take_nowait(step) == expected
             continue
         for line, key in step:
             model = [each for each in model if key is None or each[1] != key] + [(line, key)]
             outbox.put(line, key)
-        assert outbox.has_room == (sum(len(line) for line, _ in model) < 10)
+        assert outbox.has_capacity == (sum(len(line) for line, _ in model) < 10)
         assert outbox.is_empty == (not model)
 
 
-SEAM, OTHER_SEAM = Seam(1, 1), Seam(1, 1)
+SEAM, OTHER_SEAM = CoalesceKey(1, 1), CoalesceKey(1, 1)
 
 
 def test_pieces_of_a_text_are_lines_of_their_own_while_the_reader_keeps_up() -> None:
     outbox = Outbox(10)
     for piece in (b"<ab>", b"<cd>"):
-        outbox.put(piece, seam=SEAM)
+        outbox.put(piece, coalesce_key=SEAM)
     assert outbox.take(PLENTY) == [b"<ab>", b"<cd>"]
 
 
 def test_pieces_are_joined_from_when_the_queue_is_full_until_it_is_empty() -> None:
     outbox = Outbox(10)
     for piece in (b"<12345678>", b"<ab>", b"<cd>"):
-        outbox.put(piece, seam=SEAM)
+        outbox.put(piece, coalesce_key=SEAM)
     assert outbox.take(1) == [b"<12345678abcd>"]
     for piece in (b"<ef>", b"<gh>"):
-        outbox.put(piece, seam=SEAM)
+        outbox.put(piece, coalesce_key=SEAM)
     assert outbox.take(PLENTY) == [b"<ef>", b"<gh>"]
 
 
 def test_a_piece_that_was_joined_takes_the_room_of_its_text() -> None:
     outbox = Outbox(10)
-    outbox.put(b"<12345678>", seam=SEAM)
+    outbox.put(b"<12345678>", coalesce_key=SEAM)
     outbox.put(b"first", "key")
-    outbox.put(b"<12>", seam=SEAM)
-    outbox.put(b"<34>", seam=SEAM)
+    outbox.put(b"<12>", coalesce_key=SEAM)
+    outbox.put(b"<34>", coalesce_key=SEAM)
     assert outbox.take(10) == [b"<12345678>"]
     assert outbox.take(5) == [b"first"]
-    assert outbox.has_room
+    assert outbox.has_capacity
     assert outbox.take(PLENTY) == [b"<1234>"]
 
 
 @pytest.mark.parametrize(
     "between", [(b"answer", None), (b"<other>", OTHER_SEAM)], ids=["a line", "another text"]
 )
-def test_a_piece_overtakes_nothing(between: tuple[bytes, Seam | None]) -> None:
+def test_a_piece_overtakes_nothing(between: tuple[bytes, CoalesceKey | None]) -> None:
     outbox = Outbox(1)
-    outbox.put(b"<ab>", seam=SEAM)
-    outbox.put(between[0], seam=between[1])
-    outbox.put(b"<cd>", seam=SEAM)
+    outbox.put(b"<ab>", coalesce_key=SEAM)
+    outbox.put(between[0], coalesce_key=between[1])
+    outbox.put(b"<cd>", coalesce_key=SEAM)
     assert outbox.take(PLENTY) == [b"<ab>", between[0], b"<cd>"]
 
 
 def test_joined_lines_do_not_grow_for_ever() -> None:
     outbox = Outbox(1)
     for _ in range(10):
-        outbox.put(b"<%b>" % (b"x" * 3_000), seam=SEAM)
+        outbox.put(b"<%b>" % (b"x" * 3_000), coalesce_key=SEAM)
     lengths = [len(line) for line in outbox.take(PLENTY)]
     assert (lengths, sum(lengths)) == ([9_002, 9_002, 9_002, 3_002], 10 * 3_000 + 4 * 2)
 
 
 def test_there_is_room_until_the_capacity_is_reached() -> None:
     outbox = filled(b"1234", capacity_bytes=5)
-    assert outbox.has_room
+    assert outbox.has_capacity
     outbox.put(b"5")
-    assert not outbox.has_room
+    assert not outbox.has_capacity
 
 
 def test_a_full_outbox_refuses_nothing() -> None:
@@ -136,14 +136,14 @@ def test_a_full_outbox_refuses_nothing() -> None:
 def test_taking_makes_room() -> None:
     outbox = filled(b"1234", b"5678", capacity_bytes=5)
     assert outbox.take(1) == [b"1234"]
-    assert outbox.has_room
+    assert outbox.has_capacity
 
 
 def test_a_replaced_line_takes_no_room() -> None:
     outbox = Outbox(10)
     for _ in range(100):
         outbox.put(b"12345678", "key")
-    assert outbox.has_room
+    assert outbox.has_capacity
 
 
 def test_at_least_one_line_is_taken_however_long_it_is() -> None:
@@ -154,7 +154,7 @@ def test_lines_in_hand_are_not_delivered_yet() -> None:
     outbox = filled(b"1")
     outbox.take(PLENTY)
     assert not outbox.is_empty
-    outbox.delivered()
+    outbox.mark_delivered()
     assert outbox.is_empty
 
 
@@ -170,7 +170,7 @@ def test_a_closed_outbox_gives_what_is_left_and_then_nothing() -> None:
 def test_a_discarded_outbox_gives_nothing_and_lets_everybody_go_on() -> None:
     outbox = filled(b"1234", capacity_bytes=4)
     outbox.close(discard=True)
-    assert outbox.has_room
+    assert outbox.has_capacity
     assert outbox.is_empty
     assert outbox.take(PLENTY) == []
 
@@ -216,7 +216,7 @@ def test_one_thread_takes_what_others_put_each_in_its_order() -> None:
         start.wait()
         while lines := outbox.take(64):
             taken.extend(lines)
-            outbox.delivered()
+            outbox.mark_delivered()
 
     writers = [Thread(target=put, args=[name]) for name in "abc"]
     taker = Thread(target=take)
@@ -240,7 +240,7 @@ def test_an_outbox_is_never_empty_while_a_line_is_on_its_way(lines: int) -> None
     def write() -> None:
         while lines := outbox.take(PLENTY):
             written.extend(lines)
-            outbox.delivered()
+            outbox.mark_delivered()
 
     writer = Thread(target=write)
     writer.start()

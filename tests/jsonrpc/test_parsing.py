@@ -14,7 +14,7 @@ from acp_server.jsonrpc.messages import (
     RequestId,
     Response,
 )
-from acp_server.jsonrpc.parsing import is_leading_answer, leading_id, parse_message
+from acp_server.jsonrpc.parsing import find_leading_id, parse_message, starts_as_response
 
 
 def refusal(line: bytes) -> tuple[int, RequestId]:
@@ -320,7 +320,7 @@ def test_an_object_that_looks_like_an_answer_never_gets_one(value: dict[str, Jso
 def test_the_id_of_a_message_too_long_to_read_is_seen_only_where_it_surely_is_one(
     head: bytes, identifier: RequestId
 ) -> None:
-    assert leading_id(head) == identifier
+    assert find_leading_id(head) == identifier
 
 
 @pytest.mark.parametrize(
@@ -337,10 +337,10 @@ def test_the_id_of_a_message_too_long_to_read_is_seen_only_where_it_surely_is_on
     ],
 )
 def test_an_answer_too_long_to_read_is_known_by_its_head(head: bytes, *, is_answer: bool) -> None:
-    assert is_leading_answer(head) == is_answer
+    assert starts_as_response(head) == is_answer
 
 
 @given(st.binary(max_size=4096))
 def test_any_head_can_be_looked_at(head: bytes) -> None:
-    leading_id(head)
-    leading_id(b'{"id":' + head)
+    find_leading_id(head)
+    find_leading_id(b'{"id":' + head)

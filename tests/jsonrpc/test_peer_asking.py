@@ -8,14 +8,14 @@ from acp_server.jsonrpc.errors import ConnectionClosedError, RemoteError
 from acp_server.jsonrpc.peer import Handlers, Peer
 from tests.jsonrpc.peers import (
     ECHO,
-    BareClient,
-    Held,
-    answering,
-    bare_client,
+    BlockedRequest,
+    RawClient,
     error,
+    make_handler,
+    open_raw_client,
+    open_two_peers,
     result,
-    settle,
-    two_peers,
+    run_ready_tasks,
 )
 
 
@@ -33,7 +33,7 @@ class Asked:
             self.error = error
 
 
-async def outcome_of(client: BareClient, *answers: JsonValue) -> Asked:
+async def outcome_of(client: RawClient, *answers: JsonValue) -> Asked:
     """What a request of ours, whose id is 1, comes to when these messages are received."""
     asked = Asked()
     async with anyio.create_task_group() as tasks:
@@ -45,7 +45,7 @@ async def outcome_of(client: BareClient, *answers: JsonValue) -> Asked:
 
 async def test_an_error_answer_is_raised_with_all_it_says() -> None:
     answer: JsonValue = {"code": -5, "message": "no\nway", "data": {"x": [1]}}
-    async with bare_client(Handlers()) as client:
+    async with open_raw_client(Handlers()) as client:
         asked = await outcome_of(client, {"jsonrpc": "2.0", "id": 1, "error": answer})
     assert isinstance(asked.error, RemoteError)
     assert (asked.error.code, asked.error.message) == (-5, "no\nway")
@@ -62,14 +62,14 @@ async def test_an_error_answer_is_raised_with_all_it_says() -> None:
     ],
 )
 async def test_an_answer_without_a_result_is_null(answer: JsonValue) -> None:
-    async with bare_client(Handlers()) as client:
+    async with open_raw_client(Handlers()) as client:
         asked = await outcome_of(client, answer)
     assert (asked.result, asked.error) == (None, None)
 
 
 async def test_an_answer_is_for_the_request_with_the_very_same_id() -> None:
     others: list[JsonValue] = ["1", True, 1.0, 2, 0, -1, None, [1]]
-    async with bare_client(Handlers()) as client:
+    async with open_raw_client(Handlers()) as client:
         asked = await outcome_of(
             client, *(result(each, "wrong") for each in others), result(1, "right")
         )
@@ -78,7 +78,7 @@ async def test_an_answer_is_for_the_request_with_the_very_same_id() -> None:
 
 async def test_answers_may_come_in_any_order() -> None:
     first, second = Asked(), Asked()
-    async with bare_client(Handlers()) as client, anyio.create_task_group() as tasks:
+    async with open_raw_client(Handlers()) as client, anyio.create_task_group() as tasks:
         tasks.start_soon(first.ask, client.peer)
         await client.receive()
         tasks.start_soon(second.ask, client.peer)
@@ -101,24 +101,24 @@ async def test_answers_may_come_in_any_order() -> None:
     ],
 )
 async def test_an_answer_is_never_answered(line: bytes) -> None:
-    async with bare_client(Handlers(ECHO)) as client:
+    async with open_raw_client(Handlers(ECHO)) as client:
         client.send_lines(line)
         client.request(1, "echo", {})
         assert await client.receive() == result(1, {})
-        assert await client.receive_to_the_end() == []
+        assert await client.receive_until_end() == []
 
 
 async def test_an_answer_too_long_to_read_ends_its_request_and_is_not_answered() -> None:
-    async with bare_client(Handlers(ECHO), limit_bytes=1000) as client:
+    async with open_raw_client(Handlers(ECHO), limit_bytes=1000) as client:
         asked = await outcome_of(client, result(1, {"content": "x" * 2000}))
         assert isinstance(asked.error, RemoteError)
         assert asked.error.message == "Message too large"
-        assert await client.receive_to_the_end() == []
+        assert await client.receive_until_end() == []
 
 
 async def test_a_request_too_long_to_read_is_refused_under_its_id_and_the_next_one_works() -> None:
     reason = "the message is longer than 1000 bytes; send a smaller message"
-    async with bare_client(Handlers(ECHO), limit_bytes=1000) as client:
+    async with open_raw_client(Handlers(ECHO), limit_bytes=1000) as client:
         client.request("big", "echo", {"x": "x" * 2000})
         client.request(2, "echo", {})
         assert await client.receive() == error("big", -32600, "Message too large", reason)
@@ -127,7 +127,7 @@ async def test_a_request_too_long_to_read_is_refused_under_its_id_and_the_next_o
 
 async def test_requests_that_wait_when_the_stream_ends_fail_and_so_do_later_ones() -> None:
     asked, late = Asked(), Asked()
-    async with bare_client(Handlers()) as client:
+    async with open_raw_client(Handlers()) as client:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(asked.ask, client.peer)
             await client.receive()
@@ -138,36 +138,36 @@ async def test_requests_that_wait_when_the_stream_ends_fail_and_so_do_later_ones
 
 
 async def test_requests_of_theirs_are_cancelled_when_the_stream_ends() -> None:
-    held = Held()
-    async with bare_client(Handlers({"hold": answering(held.answer)})) as client:
+    held = BlockedRequest()
+    async with open_raw_client(Handlers({"hold": make_handler(held.answer)})) as client:
         client.request(1, "hold")
-        await held.began.wait()
-        assert await client.receive_to_the_end() == []
+        await held.started.wait()
+        assert await client.receive_until_end() == []
     assert held.was_cancelled
 
 
 async def test_requests_of_theirs_are_finished_when_the_stream_was_a_file() -> None:
-    held = Held()
-    handlers = Handlers({"hold": answering(held.answer), **ECHO})
-    async with bare_client(handlers, is_file=True) as client:
+    held = BlockedRequest()
+    handlers = Handlers({"hold": make_handler(held.answer), **ECHO})
+    async with open_raw_client(handlers, is_file=True) as client:
         client.request(1, "hold", {"a": 1})
         client.request(2, "echo", {"b": 2})
-        await held.began.wait()
+        await held.started.wait()
         client.end()
-        await settle()
-        held.may_end.set()
-        assert await client.receive_to_the_end() == [result(2, {"b": 2}), result(1, {"a": 1})]
+        await run_ready_tasks()
+        held.allowed_to_end.set()
+        assert await client.receive_until_end() == [result(2, {"b": 2}), result(1, {"a": 1})]
 
 
 async def test_the_last_line_of_a_file_needs_no_newline() -> None:
-    async with bare_client(Handlers(ECHO), is_file=True) as client:
+    async with open_raw_client(Handlers(ECHO), is_file=True) as client:
         client.send_bytes(b'{"jsonrpc":"2.0","id":1,"method":"echo"}')
-        assert await client.receive_to_the_end() == [result(1, None)]
+        assert await client.receive_until_end() == [result(1, None)]
 
 
 async def test_who_streams_waits_while_too_much_is_unsent_and_answers_do_not() -> None:
     told: list[int] = []
-    async with bare_client(Handlers(ECHO), capacity_bytes=2000) as client:
+    async with open_raw_client(Handlers(ECHO), capacity_bytes=2000) as client:
 
         async def tell() -> None:
             for number in range(100):
@@ -176,11 +176,11 @@ async def test_who_streams_waits_while_too_much_is_unsent_and_answers_do_not() -
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(tell)
-            await settle()
+            await run_ready_tasks()
             assert 10 < len(told) < 30
             unsent = len(told)
             client.request(1, "echo", {})
-            await settle()
+            await run_ready_tasks()
             assert len(told) == unsent
             received = [await client.receive() for _ in range(unsent + 1)]
             assert received[-1] == result(1, {})
@@ -190,46 +190,46 @@ async def test_who_streams_waits_while_too_much_is_unsent_and_answers_do_not() -
 
 
 async def test_of_notifications_with_a_key_only_the_latest_unsent_one_goes_out() -> None:
-    async with bare_client(Handlers()) as client:
+    async with open_raw_client(Handlers()) as client:
         for number in range(10):
             await client.peer.notify("diff", {"n": number}, "diff")
             await client.peer.notify("text", {"n": number})
-        received = await client.receive_to_the_end()
+        received = await client.receive_until_end()
     texts = [{"jsonrpc": "2.0", "method": "text", "params": {"n": n}} for n in range(10)]
     diff = {"jsonrpc": "2.0", "method": "diff", "params": {"n": 9}}
     assert received == [*texts[:9], diff, texts[9]]
 
 
 async def test_malformed_lines_that_nobody_can_match_are_not_answered_while_nobody_reads() -> None:
-    async with bare_client(Handlers(ECHO), capacity_bytes=2000) as client:
+    async with open_raw_client(Handlers(ECHO), capacity_bytes=2000) as client:
         client.send_lines(*[b"nonsense"] * 1000)
         client.request(1, "echo", {})
-        await settle()
-        received = await client.receive_to_the_end()
+        await run_ready_tasks()
+        received = await client.receive_until_end()
     assert len(received) < 30
     assert received[-1] == result(1, {})
 
 
 async def test_every_malformed_line_of_a_file_is_answered_however_slow_the_reader() -> None:
-    async with bare_client(Handlers(ECHO), capacity_bytes=200, is_file=True) as client:
+    async with open_raw_client(Handlers(ECHO), capacity_bytes=200, is_file=True) as client:
         client.send_lines(*[b"nonsense"] * 1000)
-        await settle()
-        assert not client.server_end.has_room
-        assert len(await client.receive_to_the_end()) == 1000
+        await run_ready_tasks()
+        assert not client.server_end.has_capacity
+        assert len(await client.receive_until_end()) == 1000
 
 
 async def test_malformed_lines_with_an_id_are_answered_even_then() -> None:
-    async with bare_client(Handlers(ECHO), capacity_bytes=200) as client:
+    async with open_raw_client(Handlers(ECHO), capacity_bytes=200) as client:
         for number in range(100):
             client.send({"id": number, "method": "echo"})
         reason = 'jsonrpc must be "2.0"'
-        assert await client.receive_to_the_end() == [
+        assert await client.receive_until_end() == [
             error(number, -32600, "Invalid Request", reason) for number in range(100)
         ]
 
 
 async def test_a_peer_that_is_left_asks_nothing_more_of_the_other_one() -> None:
-    async with two_peers(Handlers(ECHO), Handlers(ECHO)) as (ours, theirs):
+    async with open_two_peers(Handlers(ECHO), Handlers(ECHO)) as (ours, theirs):
         assert await ours.request("echo", {}) == {}
     for peer in (ours, theirs):
         with pytest.raises(ConnectionClosedError):

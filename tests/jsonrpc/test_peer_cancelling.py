@@ -5,8 +5,16 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.jsonrpc.dispatching import Job, Reply
-from acp_server.jsonrpc.peer import Call, Handlers
-from tests.jsonrpc.peers import ECHO, Held, answering, bare_client, result, settle, two_peers
+from acp_server.jsonrpc.peer import Handlers, InboundRequest
+from tests.jsonrpc.peers import (
+    ECHO,
+    BlockedRequest,
+    make_handler,
+    open_raw_client,
+    open_two_peers,
+    result,
+    run_ready_tasks,
+)
 
 
 def cancelled(request_id: JsonValue) -> JsonValue:
@@ -14,24 +22,24 @@ def cancelled(request_id: JsonValue) -> JsonValue:
     return {"jsonrpc": "2.0", "id": request_id, "error": body}
 
 
-def holding(held: Held) -> Handlers:
-    return Handlers({"hold": answering(held.answer), **ECHO})
+def holding(held: BlockedRequest) -> Handlers:
+    return Handlers({"hold": make_handler(held.answer), **ECHO})
 
 
 @pytest.mark.parametrize("identifier", [1, "1", "", None, -(2**63)])
 async def test_a_cancelled_request_is_answered_as_cancelled(identifier: int | str | None) -> None:
-    held = Held()
-    async with bare_client(holding(held)) as client:
+    held = BlockedRequest()
+    async with open_raw_client(holding(held)) as client:
         client.request(identifier, "hold")
-        await held.began.wait()
+        await held.started.wait()
         client.cancel(identifier)
         assert await client.receive() == cancelled(identifier)
     assert held.was_cancelled
 
 
 async def test_a_cancel_right_behind_its_request_is_not_lost() -> None:
-    held = Held()
-    async with bare_client(holding(held)) as client:
+    held = BlockedRequest()
+    async with open_raw_client(holding(held)) as client:
         client.request(1, "hold")
         client.cancel(1)
         assert await client.receive() == cancelled(1)
@@ -39,32 +47,32 @@ async def test_a_cancel_right_behind_its_request_is_not_lost() -> None:
 
 @pytest.mark.parametrize("other", ["1", True, 1.0, 2, None, [1], {}, "hold"])
 async def test_only_the_very_same_id_is_cancelled(other: JsonValue) -> None:
-    held = Held()
-    async with bare_client(holding(held)) as client:
+    held = BlockedRequest()
+    async with open_raw_client(holding(held)) as client:
         client.request(1, "hold", {"a": 1})
-        await held.began.wait()
+        await held.started.wait()
         client.cancel(other)
         client.request(2, "echo", {})
         assert await client.receive() == result(2, {})
-        held.may_end.set()
+        held.allowed_to_end.set()
         assert await client.receive() == result(1, {"a": 1})
 
 
 @pytest.mark.parametrize("params", [None, {}, [], [1], "1", 1, {"id": 1}, {"requestId": None}])
 async def test_a_cancel_that_names_no_request_does_nothing(params: JsonValue) -> None:
-    held = Held()
-    async with bare_client(holding(held)) as client:
+    held = BlockedRequest()
+    async with open_raw_client(holding(held)) as client:
         client.request(1, "hold", {"a": 1})
-        await held.began.wait()
+        await held.started.wait()
         client.notify("$/cancel_request", params)
         client.request(2, "echo", {})
         assert await client.receive() == result(2, {})
-        held.may_end.set()
+        held.allowed_to_end.set()
         assert await client.receive() == result(1, {"a": 1})
 
 
 async def test_a_cancel_that_comes_before_its_request_or_after_its_answer_does_nothing() -> None:
-    async with bare_client(Handlers(ECHO)) as client:
+    async with open_raw_client(Handlers(ECHO)) as client:
         client.cancel(1)
         client.request(1, "echo", {})
         assert await client.receive() == result(1, {})
@@ -74,8 +82,8 @@ async def test_a_cancel_that_comes_before_its_request_or_after_its_answer_does_n
 
 
 async def test_a_second_cancel_changes_nothing() -> None:
-    held = Held()
-    async with bare_client(holding(held)) as client:
+    held = BlockedRequest()
+    async with open_raw_client(holding(held)) as client:
         client.request(1, "hold")
         client.cancel(1)
         client.cancel(1)
@@ -83,7 +91,7 @@ async def test_a_second_cancel_changes_nothing() -> None:
         client.cancel(1)
         client.request(2, "echo", {})
         assert await client.receive() == result(2, {})
-        assert await client.receive_to_the_end() == []
+        assert await client.receive_until_end() == []
 
 
 async def test_a_job_cleans_up_before_its_request_is_answered() -> None:
@@ -98,10 +106,10 @@ async def test_a_job_cleans_up_before_its_request_is_answered() -> None:
                 cleaned_up.set()
         return params
 
-    async with bare_client(Handlers({"wait": answering(wait)})) as client:
+    async with open_raw_client(Handlers({"wait": make_handler(wait)})) as client:
         client.request(1, "wait")
         client.cancel(1)
-        await settle()
+        await run_ready_tasks()
         may_clean_up.set()
         assert await client.receive() == cancelled(1)
         assert cleaned_up.is_set()
@@ -113,17 +121,17 @@ async def test_a_job_that_ends_with_a_result_in_spite_of_the_cancel_answers_with
             await anyio.sleep_forever()
         return params
 
-    async with bare_client(Handlers({"finish": answering(finish)})) as client:
+    async with open_raw_client(Handlers({"finish": make_handler(finish)})) as client:
         client.request(1, "finish", {"a": 1})
         client.cancel(1)
         assert await client.receive() in [result(1, {"a": 1}), cancelled(1)]
-        assert await client.receive_to_the_end() == []
+        assert await client.receive_until_end() == []
 
 
 async def test_a_handler_may_have_a_gentler_way_to_be_cancelled() -> None:
     stop = anyio.Event()
 
-    def handle(params: JsonValue, call: Call) -> Job:
+    def handle(params: JsonValue, call: InboundRequest) -> Job:
         del params
         call.on_cancel = stop.set
 
@@ -133,7 +141,7 @@ async def test_a_handler_may_have_a_gentler_way_to_be_cancelled() -> None:
 
         return run
 
-    async with bare_client(Handlers({"turn": handle})) as client:
+    async with open_raw_client(Handlers({"turn": handle})) as client:
         client.request(1, "turn")
         client.cancel(1)
         assert await client.receive() == result(1, {"stopReason": "cancelled"})
@@ -142,7 +150,7 @@ async def test_a_handler_may_have_a_gentler_way_to_be_cancelled() -> None:
 async def test_an_answer_that_was_given_before_the_cancel_stands() -> None:
     began = anyio.Event()
 
-    def handle(params: JsonValue, call: Call) -> Job:
+    def handle(params: JsonValue, call: InboundRequest) -> Job:
         del params, call
 
         async def follow() -> None:
@@ -154,30 +162,30 @@ async def test_an_answer_that_was_given_before_the_cancel_stands() -> None:
 
         return run
 
-    async with bare_client(Handlers({"r": handle, **ECHO})) as client:
+    async with open_raw_client(Handlers({"r": handle, **ECHO})) as client:
         client.request(1, "r")
         assert await client.receive() == result(1, "done")
         await began.wait()
         client.cancel(1)
         client.request(2, "echo", {})
         assert await client.receive() == result(2, {})
-        assert await client.receive_to_the_end() == []
+        assert await client.receive_until_end() == []
 
 
 async def test_who_stops_waiting_for_an_answer_tells_the_other_side() -> None:
-    held = Held()
-    async with two_peers(Handlers(), holding(held)) as (ours, _):
+    held = BlockedRequest()
+    async with open_two_peers(Handlers(), holding(held)) as (ours, _):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ours.request, "hold", None)
-            await held.began.wait()
+            await held.started.wait()
             tasks.cancel_scope.cancel()
-        await settle()
+        await run_ready_tasks()
         assert held.was_cancelled
         assert await ours.request("echo", {"still": "here"}) == {"still": "here"}
 
 
 async def test_a_late_answer_is_ignored() -> None:
-    async with bare_client(Handlers(ECHO)) as client:
+    async with open_raw_client(Handlers(ECHO)) as client:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(client.peer.request, "ask", None)
             await client.receive()

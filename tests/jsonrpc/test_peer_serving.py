@@ -9,8 +9,17 @@ from pydantic import JsonValue
 
 from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.errors import InvalidParamsError, RpcError
-from acp_server.jsonrpc.peer import Call, Handlers, Peer
-from tests.jsonrpc.peers import ECHO, Held, answering, bare_client, error, result, settle, two_peers
+from acp_server.jsonrpc.peer import Handlers, InboundRequest, Peer
+from tests.jsonrpc.peers import (
+    ECHO,
+    BlockedRequest,
+    error,
+    make_handler,
+    open_raw_client,
+    open_two_peers,
+    result,
+    run_ready_tasks,
+)
 
 IN_USE = "is in use by a request that is not answered yet"
 
@@ -20,12 +29,12 @@ async def fail(params: JsonValue) -> JsonValue:
 
 
 async def test_a_request_gets_its_result() -> None:
-    async with two_peers(Handlers(), Handlers(ECHO)) as (ours, _):
+    async with open_two_peers(Handlers(), Handlers(ECHO)) as (ours, _):
         assert await ours.request("echo", {"a": [1, None, "é"]}) == {"a": [1, None, "é"]}
 
 
 async def test_both_sides_ask_at_once_under_the_same_ids() -> None:
-    async with two_peers(Handlers(ECHO), Handlers(ECHO)) as (ours, theirs):
+    async with open_two_peers(Handlers(ECHO), Handlers(ECHO)) as (ours, theirs):
         answers: dict[str, JsonValue] = {}
 
         async def ask(peer: Peer, name: str) -> None:
@@ -43,26 +52,26 @@ async def test_a_request_inside_a_request_is_answered() -> None:
     async def ask_back(params: JsonValue) -> JsonValue:
         return [await peers[0].request("echo", params)]
 
-    handlers = Handlers({"ask back": answering(ask_back)})
-    async with two_peers(Handlers(ECHO), handlers) as (ours, theirs):
+    handlers = Handlers({"ask back": make_handler(ask_back)})
+    async with open_two_peers(Handlers(ECHO), handlers) as (ours, theirs):
         peers.append(theirs)
         assert await ours.request("ask back", {"deep": 1}) == [{"deep": 1}]
 
 
 async def test_a_request_that_takes_long_holds_nobody_up() -> None:
-    held = Held()
-    async with bare_client(Handlers({"hold": answering(held.answer), **ECHO})) as client:
+    held = BlockedRequest()
+    async with open_raw_client(Handlers({"hold": make_handler(held.answer), **ECHO})) as client:
         client.request(1, "hold", {"first": 1})
         client.request(2, "echo", {"second": 2})
         assert await client.receive() == result(2, {"second": 2})
-        held.may_end.set()
+        held.allowed_to_end.set()
         assert await client.receive() == result(1, {"first": 1})
 
 
 async def test_synchronous_parts_run_in_the_order_of_arrival_before_any_job() -> None:
     order: list[JsonValue] = []
 
-    def handle(params: JsonValue, call: Call) -> Job:
+    def handle(params: JsonValue, call: InboundRequest) -> Job:
         del call
         order.append(params)
 
@@ -73,7 +82,7 @@ async def test_synchronous_parts_run_in_the_order_of_arrival_before_any_job() ->
         return run
 
     handlers = Handlers({"r": handle}, {"n": order.append})
-    async with bare_client(handlers) as client:
+    async with open_raw_client(handlers) as client:
         for number in range(0, 30, 3):
             client.request(number, "r", [number])
             client.notify("n", [number + 1])
@@ -86,7 +95,7 @@ async def test_synchronous_parts_run_in_the_order_of_arrival_before_any_job() ->
 async def test_what_a_job_sends_goes_before_its_answer_and_what_follows_goes_behind() -> None:
     peers: list[Peer] = []
 
-    def handle(params: JsonValue, call: Call) -> Job:
+    def handle(params: JsonValue, call: InboundRequest) -> Job:
         del params, call
 
         async def follow() -> None:
@@ -99,7 +108,7 @@ async def test_what_a_job_sends_goes_before_its_answer_and_what_follows_goes_beh
 
         return run
 
-    async with bare_client(Handlers({"turn": handle})) as client:
+    async with open_raw_client(Handlers({"turn": handle})) as client:
         peers.append(client.peer)
         client.request(2, "turn")
         received = [await client.receive() for _ in range(5)]
@@ -113,7 +122,7 @@ async def test_what_a_job_sends_goes_before_its_answer_and_what_follows_goes_beh
 async def test_an_answer_given_early_is_the_only_one() -> None:
     ended = anyio.Event()
 
-    def handle(params: JsonValue, call: Call) -> Job:
+    def handle(params: JsonValue, call: InboundRequest) -> Job:
         async def run() -> Reply:
             call.succeed(params)
             call.succeed("twice")
@@ -123,7 +132,7 @@ async def test_an_answer_given_early_is_the_only_one() -> None:
 
         return run
 
-    async with bare_client(Handlers({"early": handle, **ECHO})) as client:
+    async with open_raw_client(Handlers({"early": handle, **ECHO})) as client:
         client.request(1, "early", {"in": "time"})
         assert await client.receive() == result(1, {"in": "time"})
         await ended.wait()
@@ -132,7 +141,7 @@ async def test_an_answer_given_early_is_the_only_one() -> None:
 
 
 async def test_an_unknown_method_is_named_in_the_answer() -> None:
-    async with bare_client(Handlers()) as client:
+    async with open_raw_client(Handlers()) as client:
         client.request("x", "no/such", {})
         assert await client.receive() == error(
             "x", -32601, "Method not found", "there is no method 'no/such'"
@@ -141,16 +150,16 @@ async def test_an_unknown_method_is_named_in_the_answer() -> None:
 
 @pytest.mark.parametrize("method", ["no/such", "_ours/notice", "$/progress", "", "echo"])
 async def test_an_unknown_notification_gets_silence(method: str) -> None:
-    async with bare_client(Handlers(ECHO)) as client:
+    async with open_raw_client(Handlers(ECHO)) as client:
         client.notify(method, {})
-        assert await client.receive_to_the_end() == []
+        assert await client.receive_until_end() == []
 
 
 async def test_an_error_that_a_job_raises_is_the_answer() -> None:
     async def refuse(params: JsonValue) -> JsonValue:
         raise RpcError(-32002, "Session not found", {"message": "which?", "x": params})
 
-    async with bare_client(Handlers({"refuse": answering(refuse)})) as client:
+    async with open_raw_client(Handlers({"refuse": make_handler(refuse)})) as client:
         client.request(1, "refuse", {"a": 1})
         body = {"code": -32002, "message": "Session not found"}
         data = {"message": "which?", "x": {"a": 1}}
@@ -162,11 +171,11 @@ async def test_an_error_that_a_job_raises_is_the_answer() -> None:
 
 
 async def test_an_error_that_a_synchronous_part_raises_is_the_answer() -> None:
-    def refuse(params: JsonValue, call: Call) -> Job:
+    def refuse(params: JsonValue, call: InboundRequest) -> Job:
         reason = f"{call.request.method} not {params!r}"
         raise InvalidParamsError(reason)
 
-    async with bare_client(Handlers({"refuse": refuse})) as client:
+    async with open_raw_client(Handlers({"refuse": refuse})) as client:
         client.request(1, "refuse", {})
         assert await client.receive() == error(1, -32602, "Invalid params", "refuse not {}")
 
@@ -174,7 +183,7 @@ async def test_an_error_that_a_synchronous_part_raises_is_the_answer() -> None:
 async def test_a_job_that_breaks_is_an_internal_error_of_one_line_and_the_peer_lives_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    async with bare_client(Handlers({"fail": answering(fail), **ECHO})) as client:
+    async with open_raw_client(Handlers({"fail": make_handler(fail), **ECHO})) as client:
         client.request(1, "fail", {})
         reason = "ValueError: boom\nin {} lines"
         assert await client.receive() == error(1, -32603, "Internal error", reason)
@@ -185,10 +194,10 @@ async def test_a_job_that_breaks_is_an_internal_error_of_one_line_and_the_peer_l
 
 @pytest.mark.usefixtures("caplog")
 async def test_a_synchronous_part_that_breaks_is_an_internal_error_and_the_peer_lives_on() -> None:
-    def fail_at_once(params: JsonValue, call: Call) -> Job:
+    def fail_at_once(params: JsonValue, call: InboundRequest) -> Job:
         raise KeyError(params, call.request.id)
 
-    async with bare_client(Handlers({"fail": fail_at_once, **ECHO})) as client:
+    async with open_raw_client(Handlers({"fail": fail_at_once, **ECHO})) as client:
         client.request(1, "fail", "x")
         client.request(2, "fail", {})
         assert await client.receive() == error(
@@ -204,7 +213,7 @@ async def test_a_result_that_is_no_json_is_an_internal_error_and_the_peer_lives_
         del params
         return [float("nan")]
 
-    async with bare_client(Handlers({"nan": answering(not_a_number), **ECHO})) as client:
+    async with open_raw_client(Handlers({"nan": make_handler(not_a_number), **ECHO})) as client:
         client.request(1, "nan", {})
         reason = "ValueError: Out of range float values are not JSON compliant"
         answer = await client.receive()
@@ -216,7 +225,7 @@ async def test_a_result_that_is_no_json_is_an_internal_error_and_the_peer_lives_
 async def test_what_breaks_behind_an_answer_changes_nothing_and_the_peer_lives_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def handle(params: JsonValue, call: Call) -> Job:
+    def handle(params: JsonValue, call: InboundRequest) -> Job:
         del call
 
         async def follow() -> None:
@@ -227,7 +236,7 @@ async def test_what_breaks_behind_an_answer_changes_nothing_and_the_peer_lives_o
 
         return run
 
-    async with bare_client(Handlers({"r": handle, **ECHO})) as client:
+    async with open_raw_client(Handlers({"r": handle, **ECHO})) as client:
         client.request(1, "r", {})
         assert await client.receive() == result(1, "done")
         client.request(2, "echo", {})
@@ -243,7 +252,7 @@ async def test_a_notification_that_breaks_is_logged_and_the_peer_lives_on(
         del params
         raise raised
 
-    async with bare_client(Handlers(ECHO, {"fail": fail_at_once})) as client:
+    async with open_raw_client(Handlers(ECHO, {"fail": fail_at_once})) as client:
         client.notify("fail", {})
         client.request(1, "echo", {})
         assert await client.receive() == result(1, {})
@@ -254,7 +263,7 @@ async def test_a_job_that_raises_a_stray_cancellation_is_still_answered() -> Non
     async def cancel_itself(params: JsonValue) -> JsonValue:
         raise anyio.get_cancelled_exc_class()(params)
 
-    async with bare_client(Handlers({"r": answering(cancel_itself), **ECHO})) as client:
+    async with open_raw_client(Handlers({"r": make_handler(cancel_itself), **ECHO})) as client:
         client.request(1, "r", {})
         client.request(2, "echo", {})
         received = [await client.receive(), await client.receive()]
@@ -263,24 +272,24 @@ async def test_a_job_that_raises_a_stray_cancellation_is_still_answered() -> Non
 
 
 async def test_an_id_in_use_is_refused_and_the_request_that_uses_it_goes_on() -> None:
-    held = Held()
-    async with bare_client(Handlers({"hold": answering(held.answer), **ECHO})) as client:
+    held = BlockedRequest()
+    async with open_raw_client(Handlers({"hold": make_handler(held.answer), **ECHO})) as client:
         client.request(1, "hold", {"the": "first"})
         client.request(1, "echo", {"the": "second"})
         assert await client.receive() == error(1, -32600, "Invalid Request", f"id 1 {IN_USE}")
-        held.may_end.set()
+        held.allowed_to_end.set()
         assert await client.receive() == result(1, {"the": "first"})
         client.request(1, "echo", {"the": "third"})
         assert await client.receive() == result(1, {"the": "third"})
 
 
 async def test_ids_of_different_types_and_null_ids_may_be_in_use_together() -> None:
-    held = Held()
-    async with bare_client(Handlers({"hold": answering(held.answer)})) as client:
+    held = BlockedRequest()
+    async with open_raw_client(Handlers({"hold": make_handler(held.answer)})) as client:
         for number, identifier in enumerate([1, "1", None, None, ""]):
             client.request(identifier, "hold", [number])
-        await settle()
-        held.may_end.set()
+        await run_ready_tasks()
+        held.allowed_to_end.set()
         received = [await client.receive() for _ in range(5)]
     assert received == [
         result(1, [0]), result("1", [1]), result(None, [2]), result(None, [3]), result("", [4])
@@ -288,10 +297,10 @@ async def test_ids_of_different_types_and_null_ids_may_be_in_use_together() -> N
 
 
 async def test_waiting_until_answered_waits_for_what_was_read_and_not_for_more() -> None:
-    held, answered = Held(), anyio.Event()
-    async with bare_client(Handlers({"hold": answering(held.answer)})) as client:
+    held, answered = BlockedRequest(), anyio.Event()
+    async with open_raw_client(Handlers({"hold": make_handler(held.answer)})) as client:
         client.request(1, "hold")
-        await held.began.wait()
+        await held.started.wait()
 
         async def wait() -> None:
             await client.peer.wait_until_answered()
@@ -299,19 +308,19 @@ async def test_waiting_until_answered_waits_for_what_was_read_and_not_for_more()
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(wait)
-            await settle()
+            await run_ready_tasks()
             assert not answered.is_set()
-            held.may_end.set()
+            held.allowed_to_end.set()
             await answered.wait()
 
 
 async def test_waiting_until_answered_waits_for_every_request_without_an_id_to_tell_it_by() -> None:
-    first, second, answered = Held(), Held(), anyio.Event()
-    handlers = Handlers({"1": answering(first.answer), "2": answering(second.answer)})
-    async with bare_client(handlers) as client:
+    first, second, answered = BlockedRequest(), BlockedRequest(), anyio.Event()
+    handlers = Handlers({"1": make_handler(first.answer), "2": make_handler(second.answer)})
+    async with open_raw_client(handlers) as client:
         client.request(None, "1")
         client.request(None, "2")
-        await second.began.wait()
+        await second.started.wait()
 
         async def wait() -> None:
             await client.peer.wait_until_answered()
@@ -319,8 +328,8 @@ async def test_waiting_until_answered_waits_for_every_request_without_an_id_to_t
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(wait)
-            second.may_end.set()
-            await settle()
+            second.allowed_to_end.set()
+            await run_ready_tasks()
             assert not answered.is_set()
-            first.may_end.set()
+            first.allowed_to_end.set()
             await answered.wait()

@@ -12,8 +12,8 @@ import pytest
 from anyio import to_thread
 
 from acp_server.jsonrpc.stdio import READ_BYTES, Descriptors, StdioTransport
-from tests.jsonrpc.transport_pairs import everything_from, no_threads_left, send_all
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.jsonrpc.transport_pairs import check_no_threads_left, receive_all, send_all
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 OpenPipe = Callable[[], tuple[int, int]]
 
@@ -46,16 +46,16 @@ async def test_bytes_that_were_read_before_come_first(open_pipe: OpenPipe) -> No
     os.write(write, b"lf\nsecond\n")
     os.close(write)
     async with StdioTransport(Descriptors(read, sink, b"first\nha")) as transport:
-        assert await everything_from(transport) == [b"first", b"half", b"second"]
+        assert await receive_all(transport) == [b"first", b"half", b"second"]
 
 
 async def test_bytes_that_were_read_before_need_no_more_to_come(open_pipe: OpenPipe) -> None:
     (read, write), (_, sink) = open_pipe(), open_pipe()
     async with (
-        no_threads_left(lambda: os.close(write)),
+        check_no_threads_left(lambda: os.close(write)),
         StdioTransport(Descriptors(read, sink, b"first\n")) as transport,
     ):
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             assert [*await transport.receive()] == [b"first"]
 
 
@@ -67,11 +67,11 @@ async def test_a_descriptor_that_was_made_nonblocking_is_waited_for_and_left_so(
     async with StdioTransport(Descriptors(read, sink)) as transport:
         for line in (b"one\n", b"two\n"):
             os.write(write, line)
-            with anyio.fail_after(PATIENCE_SECONDS):
+            with anyio.fail_after(HANG_TIMEOUT_SECONDS):
                 assert [*await transport.receive()] == [line.strip()]
         os.close(write)
-        with anyio.fail_after(PATIENCE_SECONDS):
-            assert await everything_from(transport) == []
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            assert await receive_all(transport) == []
     assert is_nonblocking(read)
 
 
@@ -80,12 +80,12 @@ async def test_a_nonblocking_pipe_that_is_full_is_waited_for(open_pipe: OpenPipe
     make_nonblocking(write)
     line = b"x" * 1_000_000 + b"\n"
     async with (
-        no_threads_left(lambda: os.close(end)),
+        check_no_threads_left(lambda: os.close(end)),
         StdioTransport(Descriptors(source, write)) as transport,
         anyio.create_task_group() as tasks,
     ):
         tasks.start_soon(send_all, transport, [line])
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             assert await to_thread.run_sync(read_exactly, read, len(line)) == line
     assert is_nonblocking(write)
 
@@ -103,18 +103,18 @@ async def test_a_terminal_that_hangs_up_is_the_end(open_pipe: OpenPipe) -> None:
     _, sink = open_pipe()
     os.write(test, b"one\n")
     async with StdioTransport(Descriptors(server, sink)) as transport:
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             assert [*await transport.receive()] == [b"one"]
             os.close(test)
-            assert await everything_from(transport) == []
+            assert await receive_all(transport) == []
     os.close(server)
 
 
 async def test_nothing_to_read_is_the_end() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     async with StdioTransport(Descriptors(nothing, nothing)) as transport:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            assert await everything_from(transport) == []
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            assert await receive_all(transport) == []
             await send_all(transport, [b"nobody\n"])
     os.close(nothing)
 
@@ -132,13 +132,13 @@ async def test_a_reader_that_nobody_asks_does_not_read_for_ever(open_pipe: OpenP
     (read, write), (_, sink) = open_pipe(), open_pipe()
     make_nonblocking(write)
     async with (
-        no_threads_left(lambda: os.close(write)),
+        check_no_threads_left(lambda: os.close(write)),
         StdioTransport(Descriptors(read, sink)) as transport,
     ):
         written = await to_thread.run_sync(fill, write)
         assert written < 100 * READ_BYTES
         received = 0
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             while received < written:
                 received += 1024 * len(await transport.receive())
 
@@ -160,7 +160,7 @@ async def test_neither_descriptor_is_closed_by_leaving(open_pipe: OpenPipe) -> N
     (read, write), (other_read, other_write) = open_pipe(), open_pipe()
     os.close(write)
     async with StdioTransport(Descriptors(read, other_write)) as transport:
-        assert await everything_from(transport) == []
+        assert await receive_all(transport) == []
     os.fstat(read)
     os.write(other_write, b"still open")
     assert os.read(other_read, 100) == b"still open"

@@ -4,17 +4,23 @@ import anyio
 import pytest
 from anyio import lowlevel
 
-from acp_server.jsonrpc.framing import Oversized
+from acp_server.jsonrpc.framing import OversizedLine
 from acp_server.jsonrpc.transport import Transport
-from tests.jsonrpc.transport_pairs import Bounds, DuplexLink, any_link, duplex_link, everything_from
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.jsonrpc.transport_pairs import (
+    DuplexTransportPair,
+    TransportLimits,
+    open_duplex_pair,
+    open_pair,
+    receive_all,
+)
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 MIB = 1024 * 1024
 DUPLEX_KINDS = ["memory", "pipes", "sockets"]
 duplex_kinds = pytest.mark.parametrize("kind", DUPLEX_KINDS)
 all_kinds = pytest.mark.parametrize("kind", [*DUPLEX_KINDS, "files"])
 
-SMALL = Bounds(capacity_bytes=1000)
+SMALL = TransportLimits(capacity_bytes=1000)
 TOO_MUCH = [b"%d " % number + b"x" * 1000 + b"\n" for number in range(2000)]
 """More than all buffers on the way hold."""
 
@@ -32,69 +38,69 @@ async def settle() -> None:
 def overfill(transport: Transport) -> None:
     for line in TOO_MUCH:
         transport.send(line)
-    assert not transport.has_room
+    assert not transport.has_capacity
 
 
 @all_kinds
 async def test_lines_arrive_in_order(kind: str) -> None:
     lines = [b'{"n":%d}' % number for number in range(5000)]
-    async with any_link(kind) as link:
-        with anyio.fail_after(PATIENCE_SECONDS):
+    async with open_pair(kind) as link:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             assert await link.transfer(*(line + b"\n" for line in lines)) == lines
 
 
 @all_kinds
 async def test_a_large_line_arrives_whole_between_small_ones(kind: str) -> None:
     lines = [b"before", b"0123456789abcdef" * (8 * MIB // 16), b"after"]
-    async with any_link(kind) as link:
-        with anyio.fail_after(PATIENCE_SECONDS):
+    async with open_pair(kind) as link:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             assert await link.transfer(*(line + b"\n" for line in lines)) == lines
 
 
 @all_kinds
 async def test_a_line_above_the_cap_is_reported_and_the_next_one_arrives(kind: str) -> None:
-    async with any_link(kind, Bounds(limit_bytes=10)) as link:
+    async with open_pair(kind, TransportLimits(limit_bytes=10)) as link:
         received = await link.transfer(b"12345678901\n", b"next\n")
-    assert received == [Oversized(b"12345678901", 10), b"next"]
+    assert received == [OversizedLine(b"12345678901", 10), b"next"]
 
 
 @all_kinds
 async def test_the_last_line_may_lack_its_newline(kind: str) -> None:
-    async with any_link(kind) as link:
+    async with open_pair(kind) as link:
         assert await link.transfer(b"one\r\n\n", b"two") == [b"one", b"two"]
 
 
 @all_kinds
 async def test_nothing_sent_is_nothing_received(kind: str) -> None:
-    async with any_link(kind) as link:
+    async with open_pair(kind) as link:
         assert await link.transfer() == []
 
 
 @all_kinds
 async def test_only_the_end_of_a_file_leaves_requests_to_be_finished(kind: str) -> None:
-    async with any_link(kind) as link:
-        assert link.theirs.finishes_requests_at_end == (kind == "files")
+    async with open_pair(kind) as link:
+        assert link.remote.finishes_requests_at_end == (kind == "files")
 
 
 @duplex_kinds
 async def test_lines_go_both_ways_at_once(kind: str) -> None:
-    async with duplex_link(kind) as link, link.ours as ours, link.theirs as theirs:
+    async with open_duplex_pair(kind) as link, link.local as ours, link.remote as theirs:
         ours.send(b"ping\n")
         theirs.send(b"pong\n")
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             assert [*await theirs.receive()] == [b"ping"]
             assert [*await ours.receive()] == [b"pong"]
 
 
 @duplex_kinds
 async def test_a_line_wakes_the_side_that_waits_for_it(kind: str) -> None:
-    async with duplex_link(kind) as link, link.ours as ours, link.theirs as theirs:
+    async with open_duplex_pair(kind) as link, link.local as ours, link.remote as theirs:
         received: list[object] = []
 
         async def receive() -> None:
             received.extend(await theirs.receive())
 
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(receive)
                 await settle()
@@ -104,99 +110,99 @@ async def test_a_line_wakes_the_side_that_waits_for_it(kind: str) -> None:
 
 @duplex_kinds
 async def test_the_end_of_the_stream_is_the_end_for_good(kind: str) -> None:
-    async with duplex_link(kind) as link, link.ours, link.theirs as theirs:
+    async with open_duplex_pair(kind) as link, link.local, link.remote as theirs:
         link.end()
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             assert [[*await theirs.receive()] for _ in range(3)] == [[], [], []]
 
 
 @duplex_kinds
 async def test_the_end_of_the_stream_wakes_the_side_that_waits(kind: str) -> None:
-    async with duplex_link(kind) as link, link.ours, link.theirs as theirs:
-        with anyio.fail_after(PATIENCE_SECONDS):
+    async with open_duplex_pair(kind) as link, link.local, link.remote as theirs:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(everything_from, theirs)
+                tasks.start_soon(receive_all, theirs)
                 await settle()
                 link.end()
 
 
 @duplex_kinds
 async def test_a_writer_waits_for_room_and_goes_on(kind: str) -> None:
-    async with duplex_link(kind, SMALL) as link, link.ours as ours, link.theirs as theirs:
+    async with open_duplex_pair(kind, SMALL) as link, link.local as ours, link.remote as theirs:
         overfill(ours)
         went_on = anyio.Event()
 
         async def write() -> None:
-            await ours.wait_for_room()
+            await ours.wait_for_capacity()
             went_on.set()
             await ours.flush()
             link.end()
 
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(write)
                 await settle()
                 assert not went_on.is_set()
-                assert await everything_from(theirs) == stripped(TOO_MUCH)
+                assert await receive_all(theirs) == stripped(TOO_MUCH)
         assert went_on.is_set()
 
 
 @duplex_kinds
 async def test_those_who_wait_for_room_go_on_in_the_order_they_came(kind: str) -> None:
-    async with duplex_link(kind, SMALL) as link, link.ours as ours, link.theirs as theirs:
+    async with open_duplex_pair(kind, SMALL) as link, link.local as ours, link.remote as theirs:
         overfill(ours)
         order: list[int] = []
 
         async def write(number: int) -> None:
-            await ours.wait_for_room()
+            await ours.wait_for_capacity()
             order.append(number)
             if len(order) == 10:
                 await ours.flush()
                 link.end()
 
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
                 for number in range(10):
                     tasks.start_soon(write, number)
                 await settle()
                 assert order == []
-                await everything_from(theirs)
+                await receive_all(theirs)
         assert order == list(range(10))
 
 
 @duplex_kinds
 async def test_one_who_stops_waiting_for_room_keeps_nobody_from_it(kind: str) -> None:
-    async with duplex_link(kind, SMALL) as link, link.ours as ours, link.theirs as theirs:
+    async with open_duplex_pair(kind, SMALL) as link, link.local as ours, link.remote as theirs:
         overfill(ours)
         with anyio.move_on_after(0):
-            await ours.wait_for_room()
-        with anyio.fail_after(PATIENCE_SECONDS):
+            await ours.wait_for_capacity()
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(everything_from, theirs)
-                await ours.wait_for_room()
+                tasks.start_soon(receive_all, theirs)
+                await ours.wait_for_capacity()
                 await ours.flush()
                 link.end()
 
 
 @duplex_kinds
 async def test_a_full_queue_still_takes_an_answer(kind: str) -> None:
-    async with duplex_link(kind, SMALL) as link:
+    async with open_duplex_pair(kind, SMALL) as link:
         received = await link.transfer(*TOO_MUCH, b"answer\n")
     assert received == [*stripped(TOO_MUCH), b"answer"]
 
 
 @duplex_kinds
 async def test_only_the_latest_unsent_line_of_a_key_is_sent(kind: str) -> None:
-    async with duplex_link(kind, SMALL) as link, link.ours as ours, link.theirs as theirs:
+    async with open_duplex_pair(kind, SMALL) as link, link.local as ours, link.remote as theirs:
         received: list[object] = []
 
         async def receive() -> None:
-            received.extend(await everything_from(theirs))
+            received.extend(await receive_all(theirs))
 
         overfill(ours)
         for number in range(100):
             ours.send(b"diff %d\n" % number, "diff")
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(receive)
                 await ours.flush()
@@ -206,52 +212,52 @@ async def test_only_the_latest_unsent_line_of_a_key_is_sent(kind: str) -> None:
 
 @all_kinds
 async def test_flushing_nothing_returns_at_once(kind: str) -> None:
-    async with any_link(kind) as link, link.ours as ours:
-        with anyio.fail_after(PATIENCE_SECONDS):
+    async with open_pair(kind) as link, link.local as ours:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             await ours.flush()
 
 
 @duplex_kinds
 async def test_leaving_drops_what_nobody_read_and_does_not_wait(kind: str) -> None:
-    async with duplex_link(kind, SMALL) as link:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            async with link.ours as ours:
+    async with open_duplex_pair(kind, SMALL) as link:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            async with link.local as ours:
                 overfill(ours)
 
 
-async def waits_of(link: DuplexLink) -> None:
+async def waits_of(link: DuplexTransportPair) -> None:
     """Everything that could wait for a reader."""
-    ours = link.ours
-    with anyio.fail_after(PATIENCE_SECONDS):
-        await ours.wait_for_room()
+    ours = link.local
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+        await ours.wait_for_capacity()
         await ours.flush()
-        assert ours.has_room
+        assert ours.has_capacity
         ours.send(b"into the void\n")
         await ours.flush()
 
 
 @duplex_kinds
 async def test_when_the_reader_leaves_nobody_waits_for_it(kind: str) -> None:
-    async with duplex_link(kind, SMALL) as link, link.ours as ours:
+    async with open_duplex_pair(kind, SMALL) as link, link.local as ours:
         overfill(ours)
-        await link.break_off()
+        await link.stop_reading()
         await waits_of(link)
 
 
 @duplex_kinds
 async def test_when_the_reader_leaves_those_who_wait_go_on(kind: str) -> None:
-    async with duplex_link(kind, SMALL) as link, link.ours as ours:
+    async with open_duplex_pair(kind, SMALL) as link, link.local as ours:
         overfill(ours)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(waits_of, link)
             await settle()
-            await link.break_off()
+            await link.stop_reading()
 
 
 @duplex_kinds
 async def test_when_the_reader_leaves_its_stream_ends(kind: str) -> None:
-    async with duplex_link(kind) as link, link.ours as ours:
-        await link.break_off()
+    async with open_duplex_pair(kind) as link, link.local as ours:
+        await link.stop_reading()
         ours.send(b"hello?\n")
-        with anyio.fail_after(PATIENCE_SECONDS):
-            assert await everything_from(ours) == []
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            assert await receive_all(ours) == []

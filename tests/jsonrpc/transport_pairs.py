@@ -14,25 +14,25 @@ import anyio
 from anyio import to_thread
 
 from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES, Line
-from acp_server.jsonrpc.memory import memory_pair
+from acp_server.jsonrpc.memory import create_memory_pair
 from acp_server.jsonrpc.outbox import CAPACITY_BYTES
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
 
 
 @dataclass(frozen=True)
-class Bounds:
+class TransportLimits:
     """Limits of both transports of a pair."""
 
     capacity_bytes: int = CAPACITY_BYTES
     limit_bytes: int = MAX_MESSAGE_BYTES
 
 
-class Link(ABC):
+class TransportPair(ABC):
     """Connected transports, one to send and one to receive; the test enters them."""
 
-    ours: Transport
-    theirs: Transport
+    local: Transport
+    remote: Transport
 
     @abstractmethod
     def end(self) -> None:
@@ -43,20 +43,20 @@ class Link(ABC):
         received: list[Line] = []
 
         async def receive() -> None:
-            received.extend(await everything_from(self.theirs))
+            received.extend(await receive_all(self.remote))
 
-        async with self.ours as ours, self.theirs, anyio.create_task_group() as tasks:
+        async with self.local as ours, self.remote, anyio.create_task_group() as tasks:
             tasks.start_soon(receive)
             await send_all(ours, sent)
             self.end()
         return received
 
 
-class DuplexLink(Link):
+class DuplexTransportPair(TransportPair):
     """Transport pair whose sides can be used at the same time."""
 
     @abstractmethod
-    async def break_off(self) -> None:
+    async def stop_reading(self) -> None:
         """Close the reading end of the other side, which must not have been entered."""
 
 
@@ -67,7 +67,7 @@ async def send_all(transport: Transport, sent: Sequence[bytes]) -> None:
     await transport.flush()
 
 
-async def everything_from(transport: Transport) -> list[Line]:
+async def receive_all(transport: Transport) -> list[Line]:
     """Receive until the end of the stream."""
     received: list[Line] = []
     while batch := await transport.receive():
@@ -75,30 +75,30 @@ async def everything_from(transport: Transport) -> list[Line]:
     return received
 
 
-class MemoryLink(DuplexLink):
+class MemoryTransportPair(DuplexTransportPair):
     """Transport pair in memory."""
 
-    def __init__(self, bounds: Bounds) -> None:
-        self.ours, self.theirs = self._first, self._second = memory_pair(
+    def __init__(self, bounds: TransportLimits) -> None:
+        self.local, self.remote = self._first, self._second = create_memory_pair(
             capacity_bytes=bounds.capacity_bytes, limit_bytes=bounds.limit_bytes
         )
 
     def end(self) -> None:
         self._first.end()
 
-    async def break_off(self) -> None:
+    async def stop_reading(self) -> None:
         async with self._second:
             pass
 
 
-class PipeLink(DuplexLink):
+class PipeTransportPair(DuplexTransportPair):
     """Transport pair over two pipes."""
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: TransportLimits) -> None:
         our_read, their_write = os.pipe()
         their_read, our_write = os.pipe()
-        self.ours = _stdio(bounds, our_read, our_write)
-        self.theirs = _stdio(bounds, their_read, their_write)
+        self.local = _stdio(bounds, our_read, our_write)
+        self.remote = _stdio(bounds, their_read, their_write)
         self._our_write = our_write
         self._their_read = their_read
         self._open = [our_write, their_write, their_read, our_read]
@@ -106,7 +106,7 @@ class PipeLink(DuplexLink):
     def end(self) -> None:
         self._close([self._our_write])
 
-    async def break_off(self) -> None:
+    async def stop_reading(self) -> None:
         self._close([self._their_read])
 
     def close(self) -> None:
@@ -119,18 +119,18 @@ class PipeLink(DuplexLink):
                 os.close(descriptor)
 
 
-class SocketLink(DuplexLink):
+class SocketTransportPair(DuplexTransportPair):
     """Transport pair over a socket pair."""
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: TransportLimits) -> None:
         self._our_socket, self._their_socket = socket.socketpair()
-        self.ours = _stdio(bounds, self._our_socket.fileno(), self._our_socket.fileno())
-        self.theirs = _stdio(bounds, self._their_socket.fileno(), self._their_socket.fileno())
+        self.local = _stdio(bounds, self._our_socket.fileno(), self._our_socket.fileno())
+        self.remote = _stdio(bounds, self._their_socket.fileno(), self._their_socket.fileno())
 
     def end(self) -> None:
         self._our_socket.shutdown(socket.SHUT_WR)
 
-    async def break_off(self) -> None:
+    async def stop_reading(self) -> None:
         self._their_socket.shutdown(socket.SHUT_RD)
 
     def close(self) -> None:
@@ -141,10 +141,10 @@ class SocketLink(DuplexLink):
         self._their_socket.close()
 
 
-class FileLink(Link):
+class FileTransportPair(TransportPair):
     """Transport pair over a regular file, which is written completely before it is read."""
 
-    def __init__(self, bounds: Bounds, folder: Path) -> None:
+    def __init__(self, bounds: TransportLimits, folder: Path) -> None:
         path = folder / "lines"
         self._descriptors = [
             os.open(path, os.O_WRONLY | os.O_CREAT),
@@ -152,23 +152,23 @@ class FileLink(Link):
             os.open(os.devnull, os.O_RDWR),
         ]
         write, read, nothing = self._descriptors
-        self.ours = _stdio(bounds, nothing, write)
-        self.theirs = _stdio(bounds, read, nothing)
+        self.local = _stdio(bounds, nothing, write)
+        self.remote = _stdio(bounds, read, nothing)
 
     def end(self) -> None: ...
 
     async def transfer(self, *sent: bytes) -> list[Line]:
-        async with self.ours as ours:
+        async with self.local as ours:
             await send_all(ours, sent)
-        async with self.theirs as theirs:
-            return await everything_from(theirs)
+        async with self.remote as theirs:
+            return await receive_all(theirs)
 
     def close(self) -> None:
         for descriptor in self._descriptors:
             os.close(descriptor)
 
 
-def _stdio(bounds: Bounds, read: int, write: int) -> StdioTransport:
+def _stdio(bounds: TransportLimits, read: int, write: int) -> StdioTransport:
     return StdioTransport(
         Descriptors(read, write),
         capacity_bytes=bounds.capacity_bytes,
@@ -177,7 +177,7 @@ def _stdio(bounds: Bounds, read: int, write: int) -> StdioTransport:
 
 
 @asynccontextmanager
-async def no_threads_left(close: Callable[[], None]) -> AsyncGenerator[None]:
+async def check_no_threads_left(close: Callable[[], None]) -> AsyncGenerator[None]:
     """On exit, close the descriptors and check that all transport threads end."""
     before = threading.enumerate()
     try:
@@ -196,25 +196,29 @@ async def no_threads_left(close: Callable[[], None]) -> AsyncGenerator[None]:
 
 
 @asynccontextmanager
-async def duplex_link(kind: str, bounds: Bounds | None = None) -> AsyncGenerator[DuplexLink]:
+async def open_duplex_pair(
+    kind: str, bounds: TransportLimits | None = None
+) -> AsyncGenerator[DuplexTransportPair]:
     """Open a bidirectional pair: `memory`, `pipes` or `sockets`."""
-    bounds = bounds or Bounds()
+    bounds = bounds or TransportLimits()
     if kind == "memory":
-        yield MemoryLink(bounds)
+        yield MemoryTransportPair(bounds)
         return
-    link = PipeLink(bounds) if kind == "pipes" else SocketLink(bounds)
-    async with no_threads_left(link.close):
+    link = PipeTransportPair(bounds) if kind == "pipes" else SocketTransportPair(bounds)
+    async with check_no_threads_left(link.close):
         yield link
 
 
 @asynccontextmanager
-async def any_link(kind: str, bounds: Bounds | None = None) -> AsyncGenerator[Link]:
+async def open_pair(
+    kind: str, bounds: TransportLimits | None = None
+) -> AsyncGenerator[TransportPair]:
     """Open a pair of any kind, `files` included."""
     if kind != "files":
-        async with duplex_link(kind, bounds) as link:
+        async with open_duplex_pair(kind, bounds) as link:
             yield link
         return
     with TemporaryDirectory() as folder:
-        files = FileLink(bounds or Bounds(), Path(folder))
-        async with no_threads_left(files.close):
+        files = FileTransportPair(bounds or TransportLimits(), Path(folder))
+        async with check_no_threads_left(files.close):
             yield files

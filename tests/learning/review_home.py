@@ -6,10 +6,10 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from acp_server.config.settings import Configuration
-from skills_store.home import Home
-from skills_store.undo import Undo
-from skills_store.usage import Usage, current_time
-from tests.support.editor import Editor, Object, at, configuration
+from skills_store.home import AgentHome
+from skills_store.undo import SkillUndoStore
+from skills_store.usage import SkillUsageStore, current_time
+from tests.support.editor import Editor, Object, json_at, make_configuration
 
 NOTICES: JsonValue = {"session": {"notices": {}}}
 REVIEW = "Look back over the conversation"
@@ -25,7 +25,7 @@ description: Use when a version is released.
 """
 PATCHED = RELEASE.replace("2. Tag the commit.", "2. Tag the commit, signed: `git tag -s`.")
 
-PATCH = """call: skill_manage
+PATCH_STEPS = """call: skill_manage
   action: patch
   name: release
   old_string: 2. Tag the commit.
@@ -33,7 +33,7 @@ PATCH = """call: skill_manage
 step:
 say: Saved.
 """
-TALK = f"""prompt: release 1.2
+CONVERSATION_SCRIPT = f"""prompt: release 1.2
 call: skill_view
   name: release
 step:
@@ -48,63 +48,67 @@ prompt: {REVIEW}
 """
 
 
-def script(review: str = PATCH) -> str:
+def make_script(review: str = PATCH_STEPS) -> str:
     """Return a script of a conversation with a correction, followed by a review."""
-    return f"{TALK}{review}"
+    return f"{CONVERSATION_SCRIPT}{review}"
 
 
-def home_of(folder: Path, review: str = PATCH, settings: str = "") -> Configuration:
+def make_review_configuration(
+    folder: Path, review: str = PATCH_STEPS, settings: str = ""
+) -> Configuration:
     """Return a configuration with one skill, whose reviews are due after two steps."""
     home = folder / "home"
-    skill(home, "release", RELEASE)
+    write_skill(home, "release", RELEASE)
     own = home / "acp" / "config.yaml"
     own.parent.mkdir(parents=True, exist_ok=True)
     soon = "skills:\n  review_wait_seconds: 0\n  creation_nudge_interval: 2\n"
     own.write_text(f"{soon}{settings}", encoding="utf-8")
-    return configuration(home, script(review))
+    return make_configuration(home, make_script(review))
 
 
-def skill(home: Path, place: str, text: str | None = None, *, is_agents: bool = True) -> Path:
+def write_skill(
+    home: Path, place: str, text: str | None = None, *, is_created_by_agent: bool = True
+) -> Path:
     """Write a skill into a home and return the path of its SKILL.md."""
     folder = home / "skills" / place
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "SKILL.md"
     file.write_text(text or RELEASE.replace("release", folder.name), encoding="utf-8")
-    if is_agents:
-        Usage(home / "skills").note_creation(folder.name, "agent")
+    if is_created_by_agent:
+        SkillUsageStore(home / "skills").record_creation(folder.name, "agent")
     return file
 
 
-async def correct(editor: Editor, session_id: str) -> None:
+async def make_review_due(editor: Editor, session_id: str) -> None:
     """Send a prompt and a correction, after which a review is due."""
     await editor.prompt(session_id, "release 1.2")
     await editor.prompt(session_id, "no! always sign the tag")
 
 
-def says(text: str) -> Callable[[Object], bool]:
+def notice_contains(text: str) -> Callable[[Object], bool]:
     """Return a predicate for notices whose title contains a text."""
 
     def is_it(message: Object) -> bool:
-        return text in notice_of(message)
+        return text in notice_title(message)
 
     return is_it
 
 
-def notice_of(message: Object) -> str:
+def notice_title(message: Object) -> str:
     """Return the title of a notice; empty for other messages."""
     if message.get("method") != "session/update":
         return ""
-    update = at(message, "params", "update")
-    is_notice = at(update, "sessionUpdate") == "notice"
-    return str(at(update, "title")) if is_notice else ""
+    update = json_at(message, "params", "update")
+    is_notice = json_at(update, "sessionUpdate") == "notice"
+    return str(json_at(update, "title")) if is_notice else ""
 
 
 def undo_ids(home: Path) -> list[str]:
     """Return the ids of the undoable reviews."""
-    return [each.id for each in Undo(Home(home), current_time).passes()]
+    return [each.id for each in SkillUndoStore(AgentHome(home), current_time).records()]
 
 
-DONE = """call: skill_manage
+DONE_STEPS = """call: skill_manage
   action: create
   name: seen
   content: |

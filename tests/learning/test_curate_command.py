@@ -5,22 +5,28 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import Outcome, run
-from tests.learning.curator_library import FIRST, MERGING, SIBLINGS, Library, absorb
+from tests.cli.command_line import CliResult, run
+from tests.learning.curator_library import (
+    FIRST_PROMPT,
+    MERGING,
+    SIBLINGS,
+    CuratorLibrary,
+    absorb_steps,
+)
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Library:
-    return Library(tmp_path)
+def library(tmp_path: Path) -> CuratorLibrary:
+    return CuratorLibrary(tmp_path)
 
 
-def curate(library: Library, *options: str, script: str = MERGING) -> Outcome:
+def curate(library: CuratorLibrary, *options: str, script: str = MERGING) -> CliResult:
     file = library.folder / "curator.script"
     file.write_text(script, encoding="utf-8")
     return run(library.home, "skills", "curate", "--model", f"scripted:{file}", *options)
 
 
-def test_a_plan_is_printed_and_a_pass_is_made_and_undone(library: Library) -> None:
+def test_a_plan_is_printed_and_a_pass_is_made_and_undone(library: CuratorLibrary) -> None:
     before = library.files()
     plan = curate(library, "--dry-run", "--json")
     assert (plan.exit_code, json.loads(plan.stdout)["is_plan"]) == (0, True)
@@ -36,13 +42,15 @@ def test_a_plan_is_printed_and_a_pass_is_made_and_undone(library: Library) -> No
     assert "already undone" in again.stderr
 
 
-def test_what_did_not_come_to_its_end_is_told_by_the_exit_code(library: Library) -> None:
-    outcome = curate(library, script=f"{FIRST}{absorb('pdf-read', into='pdf-write')}fail: Dead.\n")
+def test_what_did_not_come_to_its_end_is_told_by_the_exit_code(library: CuratorLibrary) -> None:
+    outcome = curate(
+        library, script=f"{FIRST_PROMPT}{absorb_steps('pdf-read', into='pdf-write')}fail: Dead.\n"
+    )
     assert outcome.exit_code == 1
     assert "The model failed: Dead." in outcome.stdout
-    assert library.archived() == {"pdf-read": "pdf-write"}
+    assert library.absorbed_into() == {"pdf-read": "pdf-write"}
 
 
-def test_a_plan_cannot_be_undone(library: Library) -> None:
+def test_a_plan_cannot_be_undone(library: CuratorLibrary) -> None:
     outcome = curate(library, "--dry-run", "--undo")
     assert outcome.exit_code == 2

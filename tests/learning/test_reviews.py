@@ -7,29 +7,29 @@ import anyio
 import pytest
 
 from acp_server.permissions.trust import TrustStore
-from skills_store.editor import Keeper
-from skills_store.skill import Root
-from skills_store.usage import Usage
+from skills_store.editor import SkillEditor
+from skills_store.skill import SkillRoot
+from skills_store.usage import SkillUsageStore
 from tests.learning.curator_library import ATTEMPTS
 from tests.learning.review_home import (
-    DONE,
+    DONE_STEPS,
     NOTICES,
-    PATCH,
+    PATCH_STEPS,
     PATCHED,
     RELEASE,
     REVIEW,
-    correct,
-    home_of,
-    notice_of,
-    says,
-    skill,
+    make_review_configuration,
+    make_review_due,
+    notice_contains,
+    notice_title,
     undo_ids,
+    write_skill,
 )
 from tests.skills_store.skill_home import files_in
-from tests.support.editor import at, open_editor
+from tests.support.editor import json_at, open_editor
 
 AT_ONCE_SECONDS = 2
-WAITING = f"pause: 60s\n{PATCH}"
+WAITING = f"pause: 60s\n{PATCH_STEPS}"
 REMEMBER = """call: memory
   action: add
   target: user
@@ -49,17 +49,17 @@ say: Saved.
 
 async def review_of(folder: Path, review: str, settings: str = "") -> tuple[Path, str]:
     """Have a conversation reviewed; return the home, and what the user was told."""
-    engine = home_of(folder, review, settings)
+    engine = make_review_configuration(folder, review, settings)
     async with open_editor(engine) as editor:
         await editor.initialize(clientCapabilities=NOTICES)
         session_id = await editor.new_session(folder)
-        await correct(editor, session_id)
-        told = notice_of(await editor.wait_for(says("Reviewed")))
+        await make_review_due(editor, session_id)
+        told = notice_title(await editor.wait_for_response(notice_contains("Reviewed")))
     return engine.home, told
 
 
 async def test_a_correction_ends_as_a_patch_of_the_loaded_skill(tmp_path: Path) -> None:
-    home, told = await review_of(tmp_path, PATCH)
+    home, told = await review_of(tmp_path, PATCH_STEPS)
     file = home / "skills" / "release" / "SKILL.md"
     (undo_id,) = undo_ids(home)
     assert file.read_text() == PATCHED
@@ -67,47 +67,50 @@ async def test_a_correction_ends_as_a_patch_of_the_loaded_skill(tmp_path: Path) 
         "Reviewed the conversation: changed release; "
         f"to undo: `acp-server skills restore {undo_id}`."
     )
-    root = Root("home", home / "skills", is_writable=True)
-    Keeper(home, lambda: [root]).undo(undo_id)
+    root = SkillRoot("home", home / "skills", is_writable=True)
+    SkillEditor(home, lambda: [root]).undo(undo_id)
     assert file.read_text() == RELEASE
 
 
 async def test_nothing_of_a_review_comes_into_the_conversation(tmp_path: Path) -> None:
-    engine = home_of(tmp_path)
+    engine = make_review_configuration(tmp_path)
     async with open_editor(engine) as editor:
         await editor.initialize(clientCapabilities=NOTICES)
         session_id = await editor.new_session(tmp_path)
-        await correct(editor, session_id)
-        await editor.wait_for(says("Reviewed"))
+        await make_review_due(editor, session_id)
+        await editor.wait_for_response(notice_contains("Reviewed"))
         await editor.prompt(session_id, "thanks")
-        assert editor.said(session_id) == "Released.It is signed now.You are welcome."
+        assert editor.agent_text(session_id) == "Released.It is signed now.You are welcome."
         assert REVIEW not in str(editor.messages)
 
 
 async def test_prompting_again_cancels_a_review_at_once(tmp_path: Path) -> None:
-    engine = home_of(tmp_path, WAITING)
+    engine = make_review_configuration(tmp_path, WAITING)
     async with open_editor(engine) as editor:
         await editor.initialize(clientCapabilities=NOTICES)
         session_id = await editor.new_session(tmp_path)
-        await correct(editor, session_id)
+        await make_review_due(editor, session_id)
         with anyio.fail_after(AT_ONCE_SECONDS):
             await editor.prompt(session_id, "thanks")
-            assert at(await editor.call("session/close", {"sessionId": session_id}), "result") == {}
+            assert (
+                json_at(await editor.call("session/close", {"sessionId": session_id}), "result")
+                == {}
+            )
     assert (engine.home / "skills" / "release" / "SKILL.md").read_text() == RELEASE
     assert undo_ids(engine.home) == []
 
 
 async def test_leaving_cancels_a_review_at_once(tmp_path: Path) -> None:
-    engine = home_of(tmp_path, WAITING)
+    engine = make_review_configuration(tmp_path, WAITING)
     with anyio.fail_after(AT_ONCE_SECONDS):
         async with open_editor(engine) as editor:
             await editor.initialize()
-            await correct(editor, await editor.new_session(tmp_path))
+            await make_review_due(editor, await editor.new_session(tmp_path))
     assert undo_ids(engine.home) == []
 
 
 async def test_proposed_changes_are_kept_for_the_user_and_not_made(tmp_path: Path) -> None:
-    home, told = await review_of(tmp_path, PATCH, "  review_writes: propose\n")
+    home, told = await review_of(tmp_path, PATCH_STEPS, "  review_writes: propose\n")
     (proposal,) = (home / "acp" / "proposals").iterdir()
     assert told == f"Reviewed the conversation: 1 proposed, see {proposal}."
     assert "- new_string: 2. Tag the commit, signed: `git tag -s`." in proposal.read_text()
@@ -137,8 +140,8 @@ async def test_who_wants_to_be_asked_about_the_memory_gets_a_proposal(tmp_path: 
 
 def pinned(home: Path, work: Path) -> str:
     del work
-    skill(home, "kept")
-    Usage(home / "skills").pin("kept")
+    write_skill(home, "kept")
+    SkillUsageStore(home / "skills").pin("kept")
     return "kept"
 
 
@@ -149,28 +152,28 @@ def bundled_by_us(home: Path, work: Path) -> str:
 
 def bundled_by_hermes(home: Path, work: Path) -> str:
     del work
-    skill(home, "theirs")
+    write_skill(home, "theirs")
     (home / "skills" / ".bundled_manifest").write_text("theirs:0\n")
     return "theirs"
 
 
 def installed(home: Path, work: Path) -> str:
     del work
-    skill(home, "got")
+    write_skill(home, "got")
     (home / "acp" / "installed.json").write_text('{"installed": {"got": {}}}')
     return "got"
 
 
 def external(home: Path, work: Path) -> str:
-    skill(work / "others", "shared", is_agents=False)
+    write_skill(work / "others", "shared", is_created_by_agent=False)
     config = home / "acp" / "config.yaml"
     config.write_text(f"{config.read_text()}  external_dirs: {work / 'others' / 'skills'}\n")
     return "shared"
 
 
 def workspace(home: Path, work: Path) -> str:
-    TrustStore(home / "acp" / "trust.json").say(work, "trusted")
-    skill(work / ".agents", "project", is_agents=False)
+    TrustStore(home / "acp" / "trust.json").save(work, "trusted")
+    write_skill(work / ".agents", "project", is_created_by_agent=False)
     return "project"
 
 
@@ -182,16 +185,16 @@ async def test_whatever_the_model_tries_the_skills_of_others_stay(
 ) -> None:
     work, home = tmp_path / "work", tmp_path / "home"
     work.mkdir()
-    home_of(tmp_path)
+    make_review_configuration(tmp_path)
     name = put(home, work)
     extra = (home / "acp" / "config.yaml").read_text().split("interval: 2\n")[1]
-    engine = home_of(tmp_path, f"{ATTEMPTS.format(name=name)}{DONE}", extra)
+    engine = make_review_configuration(tmp_path, f"{ATTEMPTS.format(name=name)}{DONE_STEPS}", extra)
     before = kept(tmp_path, name)
     async with open_editor(engine) as editor:
         await editor.initialize(clientCapabilities=NOTICES)
         session_id = await editor.new_session(work)
-        await correct(editor, session_id)
-        told = notice_of(await editor.wait_for(says("Reviewed")))
+        await make_review_due(editor, session_id)
+        told = notice_title(await editor.wait_for_response(notice_contains("Reviewed")))
     assert kept(tmp_path, name) == before
     assert "created seen" in told
     assert name not in told

@@ -8,14 +8,14 @@ import anyio
 import pytest
 from anyio import lowlevel
 
-from acp_server.learning.background_gate import UnaskedGate
-from acp_server.learning.review import MOST_CALLS, run_review
-from acp_server.learning.review_counters import Intervals
-from acp_server.learning.review_scheduler import ReviewRules, SessionReviews
+from acp_server.learning.background_gate import BackgroundGate
+from acp_server.learning.review import MAX_CALLS, run_review
+from acp_server.learning.review_counters import ReviewIntervals
+from acp_server.learning.review_scheduler import ReviewConfig, ReviewScheduler
 from acp_server.permissions.modes import Mode
-from acp_server.session.ports.reviews import Reviewed
-from acp_server.session.prompting.file_watch import Task
-from acp_server.session.user_notices import Bulletin
+from acp_server.session.ports.reviews import ReviewContext
+from acp_server.session.prompting.file_watch import TaskFunction
+from acp_server.session.user_notices import UserNotices
 from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,
@@ -27,74 +27,90 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import Kit, Spent
-from acp_server.turn.ports import Outcome, StopReason, TextDelta, UsageReported
-from tests.support.timeouts import PATIENCE_SECONDS
-from tests.turn.fake_sinks import Ids
-from tests.turn.turn_harness import Gauge, Playing, Round, Tools, calling, echo
+from acp_server.turn.loop import TurnContext, UsageTotals
+from acp_server.turn.ports import StopReason, TextDelta, ToolOutcome, UsageReported
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.turn.fake_sinks import SequentialIds
+from tests.turn.turn_harness import (
+    CharacterMeter,
+    FunctionTools,
+    ModelRound,
+    RoundModel,
+    echo_arguments,
+    tool_call_events,
+)
 
-BY_SKILLS = Intervals(steps=2, prompts=0)
-SAVED = Round([UsageReported(Usage(input_tokens=5, output_tokens=2))])
+BY_SKILLS = ReviewIntervals(steps=2, prompts=0)
+SAVED = ModelRound([UsageReported(Usage(input_tokens=5, output_tokens=2))])
 
 
 @dataclass
-class FakeBench:
+class FakeReviewTools:
     """The tools of a review, which count."""
 
-    toolbox: Tools = field(
-        default_factory=lambda: Tools(
-            memory=echo, skills_list=echo, skill_view=echo, skill_manage=echo
+    toolbox: FunctionTools = field(
+        default_factory=lambda: FunctionTools(
+            memory=echo_arguments,
+            skills_list=echo_arguments,
+            skill_view=echo_arguments,
+            skill_manage=echo_arguments,
         )
     )
     noted: list[ToolCall] = field(default_factory=list[ToolCall])
     overlaps: list[str] = field(default_factory=list[str])
 
-    def note(self, call: ToolCall, outcome: Outcome) -> None:
+    def record_outcome(self, call: ToolCall, outcome: ToolOutcome) -> None:
         del outcome
         self.noted.append(call)
 
-    def note_overlaps(self, overlaps: Sequence[str]) -> None:
+    def save_overlaps(self, overlaps: Sequence[str]) -> None:
         self.overlaps += overlaps
 
-    def changes(self) -> Sequence[str]:
+    def describe_changes(self) -> Sequence[str]:
         return [f"{len(self.noted)} calls"] if self.noted else []
 
 
 class Room:
     """One session and its reviews; what they spawn is run when the test says so."""
 
-    def __init__(self, model: Playing, rules: ReviewRules | None = None) -> None:
-        self.bench = FakeBench()
-        self.gates: list[UnaskedGate] = []
-        self.tasks: list[Task] = []
+    def __init__(self, model: RoundModel, rules: ReviewConfig | None = None) -> None:
+        self.build_tools = FakeReviewTools()
+        self.gates: list[BackgroundGate] = []
+        self.tasks: list[TaskFunction] = []
         self.waited: list[float] = []
         self.waits, self.is_quiet = anyio.Event(), anyio.Event()
         self.is_quiet.set()
         self.mode: Mode = "ask"
         self.conversation = Conversation()
-        self.spent = Spent(Usage(input_tokens=1), 1, 1.0, context_tokens=7)
-        self.bulletin = Bulletin()
-        self.kept = 0
-        tools = Tools(
-            terminal=echo, memory=echo, skills_list=echo, skill_view=echo, skill_manage=echo
+        self.spent = UsageTotals(Usage(input_tokens=1), 1, 1.0, context_tokens=7)
+        self.bulletin = UserNotices()
+        self.expected_sessions = 0
+        tools = FunctionTools(
+            terminal=echo_arguments,
+            memory=echo_arguments,
+            skills_list=echo_arguments,
+            skill_view=echo_arguments,
+            skill_manage=echo_arguments,
         )
-        self.kit = Kit(model, Gauge(), tools, Ids(), "You are.", "high")
+        self.context = TurnContext(
+            model, CharacterMeter(), tools, SequentialIds(), "You are.", "high"
+        )
         rules = rules or self.rules()
-        self.reviews = SessionReviews(rules, self.reviewed())
+        self.reviews = ReviewScheduler(rules, self.reviewed_files())
 
-    def rules(self) -> ReviewRules:
-        return ReviewRules(
-            skills=Path("/home/skills"),
-            proposals=Path("/home/acp/proposals"),
+    def rules(self) -> ReviewConfig:
+        return ReviewConfig(
+            skills_directory=Path("/home/skills"),
+            proposals_directory=Path("/home/acp/proposals"),
             spawn=self.tasks.append,
-            bench=self.open_bench,
+            build_tools=self.open_bench,
             review=run_review,
             intervals=BY_SKILLS,
-            wait=self.wait,
+            sleep=self.wait,
         )
 
-    def reviewed(self) -> Reviewed:
-        return Reviewed(
+    def reviewed_files(self) -> ReviewContext:
+        return ReviewContext(
             "sess_1",
             Path("/code"),
             self.conversation,
@@ -111,36 +127,36 @@ class Room:
         await lowlevel.checkpoint()
         await self.is_quiet.wait()
 
-    async def open_bench(self, workspace: Path, gate: UnaskedGate) -> FakeBench:
+    async def open_bench(self, workspace: Path, gate: BackgroundGate) -> FakeReviewTools:
         assert workspace == Path("/code")
         self.gates.append(gate)
-        return self.bench
+        return self.build_tools
 
-    async def give_kit(self) -> Kit:
-        return self.kit
+    async def give_kit(self) -> TurnContext:
+        return self.context
 
     def keep(self) -> None:
-        self.kept += 1
+        self.expected_sessions += 1
 
     def end_turn(self, *messages: Message, reason: StopReason = "end_turn") -> None:
         for message in messages:
             self.conversation.append(message)
-        self.reviews.turn_ended(reason)
+        self.reviews.on_turn_end(reason)
 
     async def run(self) -> None:
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             while self.tasks:
                 await self.tasks.pop(0)()
 
 
 async def cut_short(room: Room, until: Callable[[], Awaitable[object]]) -> None:
     """Cancel a review as the next prompt does, when it has come so far."""
-    with anyio.fail_after(PATIENCE_SECONDS):
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(room.run)
             await until()
             room.reviews.cancel()
-            await room.reviews.wait_until_over()
+            await room.reviews.wait_until_closed()
 
 
 def work(*names: str) -> tuple[Message, ...]:
@@ -154,12 +170,12 @@ def work(*names: str) -> tuple[Message, ...]:
 
 def changed(room: Room, **changes: object) -> Room:
     """Give a room's reviews other rules."""
-    room.reviews = SessionReviews(replace(room.rules(), **changes), room.reviewed())
+    room.reviews = ReviewScheduler(replace(room.rules(), **changes), room.reviewed_files())
     return room
 
 
 async def test_the_request_is_the_conversation_with_one_message_behind_it() -> None:
-    model = Playing(SAVED)
+    model = RoundModel(SAVED)
     room = Room(model)
     room.end_turn(*work("terminal", "terminal"))
     before = tuple(room.conversation)
@@ -167,29 +183,29 @@ async def test_the_request_is_the_conversation_with_one_message_behind_it() -> N
     (request,) = model.requests
     assert tuple(request.messages)[:-1] == before
     assert (request.system, request.thought_level) == ("You are.", "high")
-    assert tuple(request.tools) == room.kit.toolbox.specs
+    assert tuple(request.tools) == room.context.toolbox.specs
     assert tuple(room.conversation) == before
 
 
 async def test_what_a_review_uses_is_the_session_s_and_its_window_stays_as_full() -> None:
-    room = Room(Playing(SAVED))
+    room = Room(RoundModel(SAVED))
     room.end_turn(*work("terminal", "terminal"))
     await room.run()
-    assert room.spent == Spent(Usage(input_tokens=6, output_tokens=2), 2, 3.0)
+    assert room.spent == UsageTotals(Usage(input_tokens=6, output_tokens=2), 2, 3.0)
     assert room.spent.context_tokens == 7
-    assert room.kept == 1
+    assert room.expected_sessions == 1
 
 
-def skill_call(number: int, name: str = "skill_view") -> Round:
-    return Round(calling(ToolCall(f"r{number}", name, "{}")), "tool_use")
+def skill_call(number: int, name: str = "skill_view") -> ModelRound:
+    return ModelRound(tool_call_events(ToolCall(f"r{number}", name, "{}")), "tool_use")
 
 
 async def test_only_the_tools_for_memory_and_skills_work() -> None:
-    model = Playing(skill_call(1, "terminal"), skill_call(2, "memory"), SAVED)
+    model = RoundModel(skill_call(1, "terminal"), skill_call(2, "memory"), SAVED)
     room = Room(model)
     room.end_turn(*work("terminal", "terminal"))
     await room.run()
-    assert [call.name for call in room.bench.noted] == ["memory"]
+    assert [call.name for call in room.build_tools.noted] == ["memory"]
     refused = model.requests[1].messages[-1].parts[0]
     assert isinstance(refused, ToolResult)
     assert refused.is_error
@@ -197,33 +213,33 @@ async def test_only_the_tools_for_memory_and_skills_work() -> None:
 
 
 async def test_there_are_at_most_so_many_calls() -> None:
-    many = [ToolCall(f"r{number}", "skill_view", "{}") for number in range(MOST_CALLS + 5)]
-    room = Room(Playing(Round(calling(*many), "tool_use"), SAVED))
+    many = [ToolCall(f"r{number}", "skill_view", "{}") for number in range(MAX_CALLS + 5)]
+    room = Room(RoundModel(ModelRound(tool_call_events(*many), "tool_use"), SAVED))
     room.end_turn(*work("terminal", "terminal"))
     await room.run()
-    assert len(room.bench.noted) == MOST_CALLS
+    assert len(room.build_tools.noted) == MAX_CALLS
 
 
 async def test_a_model_that_never_ends_is_asked_so_often_at_most() -> None:
-    model = Playing(skill_call(1))
+    model = RoundModel(skill_call(1))
     room = Room(model)
     room.end_turn(*work("terminal", "terminal"))
     await room.run()
-    assert len(model.requests) == MOST_CALLS
+    assert len(model.requests) == MAX_CALLS
 
 
 async def test_a_cancelled_review_changes_nothing_more_and_tells_what_it_did() -> None:
-    model = Playing(skill_call(1), Round(end=None))
+    model = RoundModel(skill_call(1), ModelRound(end=None))
     room = Room(model)
     room.end_turn(*work("terminal", "terminal"))
-    await cut_short(room, model.hangs.wait)
+    await cut_short(room, model.is_blocked.wait)
     (gate,) = room.gates
-    assert gate.is_over()
+    assert gate.has_ended()
     assert room.bulletin.take() == ["Reviewed the conversation: 1 calls."]
 
 
 async def test_a_cancelled_review_is_made_up_for_after_the_next_turn() -> None:
-    room = Room(Playing(SAVED))
+    room = Room(RoundModel(SAVED))
     room.end_turn(*work("terminal", "terminal"))
     room.reviews.cancel()
     await room.run()
@@ -235,7 +251,7 @@ async def test_a_cancelled_review_is_made_up_for_after_the_next_turn() -> None:
 
 
 async def test_a_prompt_that_comes_before_it_is_quiet_costs_nothing() -> None:
-    model = Playing(SAVED)
+    model = RoundModel(SAVED)
     room = Room(model)
     room.is_quiet = anyio.Event()
     for _ in range(3):
@@ -253,12 +269,12 @@ async def test_a_prompt_that_comes_before_it_is_quiet_costs_nothing() -> None:
 
 
 async def test_who_is_cut_short_while_the_model_is_asked_waits_twice_as_long() -> None:
-    model = Playing(*(Round(end=None) for _ in range(6)), SAVED)
+    model = RoundModel(*(ModelRound(end=None) for _ in range(6)), SAVED)
     room = Room(model)
     for _ in range(6):
-        model.hangs = anyio.Event()
+        model.is_blocked = anyio.Event()
         room.end_turn(*work("terminal", "terminal"))
-        await cut_short(room, model.hangs.wait)
+        await cut_short(room, model.is_blocked.wait)
     room.end_turn(*work())
     await room.run()
     room.end_turn(*work("terminal", "terminal"))
@@ -267,7 +283,7 @@ async def test_who_is_cut_short_while_the_model_is_asked_waits_twice_as_long() -
 
 
 async def test_who_goes_over_to_plan_mode_meanwhile_is_not_reviewed() -> None:
-    model = Playing(SAVED)
+    model = RoundModel(SAVED)
     room = Room(model)
     room.end_turn(*work("terminal", "terminal"))
     room.mode = "plan"
@@ -281,23 +297,23 @@ async def test_who_goes_over_to_plan_mode_meanwhile_is_not_reviewed() -> None:
 
 async def test_overlaps_are_kept_for_the_curator() -> None:
     said = "Nothing to save.\n\nOverlap: `pdf-read`, `docs/pdf-write`\nOverlap: only-one\n"
-    room = Room(Playing(Round([TextDelta(said)])))
+    room = Room(RoundModel(ModelRound([TextDelta(said)])))
     room.end_turn(*work("terminal", "terminal"))
     await room.run()
-    assert room.bench.overlaps == ["pdf-read, docs/pdf-write"]
+    assert room.build_tools.overlaps == ["pdf-read, docs/pdf-write"]
 
 
 async def test_a_model_that_fails_is_no_failure_of_the_session() -> None:
-    room = Room(Playing(Round(end=ModelFailedError("no"))))
+    room = Room(RoundModel(ModelRound(end=ModelFailedError("no"))))
     room.end_turn(*work("terminal", "terminal"))
     await room.run()
     assert room.bulletin.take() == []
 
 
 NOT_DUE: dict[str, dict[str, object]] = {
-    "too little work": {"intervals": Intervals(3, 0)},
-    "too little talk": {"intervals": Intervals(0, 2)},
-    "switched off": {"intervals": Intervals(0, 0)},
+    "too little work": {"intervals": ReviewIntervals(3, 0)},
+    "too little talk": {"intervals": ReviewIntervals(0, 2)},
+    "switched off": {"intervals": ReviewIntervals(0, 0)},
     "no writes": {"writes": "off"},
     "nobody there": {"is_attended": lambda: False},
 }
@@ -305,27 +321,27 @@ NOT_DUE: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize("changes", NOT_DUE.values(), ids=NOT_DUE.keys())
 async def test_when_no_review_is_due(changes: dict[str, object]) -> None:
-    room = changed(Room(Playing(SAVED)), **changes)
+    room = changed(Room(RoundModel(SAVED)), **changes)
     room.end_turn(*work("terminal", "terminal"))
     assert room.tasks == []
 
 
 @pytest.mark.parametrize("reason", ["cancelled", "max_tokens", "refusal", "max_turn_requests"])
 async def test_a_turn_that_did_not_come_to_its_end_is_not_reviewed(reason: StopReason) -> None:
-    room = Room(Playing(SAVED))
+    room = Room(RoundModel(SAVED))
     room.end_turn(*work("terminal", "terminal"), reason=reason)
     assert room.tasks == []
 
 
 async def test_in_plan_mode_nothing_is_reviewed() -> None:
-    room = Room(Playing(SAVED))
+    room = Room(RoundModel(SAVED))
     room.mode = "plan"
     room.end_turn(*work("terminal", "terminal"))
     assert room.tasks == []
 
 
 async def test_a_skill_that_was_changed_puts_the_review_off() -> None:
-    room = Room(Playing(SAVED))
+    room = Room(RoundModel(SAVED))
     room.end_turn(*work("terminal", "skill_manage", "terminal"))
     assert room.tasks == []
     room.end_turn(*work("terminal"))
@@ -333,7 +349,7 @@ async def test_a_skill_that_was_changed_puts_the_review_off() -> None:
 
 
 async def test_talk_alone_makes_a_review_due_and_memory_puts_it_off() -> None:
-    room = changed(Room(Playing(SAVED)), intervals=Intervals(steps=0, prompts=2))
+    room = changed(Room(RoundModel(SAVED)), intervals=ReviewIntervals(steps=0, prompts=2))
     room.end_turn(*work())
     room.end_turn(*work("memory"))
     room.end_turn(*work())
@@ -344,13 +360,17 @@ async def test_talk_alone_makes_a_review_due_and_memory_puts_it_off() -> None:
 
 @pytest.mark.parametrize(
     ("intervals", "memory", "skills"),
-    [(Intervals(2, 0), False, True), (Intervals(0, 1), True, False), (Intervals(2, 1), True, True)],
+    [
+        (ReviewIntervals(2, 0), False, True),
+        (ReviewIntervals(0, 1), True, False),
+        (ReviewIntervals(2, 1), True, True),
+    ],
     ids=["skills", "memory", "both in one"],
 )
 async def test_one_review_looks_for_all_that_is_wanted(
-    intervals: Intervals, *, memory: bool, skills: bool
+    intervals: ReviewIntervals, *, memory: bool, skills: bool
 ) -> None:
-    model = Playing(SAVED)
+    model = RoundModel(SAVED)
     room = changed(Room(model), intervals=intervals)
     room.end_turn(*work("terminal", "terminal"))
     await room.run()
@@ -360,7 +380,7 @@ async def test_one_review_looks_for_all_that_is_wanted(
 
 
 async def test_a_conversation_that_was_summed_up_counts_on() -> None:
-    room = Room(Playing(SAVED))
+    room = Room(RoundModel(SAVED))
     room.end_turn(*work("terminal"))
     room.conversation.rebuild([UserMessage((Text("a summary"),)), *work("terminal")])
     room.end_turn()
@@ -368,7 +388,7 @@ async def test_a_conversation_that_was_summed_up_counts_on() -> None:
 
 
 async def test_what_was_said_in_an_earlier_process_does_not_count() -> None:
-    room = Room(Playing(SAVED))
+    room = Room(RoundModel(SAVED))
     for message in work("terminal", "terminal"):
         room.conversation.append(message)
     changed(room)

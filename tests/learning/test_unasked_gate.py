@@ -4,46 +4,52 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.learning.background_gate import DOUBTFUL, NOT_HERE, OVER, PROPOSED, UnaskedGate
+from acp_server.learning.background_gate import (
+    NEEDS_USER,
+    NOT_ALLOWED,
+    PROPOSED,
+    RUN_ENDED,
+    BackgroundGate,
+)
 from acp_server.permissions.effects import (
     ChangeMemory,
     ChangeSkill,
     Effect,
+    FileTarget,
     ReadFiles,
-    RunCommand,
-    Target,
+    RunCommandEffect,
     WriteFiles,
 )
 from acp_server.permissions.gate import Gate, Refusal
 from acp_server.permissions.policy import PLANNING
-from acp_server.permissions.questions import Question
+from acp_server.permissions.questions import PermissionQuestion
 
 
 def skill_at(folder: Path, *doubts: str) -> ChangeSkill:
     path = folder / "release" / "SKILL.md"
-    return ChangeSkill((Target(path, path, is_inside=False),), doubts)
+    return ChangeSkill((FileTarget(path, path, is_inside=False),), doubts)
 
 
-def question(effect: Effect) -> Question:
-    return Question("call_1", effect, "Patch the skill release", "edit")
+def question(effect: Effect) -> PermissionQuestion:
+    return PermissionQuestion("call_1", effect, "Patch the skill release", "edit")
 
 
 async def verdict(gate: Gate, effect: Effect) -> str | None:
-    refusal = await gate.pass_through(question(effect))
+    refusal = await gate.authorize(question(effect))
     return refusal.reason if isinstance(refusal, Refusal) else None
 
 
 async def test_memory_and_skills_pass_without_anybody_being_asked(tmp_path: Path) -> None:
-    gate = UnaskedGate(tmp_path)
+    gate = BackgroundGate(tmp_path)
     assert await verdict(gate, ChangeMemory()) is None
     assert await verdict(gate, skill_at(tmp_path)) is None
-    assert gate.proposed == set()
+    assert gate.proposed_call_ids == set()
 
 
 async def test_nothing_else_passes(tmp_path: Path) -> None:
-    target = Target(tmp_path / "a", tmp_path / "a", is_inside=True)
-    for effect in (ReadFiles((target,)), WriteFiles((target,)), RunCommand("ls", target)):
-        assert await verdict(UnaskedGate(tmp_path), effect) == NOT_HERE
+    target = FileTarget(tmp_path / "a", tmp_path / "a", is_inside=True)
+    for effect in (ReadFiles((target,)), WriteFiles((target,)), RunCommandEffect("ls", target)):
+        assert await verdict(BackgroundGate(tmp_path), effect) == NOT_ALLOWED
 
 
 async def test_a_skill_elsewhere_does_not_pass_nor_one_behind_a_link(tmp_path: Path) -> None:
@@ -51,9 +57,9 @@ async def test_a_skill_elsewhere_does_not_pass_nor_one_behind_a_link(tmp_path: P
     for folder in (skills, others):
         folder.mkdir()
     (skills / "linked").symlink_to(others, target_is_directory=True)
-    gate = UnaskedGate(skills)
-    assert await verdict(gate, skill_at(others)) == NOT_HERE
-    assert await verdict(gate, skill_at(skills / "linked")) == NOT_HERE
+    gate = BackgroundGate(skills)
+    assert await verdict(gate, skill_at(others)) == NOT_ALLOWED
+    assert await verdict(gate, skill_at(skills / "linked")) == NOT_ALLOWED
 
 
 @pytest.mark.parametrize("may_propose", [True, False])
@@ -61,18 +67,18 @@ async def test_what_a_person_would_be_asked_about_is_not_done(
     tmp_path: Path, *, may_propose: bool
 ) -> None:
     for effect in (skill_at(tmp_path, "it deletes files"), ChangeMemory(asks_first=True)):
-        gate = UnaskedGate(tmp_path, may_propose=may_propose)
-        assert await verdict(gate, effect) == (PROPOSED if may_propose else DOUBTFUL)
-        assert gate.proposed == ({"call_1"} if may_propose else set())
+        gate = BackgroundGate(tmp_path, can_propose=may_propose)
+        assert await verdict(gate, effect) == (PROPOSED if may_propose else NEEDS_USER)
+        assert gate.proposed_call_ids == ({"call_1"} if may_propose else set())
 
 
 async def test_all_is_proposed_where_the_rule_says_so(tmp_path: Path) -> None:
-    gate = UnaskedGate(tmp_path, "propose", may_propose=True)
+    gate = BackgroundGate(tmp_path, "propose", can_propose=True)
     assert await verdict(gate, skill_at(tmp_path)) == PROPOSED
 
 
 async def test_nothing_passes_in_plan_mode_or_when_the_pass_is_over(tmp_path: Path) -> None:
-    planning = UnaskedGate(tmp_path, mode=lambda: "plan")
+    planning = BackgroundGate(tmp_path, mode=lambda: "plan")
     assert await verdict(planning, ChangeMemory()) == PLANNING
-    over = UnaskedGate(tmp_path, is_over=lambda: True)
-    assert await verdict(over, ChangeMemory()) == OVER
+    over = BackgroundGate(tmp_path, has_ended=lambda: True)
+    assert await verdict(over, ChangeMemory()) == RUN_ENDED

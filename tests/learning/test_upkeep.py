@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.learning.skill_maintenance import Upkeep, Worker
-from acp_server.session.user_notices import Bulletin
-from skills_store.curation import Schedule
+from acp_server.learning.skill_maintenance import SessionActivity, SkillMaintenance
+from acp_server.session.user_notices import UserNotices
+from skills_store.curation import CurationSchedule
 from skills_store.locks import LockedError
-from tests.learning.curator_library import SIBLINGS, Library
+from tests.learning.curator_library import SIBLINGS, CuratorLibrary
 
 NIGHT = timedelta(hours=8)
 
@@ -18,13 +18,13 @@ class Server:
     """A server whose sessions rest, and a curator that says that it was there."""
 
     def __init__(self, folder: Path) -> None:
-        self.library = Library(folder)
+        self.library = CuratorLibrary(folder)
         self.clock = self.library.clock
-        self.workers: list[Worker] = []
+        self.workers: list[SessionActivity] = []
         self.passes = 0
-        self.upkeep = Upkeep(
-            self.library.keeper,
-            Schedule(self.library.keeper.home, self.clock),
+        self.upkeep = SkillMaintenance(
+            self.library.skill_editor,
+            CurationSchedule(self.library.skill_editor.home, self.clock),
             lambda: self.workers,
             self.curate,
             self.clock,
@@ -34,11 +34,11 @@ class Server:
         self.passes += 1
         return "The curator was there."
 
-    def work(self, *, is_idle: bool = True) -> Bulletin:
+    def work(self, *, is_idle: bool = True) -> UserNotices:
         """Let somebody work in a session just now."""
-        worker = Worker(is_idle, self.clock.time, Bulletin())
+        worker = SessionActivity(is_idle, self.clock.time, UserNotices())
         self.workers.append(worker)
-        return worker.bulletin
+        return worker.user_notices
 
 
 @pytest.fixture
@@ -48,22 +48,22 @@ def server(tmp_path: Path) -> Server:
 
 async def test_a_curator_comes_a_week_after_the_first_sight(server: Server) -> None:
     server.clock.time += NIGHT
-    await server.upkeep.look()
+    await server.upkeep.run_if_due()
     server.clock.time += timedelta(days=6)
-    await server.upkeep.look()
+    await server.upkeep.run_if_due()
     assert server.passes == 0
     server.clock.time += timedelta(days=1)
-    await server.upkeep.look()
+    await server.upkeep.run_if_due()
     assert server.passes == 1
 
 
 async def test_one_line_tells_of_it_where_somebody_worked_last(server: Server) -> None:
     server.clock.time += NIGHT
-    await server.upkeep.look()
+    await server.upkeep.run_if_due()
     server.clock.time += timedelta(days=7)
     earlier, later = server.work(), server.work()
     server.clock.time += NIGHT
-    await server.upkeep.look()
+    await server.upkeep.run_if_due()
     assert [earlier.take(), later.take()] in (
         [["The curator was there."], []],
         [[], ["The curator was there."]],
@@ -79,11 +79,11 @@ async def test_nobody_comes_while_somebody_works(
     server: Server, wait: timedelta, *, is_idle: bool
 ) -> None:
     server.clock.time += NIGHT
-    await server.upkeep.look()
+    await server.upkeep.run_if_due()
     server.clock.time += timedelta(days=8)
     server.work(is_idle=is_idle)
     server.clock.time += wait
-    await server.upkeep.look()
+    await server.upkeep.run_if_due()
     assert server.passes == 0
 
 
@@ -91,19 +91,21 @@ async def test_it_never_comes_unasked_unless_that_is_wanted(server: Server) -> N
     server.upkeep.curate = None
     for _ in range(3):
         server.clock.time += timedelta(days=8)
-        await server.upkeep.look()
+        await server.upkeep.run_if_due()
     assert server.passes == 0
 
 
 async def test_skills_age_once_a_day(server: Server) -> None:
-    await server.upkeep.look()
+    await server.upkeep.run_if_due()
     server.clock.time += timedelta(days=31)
-    await server.upkeep.look()
-    states = {name: each.state for name, each in server.library.keeper.usage.records().items()}
+    await server.upkeep.run_if_due()
+    states = {
+        name: each.state for name, each in server.library.skill_editor.usage.records().items()
+    }
     assert states == dict.fromkeys(SIBLINGS, "stale")
     server.clock.time += timedelta(days=60)
-    await server.upkeep.look()
-    assert server.library.archived() == dict.fromkeys(SIBLINGS, "")
+    await server.upkeep.run_if_due()
+    assert server.library.absorbed_into() == dict.fromkeys(SIBLINGS, "")
 
 
 async def test_another_process_at_work_is_no_failure(server: Server) -> None:
@@ -112,9 +114,9 @@ async def test_another_process_at_work_is_no_failure(server: Server) -> None:
 
     server.upkeep.curate = curate
     server.clock.time += NIGHT
-    await server.upkeep.look()
+    await server.upkeep.run_if_due()
     server.clock.time += timedelta(days=8)
     bulletin = server.work()
     server.clock.time += NIGHT
-    await server.upkeep.look()
+    await server.upkeep.run_if_due()
     assert bulletin.take() == []

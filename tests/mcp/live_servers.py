@@ -13,70 +13,72 @@ import anyio
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
-from acp_server.mcp.lazy_imports import McpLoader, McpPremises
-from acp_server.mcp.ports import Limits
-from acp_server.mcp.results import Suspect, trusts_all
-from acp_server.mcp.session_servers import Around, SessionServers
+from acp_server.mcp.lazy_imports import McpConfig, McpLoader
+from acp_server.mcp.ports import McpLimits
+from acp_server.mcp.results import InjectionScan, no_scan
+from acp_server.mcp.session_servers import McpContext, SessionServers
 from acp_server.permissions.gate import Refusal
-from acp_server.permissions.questions import Question
-from acp_server.session.ports.elicitation import Answer, Form, Page
-from acp_server.session.ports.mcp_configs import ProcessServer, ServerConfig
+from acp_server.permissions.questions import PermissionQuestion
+from acp_server.session.ports.elicitation import ElicitationForm, ElicitationResult, ElicitationUrl
+from acp_server.session.ports.mcp_configs import ServerConfig, StdioServerConfig
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.conversation import Text, ToolCall
 from acp_server.turn.events import CallChanged, Event
-from acp_server.turn.ports import Outcome
+from acp_server.turn.ports import ToolOutcome
 
-PATIENCE_SECONDS = 30
-LOOK_SECONDS = 0.01
+TIMEOUT_SECONDS = 30
+POLL_SECONDS = 0.01
 PROGRAMS = Path(__file__).parent / "programs"
-QUICK = Limits(
-    first_call_seconds=PATIENCE_SECONDS,
+FAST_LIMITS = McpLimits(
+    first_call_seconds=TIMEOUT_SECONDS,
     backoff_seconds=(0.02, 0.02, 0.02),
-    reconnecting_seconds=10.0,
+    reconnect_wait_seconds=10.0,
 )
 
 
 @dataclass(slots=True)
-class OpenGate:
+class RecordingGate:
     """Permission gate that records questions and allows everything, or refuses everything."""
 
     refusal: Refusal | None = None
-    questions: list[Question] = field(default_factory=list[Question])
+    questions: list[PermissionQuestion] = field(default_factory=list[PermissionQuestion])
 
-    def join(self, call_id: str, tool: str = "") -> None:
+    def enter_queue(self, call_id: str, tool: str = "") -> None:
         del call_id, tool
 
-    def step_aside(self, call_id: str) -> None:
+    def yield_queue(self, call_id: str) -> None:
         del call_id
 
-    def leave(self, call_id: str) -> None:
+    def leave_queue(self, call_id: str) -> None:
         del call_id
 
-    async def pass_through(self, question: Question) -> Refusal | None:
+    async def authorize(self, question: PermissionQuestion) -> Refusal | None:
         self.questions.append(question)
         return self.refusal
 
-    def left_out_of_searches(self) -> Sequence[str]:
+    def search_excludes(self) -> Sequence[str]:
         return ()
 
-    async def may_preview(self, path: Path) -> bool:
+    async def can_preview(self, path: Path) -> bool:
         del path
         return True
 
 
 @dataclass(slots=True)
-class Person:
+class FakeElicitor:
     """Elicitor that records questions and answers all alike."""
 
-    answer: Answer = field(default_factory=lambda: Answer("decline"))
-    questions: list[Form | Page] = field(default_factory=list[Form | Page])
+    answer: ElicitationResult = field(default_factory=lambda: ElicitationResult("decline"))
+    questions: list[ElicitationForm | ElicitationUrl] = field(
+        default_factory=list[ElicitationForm | ElicitationUrl]
+    )
     can_ask: bool = True
-    thinks_seconds: float = 0.0
+    delay_seconds: float = 0.0
     completed: list[str] = field(default_factory=list[str])
 
-    async def ask(self, question: Form | Page) -> Answer:
+    async def ask(self, question: ElicitationForm | ElicitationUrl) -> ElicitationResult:
         self.questions.append(question)
-        await anyio.sleep(self.thinks_seconds)
+        await anyio.sleep(self.delay_seconds)
         return self.answer
 
     async def complete(self, page_id: str) -> None:
@@ -84,7 +86,7 @@ class Person:
 
 
 @dataclass(slots=True)
-class Screen:
+class EventRecorder:
     """Sink that stores events."""
 
     events: list[Event] = field(default_factory=list[Event])
@@ -95,7 +97,7 @@ class Screen:
     def emit_now(self, event: Event) -> None:
         self.events.append(event)
 
-    def passing(self) -> list[str]:
+    def progress_texts(self) -> list[str]:
         """Return the texts shown while a call ran."""
         return [
             part.text
@@ -107,94 +109,98 @@ class Screen:
 
 
 @dataclass(slots=True)
-class Office:
+class LiveServers:
     """Running MCP servers of a session."""
 
     servers: SessionServers
-    gate: OpenGate
-    screen: Screen = field(default_factory=Screen)
+    gate: RecordingGate
+    recorder: EventRecorder = field(default_factory=EventRecorder)
 
-    async def call(self, name: str, arguments: Mapping[str, JsonValue] | None = None) -> Outcome:
+    async def call(
+        self, name: str, arguments: Mapping[str, JsonValue] | None = None
+    ) -> ToolOutcome:
         """Call a tool of the current tool list."""
         toolbox = SessionToolbox(self.servers.tools())
-        live = await toolbox.open("call", name, self.screen)
+        live = await toolbox.open("call", name, self.recorder)
         return await live.run(ToolCall("call", name, json.dumps(dict(arguments or {}))))
 
-    def names(self) -> list[str]:
+    def tool_names(self) -> list[str]:
         return [tool.spec.name for tool in self.servers.tools()]
 
-    async def until(self, words: str) -> str:
+    async def wait_for_description(self, words: str) -> str:
         """Wait until the description of the servers contains this text, and return it."""
-        return await until(self.servers.description, words)
+        return await wait_for_text(self.servers.describe, words)
 
 
-async def until(page: Callable[[], str], words: str) -> str:
-    with anyio.fail_after(PATIENCE_SECONDS):
+async def wait_for_text(read_text: Callable[[], str], expected: str) -> str:
+    with anyio.fail_after(TIMEOUT_SECONDS):
         while True:
-            if words in (text := page()):
+            if expected in (text := read_text()):
                 return text
-            await anyio.sleep(LOOK_SECONDS)  # other processes signal no event
+            await anyio.sleep(POLL_SECONDS)  # other processes signal no event
 
 
-def program(name: str, *traits: str, environment: Mapping[str, str] | None = None) -> ProcessServer:
+def server_program(
+    name: str, *traits: str, environment: Mapping[str, str] | None = None
+) -> StdioServerConfig:
     """Return the config of `programs/server.py` with some traits; see there."""
     args = (str(PROGRAMS / "server.py"), *traits)
-    return ProcessServer(name, sys.executable, args, environment or {})
+    return StdioServerConfig(name, sys.executable, args, environment or {})
 
 
 @dataclass(slots=True)
-class Building:
+class LiveServersFactory:
     """Factory of session servers, with the parts that sessions share."""
 
     tasks: TaskGroup
     root: Path
     loader: McpLoader
-    limits: Limits = QUICK
-    person: Person = field(default_factory=Person)
-    suspect: Suspect = trusts_all
+    limits: McpLimits = FAST_LIMITS
+    elicitor: FakeElicitor = field(default_factory=FakeElicitor)
+    scan: InjectionScan = no_scan
 
-    def office(
+    def create(
         self,
         *configs: ServerConfig,
         root: Path | None = None,
-    ) -> Office:
+    ) -> LiveServers:
         """Create the servers of a session without starting them."""
-        gate = OpenGate()
-        around = Around(
+        gate = RecordingGate()
+        around = McpContext(
             gate=gate,
             roots=(root or self.root,),
             tasks=self.tasks,
-            load=partial(self.loader.load, self.tasks),
-            elicitor=self.person,
-            suspect=self.suspect,
+            load_connector=partial(self.loader.load, self.tasks),
+            elicitor=self.elicitor,
+            scan=self.scan,
             limits=self.limits,
-            taken=("read_file",),
+            reserved_names=("read_file",),
         )
-        return Office(SessionServers(configs, around), gate)
+        return LiveServers(SessionServers(configs, around), gate)
 
     @asynccontextmanager
-    async def opened(self, *configs: ServerConfig) -> AsyncGenerator[Office]:
+    async def open_servers(self, *configs: ServerConfig) -> AsyncGenerator[LiveServers]:
         """Start the servers of a session and wait until they are ready."""
-        office = self.office(*configs)
-        office.servers.begin()
+        office = self.create(*configs)
+        office.servers.start()
         try:
-            with anyio.fail_after(PATIENCE_SECONDS):
-                await office.servers.ready()
+            with anyio.fail_after(TIMEOUT_SECONDS):
+                await office.servers.wait_ready()
                 yield office
         finally:
             await office.servers.close()
 
 
 @asynccontextmanager
-async def building(
+async def open_factory(
     root: Path, environment: Mapping[str, str] | None = None
-) -> AsyncGenerator[Building]:
+) -> AsyncGenerator[LiveServersFactory]:
     """Open a factory; exiting the context ends its servers."""
     own = environment or {"PATH": os.defpath, "HOME": str(root)}
     async with anyio.create_task_group() as tasks:
-        loader = McpLoader(McpPremises(own, ("OUR_KEY",)))
+        loader = McpLoader(McpConfig(own, ("OUR_KEY",)))
         try:
-            yield Building(tasks, root, loader)
+            yield LiveServersFactory(tasks, root, loader)
         finally:
             await loader.close()
             tasks.cancel_scope.cancel()

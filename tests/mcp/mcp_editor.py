@@ -19,92 +19,96 @@ from typing import cast
 import anyio
 from pydantic import JsonValue
 
-from acp_server.session.ports.mcp_configs import ProcessServer, RemoteServer, ServerConfig
-from tests.support.editor import Editor, Object, at, configuration, open_editor
-from tests.support.messages_api import MessagesApi, Script, messages_api
-from tests.support.timeouts import PATIENCE_SECONDS
+from acp_server.session.ports.mcp_configs import HttpServerConfig, ServerConfig, StdioServerConfig
+from tests.support.editor import Editor, Object, json_at, make_configuration, open_editor
+from tests.support.messages_api import FakeApiServer, Script, messages_api
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
-LOOK_SECONDS = 0.01
-ASK_SECONDS = 0.05
+POLL_SECONDS = 0.01
+COMMAND_POLL_SECONDS = 0.05
 """Interval between commands; shorter ones would slow down the processes under test."""
 MODEL = "claude-opus-5-5"
-PATIENT = f"mcp: {{wait_seconds: {PATIENCE_SECONDS}}}\n"
+PATIENT_SETTINGS = f"mcp: {{wait_seconds: {HANG_TIMEOUT_SECONDS}}}\n"
 """Settings for tests that are not about waiting: prompts wait until all servers are ready."""
-FORMS: JsonValue = {"elicitation": {"form": {}}}
+FORM_CAPABILITIES: JsonValue = {"elicitation": {"form": {}}}
 
 
-def as_requested(server: ServerConfig) -> Object:
+def to_wire(server: ServerConfig) -> Object:
     """Return a server in the format of `session/new`."""
     match server:
-        case ProcessServer():
+        case StdioServerConfig():
             pairs = server.environment.items()
             env: list[JsonValue] = [{"name": name, "value": value} for name, value in pairs]
             args: list[JsonValue] = [*server.args]
             return {"name": server.name, "command": server.command, "args": args, "env": env}
-        case RemoteServer():
+        case HttpServerConfig():
             kind: JsonValue = server.transport
             return {"type": kind, "name": server.name, "url": server.url, "headers": []}
 
 
 @dataclass(slots=True)
-class Line:
+class McpEditor:
     """Editor that answers the server's requests."""
 
     editor: Editor
-    api: MessagesApi
-    folder: Path
+    api: FakeApiServer
+    directory: Path
     answer: str = "allow_once"
-    filled: Mapping[str, JsonValue] | None = None
+    form_values: Mapping[str, JsonValue] | None = None
     questions: list[Object] = field(default_factory=list[Object])
     """Requests from the server, in order."""
 
     async def open(self, *servers: ServerConfig, cwd: Path | None = None) -> str:
         """Open a session with MCP servers and return its id."""
-        named: list[JsonValue] = [as_requested(server) for server in servers]
-        return await self.editor.new_session(cwd or self.folder, mcpServers=named)
+        named: list[JsonValue] = [to_wire(server) for server in servers]
+        return await self.editor.new_session(cwd or self.directory, mcpServers=named)
 
-    async def say(self, session: str, text: str = "go") -> JsonValue:
+    async def prompt(self, session: str, text: str = "go") -> JsonValue:
         """Send a prompt and return the stop reason."""
-        with anyio.fail_after(PATIENCE_SECONDS):
-            return at(await self.editor.prompt(session, text), "stopReason")
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            return json_at(await self.editor.prompt(session, text), "stopReason")
 
-    async def told(self, session: str, command: str) -> str:
+    async def run_command(self, session: str, command: str) -> str:
         """Send a slash command and return its output."""
-        before = self.editor.said(session)
-        assert await self.say(session, command) == "end_turn"
-        return self.editor.said(session).removeprefix(before)
+        before = self.editor.agent_text(session)
+        assert await self.prompt(session, command) == "end_turn"
+        return self.editor.agent_text(session).removeprefix(before)
 
-    async def until(self, session: str, command: str, words: str) -> str:
+    async def run_command_until(self, session: str, command: str, words: str) -> str:
         """Repeat a command until its output contains a text, and return the output."""
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             while True:
-                if words in (said := await self.told(session, command)):
+                if words in (said := await self.run_command(session, command)):
                     return said
-                await anyio.sleep(ASK_SECONDS)  # other processes signal no event
+                await anyio.sleep(COMMAND_POLL_SECONDS)  # other processes signal no event
 
-    def tools(self, request: int = -1) -> list[str]:
+    def tool_names(self, request: int = -1) -> list[str]:
         """Return the names of the tools in a model request."""
-        tools = cast("list[JsonValue]", self.api.asks[request].body["tools"])
-        return [str(at(tool, "name")) for tool in tools]
+        tools = cast("list[JsonValue]", self.api.model_requests[request].body["tools"])
+        return [str(json_at(tool, "name")) for tool in tools]
 
-    def results(self, request: int = -1) -> list[JsonValue]:
+    def tool_results(self, request: int = -1) -> list[JsonValue]:
         """Return the contents of the tool results in the last message of a model request."""
-        messages = cast("list[JsonValue]", self.api.asks[request].body["messages"])
-        blocks = cast("list[JsonValue]", at(messages[-1], "content"))
-        return [at(each, "content") for each in blocks if at(each, "type") == "tool_result"]
+        messages = cast("list[JsonValue]", self.api.model_requests[request].body["messages"])
+        blocks = cast("list[JsonValue]", json_at(messages[-1], "content"))
+        return [
+            json_at(each, "content") for each in blocks if json_at(each, "type") == "tool_result"
+        ]
 
-    def prompted(self, request: int = -1) -> str:
+    def prompt_text(self, request: int = -1) -> str:
         """Return the texts in the last message of a model request."""
-        messages = cast("list[JsonValue]", self.api.asks[request].body["messages"])
-        blocks = cast("list[JsonValue]", at(messages[-1], "content"))
-        return "\n".join(str(at(each, "text")) for each in blocks if at(each, "type") == "text")
+        messages = cast("list[JsonValue]", self.api.model_requests[request].body["messages"])
+        blocks = cast("list[JsonValue]", json_at(messages[-1], "content"))
+        return "\n".join(
+            str(json_at(each, "text")) for each in blocks if json_at(each, "type") == "text"
+        )
 
-    async def attend(self) -> None:
+    async def answer_requests(self) -> None:
         """Answer all requests from the server."""
         seen = 0
         while True:
             # polls, since `Editor.wait_for` times out and requests may be far apart
-            await anyio.sleep(LOOK_SECONDS)
+            await anyio.sleep(POLL_SECONDS)
             unseen, seen = self.editor.messages[seen:], len(self.editor.messages)
             for message in unseen:
                 if "id" in message and "method" in message:
@@ -114,20 +118,20 @@ class Line:
     def _answer_to(self, question: Object) -> JsonValue:
         if question["method"] == "session/request_permission":
             return {"outcome": {"outcome": "selected", "optionId": self.answer}}
-        if self.filled is None:
+        if self.form_values is None:
             return {"action": "decline"}
-        return {"action": "accept", "content": dict(self.filled)}
+        return {"action": "accept", "content": dict(self.form_values)}
 
 
 @asynccontextmanager
-async def wired(
+async def open_mcp_editor(
     folder: Path,
     script: Script = (),
     *,
-    settings: str = PATIENT,
+    settings: str = PATIENT_SETTINGS,
     options: Mapping[str, str] | None = None,
-    can: JsonValue = FORMS,
-) -> AsyncGenerator[Line]:
+    capabilities: JsonValue = FORM_CAPABILITIES,
+) -> AsyncGenerator[McpEditor]:
     """Start everything; `settings` is a config.yaml, `can` the client capabilities."""
     home, root = folder / "home", folder / "root"
     for each in (home, root):
@@ -137,12 +141,12 @@ async def wired(
     async with messages_api(script) as api:
         variables = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "test-key"}
         given = {"--model": MODEL, **(options or {})}
-        engine = configuration(home, options=given, environment=variables)
+        engine = make_configuration(home, options=given, environment=variables)
         async with open_editor(engine) as editor:
-            await editor.initialize(clientCapabilities=can)
-            line = Line(editor, api, root)
+            await editor.initialize(clientCapabilities=capabilities)
+            line = McpEditor(editor, api, root)
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(line.attend)
+                tasks.start_soon(line.answer_requests)
                 yield line
                 tasks.cancel_scope.cancel()
 
@@ -154,6 +158,6 @@ def _import_all() -> None:
         import_module(name)
 
 
-def answers(count: int) -> Sequence[str]:
+def make_replies(count: int) -> Sequence[str]:
     """Return a script of `count` identical replies."""
     return ["Done."] * count

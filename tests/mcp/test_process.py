@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.mcp.live_servers import program
-from tests.mcp.mcp_editor import as_requested
+from tests.mcp.live_servers import server_program
+from tests.mcp.mcp_editor import to_wire
 from tests.mcp.test_lives import processes
-from tests.support.editor import at
+from tests.support.editor import json_at
 from tests.support.server_process import ServerProcess, command_line, start_server
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 IMPORTED = "_spy/the_sdk_is_imported"
 SPY = f"""
@@ -35,10 +35,12 @@ sys.meta_path.insert(0, Spy())
 def open_with_server(server: ServerProcess, folder: Path, *traits: str) -> Path:
     """Open a session with a server, and wait until that is connected; return what it tells."""
     told = folder / "told"
-    named: list[JsonValue] = [as_requested(program("s", *traits, environment={"TOLD": str(told)}))]
+    named: list[JsonValue] = [
+        to_wire(server_program("s", *traits, environment={"TOLD": str(told)}))
+    ]
     answer = server.call("session/new", {"cwd": str(folder), "mcpServers": named})
-    session = str(at(answer, "result", "sessionId"))
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    session = str(json_at(answer, "result", "sessionId"))
+    deadline = time.monotonic() + HANG_TIMEOUT_SECONDS
     while "): connected" not in said_to(server, session, "/mcp"):
         assert time.monotonic() < deadline, "it is not connected"
     return told
@@ -48,7 +50,7 @@ def said_to(server: ServerProcess, session: str, command: str) -> str:
     seen = len(server.messages)
     server.prompt(session, command)
     return "".join(
-        str(at(message, "params", "update", "content", "text"))
+        str(json_at(message, "params", "update", "content", "text"))
         for message in server.messages[seen:]
         if "agent_message_chunk" in str(message)
     )
@@ -79,7 +81,7 @@ def test_servers_end_with_the_process_however_it_goes(
         assert len(processes(told)) == 2
         leave(server)
         assert server.wait() is not None
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + HANG_TIMEOUT_SECONDS
     while processes(told):
         assert time.monotonic() < deadline, "they outlive it"
         time.sleep(0.01)  # for what other processes do, there is no event

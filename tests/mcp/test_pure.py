@@ -6,22 +6,27 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.mcp.features import PromptArgument
-from acp_server.mcp.prompt_commands import read_arguments
-from acp_server.mcp.redaction import redaction_of
-from acp_server.mcp.results import MOST_CHARACTERS, outcome_of, trusts_all
-from acp_server.mcp.schema_repair import MOST_CHARACTERS as MOST_SCHEMA_CHARACTERS
-from acp_server.mcp.schema_repair import SchemaError, repaired
-from acp_server.mcp.server_configs import brought, described, identity_of, joined
-from acp_server.mcp.tool_names import server_names, tool_names
-from acp_server.session.ports.mcp_configs import Patience, ProcessServer, RemoteServer
+from acp_server.mcp.prompt_commands import parse_prompt_arguments
+from acp_server.mcp.redaction import make_redaction
+from acp_server.mcp.results import MAX_CHARACTERS, no_scan, tool_outcome
+from acp_server.mcp.schema_repair import MAX_CHARACTERS as MOST_SCHEMA_CHARACTERS
+from acp_server.mcp.schema_repair import ToolSchemaError, repair_schema
+from acp_server.mcp.server_configs import (
+    describe_transport,
+    merge_servers,
+    server_identity,
+    workspace_servers,
+)
+from acp_server.mcp.tool_names import server_name_parts, tool_names
+from acp_server.session.ports.mcp_configs import HttpServerConfig, ServerTimeouts, StdioServerConfig
 from acp_server.turn.conversation import Media
-from acp_server.turn.ports import Outcome
+from acp_server.turn.ports import ToolOutcome
 
 PNG = "iVBORw0KGgoAAAAA"
 
 
 def test_servers_whose_names_look_alike_are_told_apart() -> None:
-    names = server_names(["my server", "my_server", "a__b", "", "x" * 40])
+    names = server_name_parts(["my server", "my_server", "a__b", "", "x" * 40])
     assert (names["my_server"], names["a__b"], names[""]) == ("my_server", "a_b", "server")
     assert len(set(names.values())) == 5
     assert all("__" not in name and not name.endswith("_") for name in names.values())
@@ -30,7 +35,7 @@ def test_servers_whose_names_look_alike_are_told_apart() -> None:
 def test_a_tool_has_its_name_whatever_comes_beside_it() -> None:
     few, many = tool_names("s", ["a.b"]), tool_names("s", ["c", "a.b"])
     assert few["a.b"] == many["a.b"] == "s__a_b"
-    assert tool_names("s", ["a"], taken=["s__a"])["a"].startswith("s__a_")
+    assert tool_names("s", ["a"], reserved=["s__a"])["a"].startswith("s__a_")
 
 
 SCHEMAS: dict[str, tuple[JsonValue, JsonValue]] = {
@@ -67,33 +72,33 @@ SCHEMAS: dict[str, tuple[JsonValue, JsonValue]] = {
 def test_a_schema_is_made_such_that_providers_take_it(
     schema: JsonValue, expected: JsonValue
 ) -> None:
-    assert repaired(schema) == expected
+    assert repair_schema(schema) == expected
 
 
 def test_a_large_schema_loses_its_words_before_its_depth() -> None:
     properties: dict[str, JsonValue] = {
         f"p{number}": {"type": "string", "description": "words " * 100} for number in range(50)
     }
-    mended = repaired({"properties": properties})
+    mended = repair_schema({"properties": properties})
     assert len(json.dumps(mended)) <= MOST_SCHEMA_CHARACTERS
     assert list(json.loads(json.dumps(mended))["properties"]) == list(properties)
 
 
 def test_a_schema_that_nothing_makes_small_is_refused() -> None:
     properties: dict[str, JsonValue] = {f"property_{number}": {} for number in range(1_000)}
-    with pytest.raises(SchemaError, match="larger than 8,000 characters"):
-        repaired({"properties": properties})
+    with pytest.raises(ToolSchemaError, match="larger than 8,000 characters"):
+        repair_schema({"properties": properties})
 
 
 def test_a_schema_without_end_is_cut() -> None:
     schema: dict[str, JsonValue] = {}
     for _ in range(500):
         schema = {"properties": {"a": schema}}
-    assert len(json.dumps(repaired(schema))) <= MOST_SCHEMA_CHARACTERS
+    assert len(json.dumps(repair_schema(schema))) <= MOST_SCHEMA_CHARACTERS
 
 
 def test_a_workspace_names_servers_and_a_bad_entry_costs_no_good_one() -> None:
-    servers, problems = brought(
+    servers, problems = workspace_servers(
         {
             "files": {"command": "npx", "args": ["-y", "x"], "env": {"A": "1"}, "timeout": 5},
             "docs": {"type": "sse", "url": "https://docs.example/sse"},
@@ -103,9 +108,9 @@ def test_a_workspace_names_servers_and_a_bad_entry_costs_no_good_one() -> None:
         }
     )
     assert servers == (
-        ProcessServer("files", "npx", ("-y", "x"), {"A": "1"}, patience=Patience(60, 5)),
-        RemoteServer(
-            "docs", "https://docs.example/sse", transport="sse", patience=Patience(60, 120)
+        StdioServerConfig("files", "npx", ("-y", "x"), {"A": "1"}, timeouts=ServerTimeouts(60, 5)),
+        HttpServerConfig(
+            "docs", "https://docs.example/sse", transport="sse", timeouts=ServerTimeouts(60, 120)
         ),
     )
     assert [problem.split(":")[0] for problem in problems] == [
@@ -115,71 +120,75 @@ def test_a_workspace_names_servers_and_a_bad_entry_costs_no_good_one() -> None:
 
 
 def test_a_server_of_the_request_goes_before_one_of_the_settings() -> None:
-    asked, other = ProcessServer("a", "one"), ProcessServer("b", "three")
-    assert joined((asked,), (ProcessServer("a", "two"), other)) == (asked, other)
+    asked, other = StdioServerConfig("a", "one"), StdioServerConfig("b", "three")
+    assert merge_servers((asked,), (StdioServerConfig("a", "two"), other)) == (asked, other)
 
 
 @pytest.mark.parametrize("entries", [None, {}, "text", ["a"], {"a": None}])
 def test_what_names_no_server_brings_none(entries: JsonValue) -> None:
-    assert brought(entries)[0] == ()
+    assert workspace_servers(entries)[0] == ()
 
 
 def test_an_address_that_is_none_breaks_nothing_and_is_hidden() -> None:
-    server = RemoteServer("r", "http://[bad-secret")
-    assert described(server) == "http `://`"
-    assert redaction_of(server)("no http://[bad-secret") == "no [hidden]"
+    server = HttpServerConfig("r", "http://[bad-secret")
+    assert describe_transport(server) == "http `://`"
+    assert make_redaction(server)("no http://[bad-secret") == "no [hidden]"
 
 
 def test_nothing_about_a_server_shows_its_secrets() -> None:
-    process = ProcessServer("p", "/opt/server", ("--key=hush",), {"KEY": "hush"})
-    remote = RemoteServer("r", "https://me:hush@host/x?key=hush", {"Authorization": "hush"})
-    told = [f"{each!r} {described(each)} {identity_of(each)}" for each in (process, remote)]
+    process = StdioServerConfig("p", "/opt/server", ("--key=hush",), {"KEY": "hush"})
+    remote = HttpServerConfig("r", "https://me:hush@host/x?key=hush", {"Authorization": "hush"})
+    told = [
+        f"{each!r} {describe_transport(each)} {server_identity(each)}" for each in (process, remote)
+    ]
     assert not any("hush" in each for each in told)
-    assert identity_of(process) != identity_of(ProcessServer("p", "/opt/server"))
+    assert server_identity(process) != server_identity(StdioServerConfig("p", "/opt/server"))
 
 
 def test_results_lose_what_is_surely_a_secret_and_keep_what_may_be_none() -> None:
-    server = ProcessServer("p", "x", (), {"API_KEY": "secret-1", "FOLDER": "/home/me"})
-    hide = redaction_of(server)
+    server = StdioServerConfig("p", "x", (), {"API_KEY": "secret-1", "FOLDER": "/home/me"})
+    hide = make_redaction(server)
     assert hide("secret-1 in /home/me") == "[hidden] in [hidden]"
-    assert hide.result({"a": ["secret-1 in /home/me", 1]}) == {"a": ["[hidden] in /home/me", 1]}
+    assert hide.redact_result({"a": ["secret-1 in /home/me", 1]}) == {
+        "a": ["[hidden] in /home/me", 1]
+    }
 
 
 def test_the_parts_of_a_header_and_of_an_address_are_secrets() -> None:
     url = "https://me%40home:pass-word@host/x?token=abc-secret"
-    hide = redaction_of(RemoteServer("r", url, {"Authorization": "Bearer xyz-secret"}))
+    hide = make_redaction(HttpServerConfig("r", url, {"Authorization": "Bearer xyz-secret"}))
     assert hide("xyz-secret, abc-secret, pass-word, me@home") == ", ".join(["[hidden]"] * 4)
 
 
-RESULTS: dict[str, tuple[JsonValue, Outcome]] = {
-    "nothing": ({}, Outcome("(no output)")),
+RESULTS: dict[str, tuple[JsonValue, ToolOutcome]] = {
+    "nothing": ({}, ToolOutcome("(no output)")),
     "a picture": (
         {"content": [{"type": "image", "data": PNG, "mimeType": "text/html"}]},
-        Outcome("", media=(Media("image/png", PNG),)),
+        ToolOutcome("", media=(Media("image/png", PNG),)),
     ),
     "the same twice": (
         {"content": [{"type": "text", "text": '{"a": 1}'}], "structuredContent": {"a": 1}},
-        Outcome('{"a": 1}'),
+        ToolOutcome('{"a": 1}'),
     ),
     "a document as a resource": (
         {"content": [{"type": "resource", "resource": {"uri": "x:y", "blob": "JVBERi0x"}}]},
-        Outcome("[resource x:y]", media=(Media("application/pdf", "JVBERi0x"),)),
+        ToolOutcome("[resource x:y]", media=(Media("application/pdf", "JVBERi0x"),)),
     ),
     "no content but nonsense": (
         {"content": ["x", None, 1]},
-        Outcome("\n\n".join(["[something of the type '', which cannot be shown]"] * 3)),
+        ToolOutcome("\n\n".join(["[something of the type '', which cannot be shown]"] * 3)),
     ),
 }
 
 
 @pytest.mark.parametrize(("result", "outcome"), RESULTS.values(), ids=RESULTS.keys())
-def test_a_result_is_read_leniently(result: dict[str, JsonValue], outcome: Outcome) -> None:
-    assert outcome_of(result, "s", trusts_all) == outcome
+def test_a_result_is_read_leniently(result: dict[str, JsonValue], outcome: ToolOutcome) -> None:
+    assert tool_outcome(result, "s", no_scan) == outcome
 
 
 def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
-    text = "a" * MOST_CHARACTERS + "z" * MOST_CHARACTERS
-    told = outcome_of({"content": [{"type": "text", "text": text}]}, "s", trusts_all).text
+    text = "a" * MAX_CHARACTERS + "z" * MAX_CHARACTERS
+    told = tool_outcome({"content": [{"type": "text", "text": text}]}, "s", no_scan).text
     assert told.startswith("aaa")
     assert told.endswith("zzz")
     assert "[… 30,000 of 60,000 characters are left out …]" in told
@@ -197,4 +206,4 @@ def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
 )
 def test_what_follows_a_prompts_name_is_read(text: str, given: dict[str, str]) -> None:
     wanted = (PromptArgument("city", is_required=True), PromptArgument("note"))
-    assert read_arguments(text, wanted) == given
+    assert parse_prompt_arguments(text, wanted) == given

@@ -12,9 +12,15 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.session.ports.elicitation import Answer
-from acp_server.session.ports.mcp_configs import ProcessServer, RemoteServer, Transport
-from tests.mcp.live_servers import Building, Office, Person, building, until
+from acp_server.session.ports.elicitation import ElicitationResult
+from acp_server.session.ports.mcp_configs import HttpServerConfig, StdioServerConfig, Transport
+from tests.mcp.live_servers import (
+    FakeElicitor,
+    LiveServers,
+    LiveServersFactory,
+    open_factory,
+    wait_for_text,
+)
 from tests.support.node_clients import node_clients
 
 EVERYTHING = "@modelcontextprotocol/server-everything"
@@ -33,8 +39,8 @@ def script(package: str) -> str:
     return str(node_clients() / "node_modules" / package / "dist/index.js")
 
 
-def everything(name: str = "everything") -> ProcessServer:
-    return ProcessServer(name, node(), (script(EVERYTHING), "stdio"))
+def everything(name: str = "everything") -> StdioServerConfig:
+    return StdioServerConfig(name, node(), (script(EVERYTHING), "stdio"))
 
 
 def free_port() -> int:
@@ -67,14 +73,14 @@ def listening(mode: str, port: int) -> Generator[subprocess.Popen[str]]:
             started.stderr.close()
 
 
-async def _cancel_amid_progress(office: Office, tool: str) -> None:
+async def _cancel_amid_progress(office: LiveServers, tool: str) -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(office.call, tool, {"duration": 60, "steps": 300})
-        await until(lambda: "".join(office.screen.passing()), "of 300")
+        await wait_for_text(lambda: "".join(office.recorder.progress_texts()), "of 300")
         tasks.cancel_scope.cancel()
 
 
-async def _use_everything(house: Building, office: Office, prefix: str) -> None:
+async def _use_everything(house: LiveServersFactory, office: LiveServers, prefix: str) -> None:
     assert (await office.call(f"{prefix}__echo", {"message": "hello"})).text == "Echo: hello"
     (picture,) = (await office.call(f"{prefix}__get-tiny-image")).media
     assert picture.mime_type == "image/png"
@@ -87,31 +93,31 @@ async def _use_everything(house: Building, office: Office, prefix: str) -> None:
     assert wrong.is_error
     await _cancel_amid_progress(office, f"{prefix}__trigger-long-running-operation")
     assert (await office.call(f"{prefix}__get-sum", {"a": 2, "b": 3})).text.endswith("is 5.")
-    house.person.answer = Answer("accept", {"name": "Ada"})
+    house.elicitor.answer = ElicitationResult("accept", {"name": "Ada"})
     asked = await office.call(f"{prefix}__trigger-elicitation-request")
     assert "Ada" in asked.text
 
 
 async def test_everything_works_over_stdio_in_two_sessions_each_for_itself(tmp_path: Path) -> None:
-    async with building(tmp_path) as house, house.opened(everything()) as office:
-        async with house.opened(everything()) as other:
+    async with open_factory(tmp_path) as house, house.open_servers(everything()) as office:
+        async with house.open_servers(everything()) as other:
             assert (await other.call("everything__echo", {"message": "2"})).text == "Echo: 2"
         await _use_everything(house, office, "everything")
         prompts = {prompt.name: prompt for prompt in office.servers.prompts()}
         prompt = prompts["mcp:everything:args-prompt"]
         assert prompt.hint == "<city> [state]"
-        assert await prompt.text("Rome state=Lazio") == "What's weather in Rome, Lazio?"
+        assert await prompt.fetch_text("Rome state=Lazio") == "What's weather in Rome, Lazio?"
 
 
 async def test_everything_works_over_streamable_http_and_is_found_again(tmp_path: Path) -> None:
     port = free_port()
-    remote = RemoteServer("remote", f"http://127.0.0.1:{port}/mcp")
-    async with building(tmp_path) as house:
+    remote = HttpServerConfig("remote", f"http://127.0.0.1:{port}/mcp")
+    async with open_factory(tmp_path) as house:
         with listening("streamableHttp", port):
-            office = house.office(remote)
-            office.servers.begin()
-            await office.until("): connected")
-            await office.servers.ready()
+            office = house.create(remote)
+            office.servers.start()
+            await office.wait_for_description("): connected")
+            await office.servers.wait_ready()
             await _use_everything(house, office, "remote")
         with listening("streamableHttp", port):
             lost = await office.call("remote__echo", {"message": "hello"})
@@ -124,10 +130,10 @@ async def test_everything_works_over_streamable_http_and_is_found_again(tmp_path
 
 async def test_the_old_transport_works_too(tmp_path: Path) -> None:
     port = free_port()
-    remote = RemoteServer("old", f"http://127.0.0.1:{port}/sse", transport="sse")
-    async with building(tmp_path) as house:
+    remote = HttpServerConfig("old", f"http://127.0.0.1:{port}/sse", transport="sse")
+    async with open_factory(tmp_path) as house:
         with listening("sse", port):
-            async with house.opened(remote) as office:
+            async with house.open_servers(remote) as office:
                 outcome = await office.call("old__echo", {"message": "hello"})
 
     assert outcome.text == "Echo: hello"
@@ -138,9 +144,9 @@ async def test_one_that_nobody_answers_for_says_so_and_hides_its_token(
     tmp_path: Path, transport: Transport
 ) -> None:
     url = f"http://user:pass-word@127.0.0.1:{free_port()}/mcp?token=abc-secret"
-    remote = RemoteServer("r", url, {"Authorization": "Bearer xyz-secret"}, transport)
-    async with building(tmp_path) as house, house.opened(remote) as office:
-        page = await office.until("failed")
+    remote = HttpServerConfig("r", url, {"Authorization": "Bearer xyz-secret"}, transport)
+    async with open_factory(tmp_path) as house, house.open_servers(remote) as office:
+        page = await office.wait_for_description("failed")
 
     assert f"**r** ({transport} `http://127.0.0.1`): failed" in page
     assert "it cannot be reached" in page
@@ -150,9 +156,9 @@ async def test_one_that_nobody_answers_for_says_so_and_hides_its_token(
 async def test_the_file_server_reads_in_the_folders_of_the_session(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("remember the milk")
     args = (script(FILESYSTEM), str(tmp_path))
-    async with building(tmp_path) as house:
-        house.person = Person()
-        async with house.opened(ProcessServer("files", node(), args)) as office:
+    async with open_factory(tmp_path) as house:
+        house.elicitor = FakeElicitor()
+        async with house.open_servers(StdioServerConfig("files", node(), args)) as office:
             read = await office.call("files__read_text_file", {"path": "notes.txt"})
             outside = await office.call("files__read_text_file", {"path": "/etc/hostname"})
             specs = {tool.spec.name: tool for tool in office.servers.tools()}
@@ -161,4 +167,4 @@ async def test_the_file_server_reads_in_the_folders_of_the_session(tmp_path: Pat
     assert outside.is_error
     assert specs["files__write_file"].spec.schema["required"] == ["path", "content"]
     effects = [question.effect for question in office.gate.questions]
-    assert [getattr(effect, "claims_to_read", None) for effect in effects] == [True, True]
+    assert [getattr(effect, "read_only_hint", None) for effect in effects] == [True, True]

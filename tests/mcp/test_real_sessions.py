@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from acp_server.session.ports.mcp_configs import ProcessServer, RemoteServer, ServerConfig
-from tests.mcp.live_servers import until
-from tests.mcp.mcp_editor import Line, wired
+from acp_server.session.ports.mcp_configs import HttpServerConfig, ServerConfig, StdioServerConfig
+from tests.mcp.live_servers import wait_for_text
+from tests.mcp.mcp_editor import McpEditor, open_mcp_editor
 from tests.mcp.test_real_servers import (
     EVERYTHING,
     FILESYSTEM,
@@ -21,8 +21,8 @@ from tests.mcp.test_real_servers import (
     node,
     script,
 )
-from tests.support.editor import at
-from tests.support.messages_api import Turn, call, reply
+from tests.support.editor import json_at
+from tests.support.messages_api import ScriptedTurn, call, reply
 
 LONG = "e__trigger-long-running-operation"
 
@@ -37,7 +37,7 @@ def living(package: str) -> set[int]:
     return groups
 
 
-def used() -> list[Turn]:
+def used() -> list[ScriptedTurn]:
     """What the model says in `use`: each kind of call, one that is cancelled, one behind it."""
     return [
         reply(
@@ -53,37 +53,37 @@ def used() -> list[Turn]:
     ]
 
 
-async def use(line: Line, server: ServerConfig) -> str:
+async def use(line: McpEditor, server: ServerConfig) -> str:
     """Use the server `everything` in a session as `used` says; return the session's id."""
     session = await line.open(server)
-    line.filled = {"name": "Ada"}
-    assert await line.say(session) == "end_turn"
-    echo, picture, filled, wrong = map(json.dumps, line.results())
+    line.form_values = {"name": "Ada"}
+    assert await line.prompt(session) == "end_turn"
+    echo, picture, filled, wrong = map(json.dumps, line.tool_results())
     assert "Echo: hello" in echo
     assert '"image/png"' in picture
     assert "Ada" in filled
     assert "MCP error -32602" in wrong or "nvalid" in wrong
 
-    pending = line.editor.begin_prompt(session, "take long")
-    await line.editor.wait_for(lambda message: "of 300" in str(message))
+    pending = line.editor.start_prompt(session, "take long")
+    await line.editor.wait_for_response(lambda message: "of 300" in str(message))
     line.editor.cancel(session)
-    assert at(await pending.response(), "result", "stopReason") == "cancelled"
+    assert json_at(await pending.response(), "result", "stopReason") == "cancelled"
 
-    assert await line.say(session) == "end_turn"
-    assert "is 5." in json.dumps(line.results())
+    assert await line.prompt(session) == "end_turn"
+    assert "is 5." in json.dumps(line.tool_results())
     return session
 
 
 async def test_everything_over_stdio_also_after_a_crash(tmp_path: Path) -> None:
-    back: list[Turn] = [reply(call("e__echo", message="back")), "Done."]
-    async with wired(tmp_path, [*used(), *back]) as line:
+    back: list[ScriptedTurn] = [reply(call("e__echo", message="back")), "Done."]
+    async with open_mcp_editor(tmp_path, [*used(), *back]) as line:
         session = await use(line, everything("e"))
         (crashed,) = living(EVERYTHING)
         os.killpg(crashed, signal.SIGKILL)
-        await until(lambda: str(living(EVERYTHING) - {crashed} != set()), "True")
-        await line.until(session, "/mcp", "): connected")
-        assert await line.say(session) == "end_turn"
-        assert "Echo: back" in json.dumps(line.results())
+        await wait_for_text(lambda: str(living(EVERYTHING) - {crashed} != set()), "True")
+        await line.run_command_until(session, "/mcp", "): connected")
+        assert await line.prompt(session) == "end_turn"
+        assert "Echo: back" in json.dumps(line.tool_results())
         await line.editor.call("session/close", {"sessionId": session})
         assert living(EVERYTHING) == set()
 
@@ -92,24 +92,24 @@ async def test_everything_over_stdio_also_after_a_crash(tmp_path: Path) -> None:
 async def test_everything_over_http(tmp_path: Path) -> None:
     port = free_port()
     with listening("streamableHttp", port):
-        async with wired(tmp_path, used()) as line:
-            await use(line, RemoteServer("e", f"http://127.0.0.1:{port}/mcp"))
+        async with open_mcp_editor(tmp_path, used()) as line:
+            await use(line, HttpServerConfig("e", f"http://127.0.0.1:{port}/mcp"))
 
 
 async def test_two_sessions_have_two_processes_of_the_file_server(tmp_path: Path) -> None:
-    calls: list[Turn] = []
+    calls: list[ScriptedTurn] = []
     sessions: list[str] = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "notes.txt").write_text(f"the milk of {name}")
         calls += [reply(call("files__read_text_file", path="notes.txt")), "Done."]
-    async with wired(tmp_path, calls) as line:
+    async with open_mcp_editor(tmp_path, calls) as line:
         for number, name in enumerate(("one", "two"), 1):
             folder = tmp_path / name
-            server = ProcessServer("files", node(), (script(FILESYSTEM), str(folder)))
+            server = StdioServerConfig("files", node(), (script(FILESYSTEM), str(folder)))
             session = await line.open(server, cwd=folder)
-            await line.say(session)
-            assert f"the milk of {name}" in json.dumps(line.results())
+            await line.prompt(session)
+            assert f"the milk of {name}" in json.dumps(line.tool_results())
             assert len(living(FILESYSTEM)) == number
             sessions.append(session)
         await line.editor.call("session/close", {"sessionId": sessions[0]})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.mcp.live_servers import building, program, until
+from tests.mcp.live_servers import open_factory, server_program, wait_for_text
 
 
 def _state(number: int) -> str:
@@ -19,8 +19,8 @@ def _state(number: int) -> str:
 
 async def test_one_that_ignores_all_is_ended_by_force(tmp_path: Path) -> None:
     told = tmp_path / "told"
-    server = program("s", "stays", environment={"TOLD": str(told)})
-    async with building(tmp_path) as house, house.opened(server) as office:
+    server = server_program("s", "stays", environment={"TOLD": str(told)})
+    async with open_factory(tmp_path) as house, house.open_servers(server) as office:
         await office.call("s__echo")
     (number,) = [int(line.split()[1]) for line in told.read_text().splitlines()[:1]]
 
@@ -29,8 +29,8 @@ async def test_one_that_ignores_all_is_ended_by_force(tmp_path: Path) -> None:
 
 async def test_one_that_is_killed_from_outside_comes_back(tmp_path: Path) -> None:
     told = tmp_path / "told"
-    server = program("s", environment={"TOLD": str(told)})
-    async with building(tmp_path) as house, house.opened(server) as office:
+    server = server_program("s", environment={"TOLD": str(told)})
+    async with open_factory(tmp_path) as house, house.open_servers(server) as office:
         os.kill(int(told.read_text().split()[1]), signal.SIGKILL)
-        await until(lambda: str(told.read_text().count("process")), "2")
+        await wait_for_text(lambda: str(told.read_text().count("process")), "2")
         assert (await office.call("s__echo", {"text": "back"})).text == "back"

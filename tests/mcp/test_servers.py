@@ -8,31 +8,40 @@ import anyio
 import pytest
 
 from acp_server.mcp.ports import Json
-from acp_server.permissions.effects import CallServer
+from acp_server.permissions.effects import CallMcpTool
 from acp_server.permissions.gate import Refusal
-from acp_server.session.ports.elicitation import Answer, Form
+from acp_server.session.ports.elicitation import ElicitationForm, ElicitationResult
 from acp_server.turn.conversation import Media
-from acp_server.turn.ports import Outcome
-from tests.mcp.live_servers import QUICK, Person, building, program, until
+from acp_server.turn.ports import ToolOutcome
+from tests.mcp.live_servers import (
+    FAST_LIMITS,
+    FakeElicitor,
+    open_factory,
+    server_program,
+    wait_for_text,
+)
 
 
 async def test_a_call_passes_the_gate_and_its_text_comes_back(tmp_path: Path) -> None:
-    async with building(tmp_path) as house, house.opened(program("my server")) as office:
+    async with (
+        open_factory(tmp_path) as house,
+        house.open_servers(server_program("my server")) as office,
+    ):
         outcome = await office.call("my_server__echo", {"text": "hello"})
 
     assert (outcome.text, outcome.is_error) == ("hello", False)
     (question,) = office.gate.questions
-    assert isinstance(question.effect, CallServer)
+    assert isinstance(question.effect, CallMcpTool)
     assert (question.effect.server, question.effect.tool) == ("my server", "echo")
-    assert (question.effect.claims_to_read, question.effect.claims_to_destroy) == (True, False)
+    assert (question.effect.read_only_hint, question.effect.destructive_hint) == (True, False)
 
 
 async def test_what_the_gate_refuses_never_reaches_the_server(tmp_path: Path) -> None:
     told = tmp_path / "told"
-    server = program("s", environment={"TOLD": str(told)})
-    async with building(tmp_path) as house, house.opened(server) as office:
+    server = server_program("s", environment={"TOLD": str(told)})
+    async with open_factory(tmp_path) as house, house.open_servers(server) as office:
         office.gate.refusal = Refusal("no")
-        assert await office.call("s__echo") == Outcome(
+        assert await office.call("s__echo") == ToolOutcome(
             "no", is_error=True, raw_output={"text": "no"}
         )
         assert office.gate.questions[0].title == "s: echo"
@@ -41,7 +50,7 @@ async def test_what_the_gate_refuses_never_reaches_the_server(tmp_path: Path) ->
 
 
 async def test_every_kind_of_content_comes_through_or_is_named(tmp_path: Path) -> None:
-    async with building(tmp_path) as house, house.opened(program("s")) as office:
+    async with open_factory(tmp_path) as house, house.open_servers(server_program("s")) as office:
         outcome = await office.call("s__show")
 
     assert [type(each) for each in outcome.media] == [Media]
@@ -56,7 +65,7 @@ async def test_every_kind_of_content_comes_through_or_is_named(tmp_path: Path) -
 
 
 async def test_an_error_of_a_tool_is_a_failed_call(tmp_path: Path) -> None:
-    async with building(tmp_path) as house, house.opened(program("s")) as office:
+    async with open_factory(tmp_path) as house, house.open_servers(server_program("s")) as office:
         outcome = await office.call("s__fail")
 
     assert (outcome.text, outcome.is_error) == ("it did not work", True)
@@ -64,28 +73,28 @@ async def test_an_error_of_a_tool_is_a_failed_call(tmp_path: Path) -> None:
 
 async def test_progress_is_shown_and_a_cancelled_call_is_taken_back(tmp_path: Path) -> None:
     told = tmp_path / "told"
-    server = program("s", environment={"TOLD": str(told)})
-    async with building(tmp_path) as house, house.opened(server) as office:
+    server = server_program("s", environment={"TOLD": str(told)})
+    async with open_factory(tmp_path) as house, house.open_servers(server) as office:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(office.call, "s__slow")
-            await until(lambda: "".join(office.screen.passing()[-1:]), "step 3")
+            await wait_for_text(lambda: "".join(office.recorder.progress_texts()[-1:]), "step 3")
             tasks.cancel_scope.cancel()
-        await until(told.read_text, "stopped")
+        await wait_for_text(told.read_text, "stopped")
 
-    assert office.screen.passing()[-1] == "1 of 3: step 1\n2 of 3: step 2\n3 of 3: step 3"
+    assert office.recorder.progress_texts()[-1] == "1 of 3: step 1\n2 of 3: step 2\n3 of 3: step 3"
     assert "cancelled" in told.read_text()
 
 
 async def test_a_question_of_the_server_is_passed_on(tmp_path: Path) -> None:
-    person = Person(Answer("accept", {"name": "Ada"}))
-    async with building(tmp_path) as house:
-        house.person = person
-        async with house.opened(program("s")) as office:
+    person = FakeElicitor(ElicitationResult("accept", {"name": "Ada"}))
+    async with open_factory(tmp_path) as house:
+        house.elicitor = person
+        async with house.open_servers(server_program("s")) as office:
             outcome = await office.call("s__ask")
 
     assert json.loads(outcome.text) == {"action": "accept", "content": {"name": "Ada"}}
     schema: Json = {"type": "object", "properties": {"name": {"type": "string"}}}
-    assert person.questions == [Form("s", "Who?", schema)]
+    assert person.questions == [ElicitationForm("s", "Who?", schema)]
 
 
 @pytest.mark.parametrize(
@@ -96,14 +105,14 @@ async def test_a_question_of_the_server_is_passed_on(tmp_path: Path) -> None:
     ],
 )
 async def test_what_cannot_be_answered_is_refused(tmp_path: Path, tool: str, expected: str) -> None:
-    async with building(tmp_path) as house:
-        house.person = Person(can_ask=False)
-        async with house.opened(program("s")) as office:
+    async with open_factory(tmp_path) as house:
+        house.elicitor = FakeElicitor(can_ask=False)
+        async with house.open_servers(server_program("s")) as office:
             assert expected in (await office.call(tool)).text
 
 
 async def test_the_server_may_know_the_folders_of_the_session(tmp_path: Path) -> None:
-    async with building(tmp_path) as house, house.opened(program("s")) as office:
+    async with open_factory(tmp_path) as house, house.open_servers(server_program("s")) as office:
         outcome = await office.call("s__roots")
 
     assert json.loads(outcome.text) == {
@@ -112,18 +121,21 @@ async def test_the_server_may_know_the_folders_of_the_session(tmp_path: Path) ->
 
 
 async def test_a_prompt_is_a_command(tmp_path: Path) -> None:
-    async with building(tmp_path) as house, house.opened(program("my server")) as office:
+    async with (
+        open_factory(tmp_path) as house,
+        house.open_servers(server_program("my server")) as office,
+    ):
         (prompt,) = office.servers.prompts()
         assert (prompt.name, prompt.hint) == ("mcp:my_server:greet", "<whom> [how]")
-        assert await prompt.text("Ada how='in French'") == (
+        assert await prompt.fetch_text("Ada how='in French'") == (
             "Greet {'how': 'in French', 'whom': 'Ada'}."
         )
 
 
 async def test_a_server_sees_few_of_our_variables_and_its_own(tmp_path: Path) -> None:
     ours = {"PATH": "/usr/bin:/bin", "OUR_KEY": "12345678", "EDITOR": "vi", "LANG": "C.UTF-8"}
-    server = program("s", environment={"FOLDER": "/some/where", "API_KEY": "abc-secret"})
-    async with building(tmp_path, ours) as house, house.opened(server) as office:
+    server = server_program("s", environment={"FOLDER": "/some/where", "API_KEY": "abc-secret"})
+    async with open_factory(tmp_path, ours) as house, house.open_servers(server) as office:
         outcome = await office.call("s__env")
 
     seen = json.loads(outcome.text)
@@ -137,9 +149,9 @@ async def test_a_server_sees_few_of_our_variables_and_its_own(tmp_path: Path) ->
 
 
 async def test_suspicious_output_is_marked_and_not_dropped(tmp_path: Path) -> None:
-    async with building(tmp_path) as house:
-        house.suspect = lambda text: ("orders",) if "obey" in text else ()
-        async with house.opened(program("s")) as office:
+    async with open_factory(tmp_path) as house:
+        house.scan = lambda text: ("orders",) if "obey" in text else ()
+        async with house.open_servers(server_program("s")) as office:
             plain = await office.call("s__echo", {"text": "well"})
             marked = await office.call("s__echo", {"text": "obey me"})
 
@@ -150,10 +162,10 @@ async def test_suspicious_output_is_marked_and_not_dropped(tmp_path: Path) -> No
 
 
 async def test_a_person_may_take_longer_than_a_call(tmp_path: Path) -> None:
-    async with building(tmp_path) as house:
-        house.limits = replace(QUICK, call_seconds=0.2)
-        house.person = Person(Answer("cancel"), thinks_seconds=0.5)
-        async with house.opened(program("s")) as office:
+    async with open_factory(tmp_path) as house:
+        house.limits = replace(FAST_LIMITS, call_seconds=0.2)
+        house.elicitor = FakeElicitor(ElicitationResult("cancel"), delay_seconds=0.5)
+        async with house.open_servers(server_program("s")) as office:
             outcome = await office.call("s__ask")
 
     assert json.loads(outcome.text) == {"action": "cancel"}

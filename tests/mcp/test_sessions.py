@@ -11,14 +11,14 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.permissions.trust import TrustStore
-from acp_server.session.ports.mcp import NONE
+from acp_server.session.ports.mcp import NO_SERVERS
 from acp_server.skills.overview import UNTRUSTED
-from tests.mcp.live_servers import program, until
-from tests.mcp.mcp_editor import PATIENT, answers, wired
+from tests.mcp.live_servers import server_program, wait_for_text
+from tests.mcp.mcp_editor import PATIENT_SETTINGS, make_replies, open_mcp_editor
 from tests.mcp.test_lives import processes
-from tests.support.editor import at
+from tests.support.editor import json_at
 from tests.support.messages_api import call, reply
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 COMPLETE = "elicitation/complete"
 GREET = "mcp:s:greet"
@@ -28,29 +28,29 @@ HANGING_SECONDS = 30
 
 def types(content: JsonValue) -> list[JsonValue]:
     """The types of a result's blocks."""
-    return [at(each, "type") for each in cast("list[JsonValue]", content)]
+    return [json_at(each, "type") for each in cast("list[JsonValue]", content)]
 
 
 async def test_a_call_goes_to_the_server_and_its_result_to_the_model(tmp_path: Path) -> None:
     script = [reply(call("s__echo", text="hello"), call("s__show")), "Done."]
-    async with wired(tmp_path, script) as line:
-        session = await line.open(program("s"))
-        assert await line.say(session) == "end_turn"
-        assert [name for name in line.tools() if "__" in name][:2] == ["s__echo", "s__env"]
-        echo, shown = line.results()
+    async with open_mcp_editor(tmp_path, script) as line:
+        session = await line.open(server_program("s"))
+        assert await line.prompt(session) == "end_turn"
+        assert [name for name in line.tool_names() if "__" in name][:2] == ["s__echo", "s__env"]
+        echo, shown = line.tool_results()
         assert "hello" in json.dumps(echo)
         assert types(shown) == ["text", "image"]
-        titles = [at(each, "params", "toolCall", "title") for each in line.questions]
+        titles = [json_at(each, "params", "toolCall", "title") for each in line.questions]
         assert sorted(map(str, titles)) == ["s: echo", "s: show"]
 
 
 async def test_what_the_user_refuses_never_reaches_the_server(tmp_path: Path) -> None:
     told = tmp_path / "told"
     script = [reply(call("s__echo", text="hello")), "Done."]
-    async with wired(tmp_path, script) as line:
+    async with open_mcp_editor(tmp_path, script) as line:
         line.answer = "reject_once"
-        session = await line.open(program("s", environment={"TOLD": str(told)}))
-        assert await line.say(session) == "end_turn"
+        session = await line.open(server_program("s", environment={"TOLD": str(told)}))
+        assert await line.prompt(session) == "end_turn"
         assert len(line.questions) == 1
         assert "call echo" not in told.read_text()
 
@@ -60,21 +60,23 @@ async def test_plan_mode_keeps_the_tools_and_refuses_what_does_not_only_read(
     tmp_path: Path, tool: str, asked: int
 ) -> None:
     script = [reply(call(tool)), "Done."]
-    async with wired(tmp_path, script, options={"--mode": "plan"}) as line:
-        session = await line.open(program("s"))
-        assert await line.say(session) == "end_turn"
-        assert tool in line.tools(0)
+    async with open_mcp_editor(tmp_path, script, options={"--mode": "plan"}) as line:
+        session = await line.open(server_program("s"))
+        assert await line.prompt(session) == "end_turn"
+        assert tool in line.tool_names(0)
         assert len(line.questions) == asked
-        assert ("plan mode is on" in json.dumps(line.results())) == (asked == 0)
+        assert ("plan mode is on" in json.dumps(line.tool_results())) == (asked == 0)
 
 
 async def test_the_first_request_waits_no_longer_than_the_settings_say(tmp_path: Path) -> None:
-    async with wired(tmp_path, answers(3), settings="mcp: {wait_seconds: 0.2}") as line:
-        session = await line.open(program("stuck", "hangs"))
-        with anyio.fail_after(PATIENCE_SECONDS):
-            assert await line.say(session) == "end_turn"
-        assert not any("__" in name for name in line.tools())
-        page = await line.told(session, "/mcp")
+    async with open_mcp_editor(
+        tmp_path, make_replies(3), settings="mcp: {wait_seconds: 0.2}"
+    ) as line:
+        session = await line.open(server_program("stuck", "hangs"))
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            assert await line.prompt(session) == "end_turn"
+        assert not any("__" in name for name in line.tool_names())
+        page = await line.run_command(session, "/mcp")
         assert "**stuck** (process `python" in page
         assert re.search(r"\): connecting for \d+ s \(timeout: 30 s\)", page)
 
@@ -83,12 +85,12 @@ async def test_the_first_request_waits_no_longer_than_the_settings_say(tmp_path:
 async def test_by_default_a_session_waits_for_no_server_and_its_first_call_three_seconds(
     tmp_path: Path,
 ) -> None:
-    async with wired(tmp_path, answers(6), settings="") as line:
+    async with open_mcp_editor(tmp_path, make_replies(6), settings="") as line:
         times = [anyio.current_time()]
-        session = await line.open(program("stuck", "hangs"))
+        session = await line.open(server_program("stuck", "hangs"))
         times.append(anyio.current_time())
         for _ in range(6):
-            await line.say(session)
+            await line.prompt(session)
             times.append(anyio.current_time())
         opening, first, *later = (after - before for before, after in pairwise(times))
         assert opening < HANGING_SECONDS
@@ -100,139 +102,145 @@ async def test_garbage_and_names_that_clash_leave_a_session_with_tools_that_can_
     tmp_path: Path,
 ) -> None:
     calls = [call("g__echo", text="clear"), call("c__a_b"), call("c__read_file")]
-    async with wired(tmp_path, [reply(*calls), "Done."]) as line:
-        session = await line.open(program("g", "prints-garbage"), program("c", "clashes"))
-        assert await line.say(session) == "end_turn"
-        names = line.tools()
+    async with open_mcp_editor(tmp_path, [reply(*calls), "Done."]) as line:
+        session = await line.open(
+            server_program("g", "prints-garbage"), server_program("c", "clashes")
+        )
+        assert await line.prompt(session) == "end_turn"
+        names = line.tool_names()
         assert len(set(names)) == len(names)
         assert len([name for name in names if name.startswith("c__")]) == 5
-        results = list(map(json.dumps, line.results()))
+        results = list(map(json.dumps, line.tool_results()))
         assert ["clear" in results[0], *("done" in each for each in results[1:])] == [True] * 3
-        page = await line.told(session, "/mcp")
+        page = await line.run_command(session, "/mcp")
         assert "starting up, please wait…" in page
         assert "skipped: a_b: its name is missing, too long or already used" in page
 
 
 async def test_servers_that_come_late_are_told_and_enter_at_a_rebuild(tmp_path: Path) -> None:
-    async with wired(tmp_path, answers(3), settings="mcp: {wait_seconds: 0}") as line:
+    async with open_mcp_editor(
+        tmp_path, make_replies(3), settings="mcp: {wait_seconds: 0}"
+    ) as line:
         go = tmp_path / "go"
-        session = await line.open(program("s", "waits", environment={"GO": str(go)}))
-        await line.say(session)
-        before = line.tools()
+        session = await line.open(server_program("s", "waits", environment={"GO": str(go)}))
+        await line.prompt(session)
+        before = line.tool_names()
         go.touch()
-        await line.until(session, "/mcp", "): connected")
-        await line.say(session)
-        assert line.tools() == before
+        await line.run_command_until(session, "/mcp", "): connected")
+        await line.prompt(session)
+        assert line.tool_names() == before
         assert '[The tools of the MCP server "s" are others now (new or changed: ' in (
-            line.prompted()
+            line.prompt_text()
         )
-        await line.told(session, "/reload")
-        await line.say(session)
-        assert next(name for name in line.tools() if name not in before) == "s__echo"
-        assert "[The" not in line.prompted()
+        await line.run_command(session, "/reload")
+        await line.prompt(session)
+        assert next(name for name in line.tool_names() if name not in before) == "s__echo"
+        assert "[The" not in line.prompt_text()
 
 
 async def test_servers_of_the_request_go_before_those_of_the_settings(tmp_path: Path) -> None:
-    theirs = program("s")
+    theirs = server_program("s")
     entry = json.dumps({"command": theirs.command, "args": [*theirs.args, "many"]})
     off = "{command: x, enabled: false}"
-    settings = f"{PATIENT}mcp_servers: {{s: {entry}, other: {entry}, off: {off}}}"
-    async with wired(tmp_path, answers(2), settings=settings) as line:
+    settings = f"{PATIENT_SETTINGS}mcp_servers: {{s: {entry}, other: {entry}, off: {off}}}"
+    async with open_mcp_editor(tmp_path, make_replies(2), settings=settings) as line:
         session = await line.open(theirs)
-        page = await line.until(session, "/mcp", "200 tools")
+        page = await line.run_command_until(session, "/mcp", "200 tools")
         assert [part.split("**")[1] for part in page.split("\n\n")] == ["s", "other"]
-        await line.say(session)
-        names = {name.split("__")[0] for name in line.tools() if "__" in name}
+        await line.prompt(session)
+        names = {name.split("__")[0] for name in line.tool_names() if "__" in name}
         assert names == {"s", "other"}
-        assert "s__echo" in line.tools()
+        assert "s__echo" in line.tool_names()
 
         plain = await line.open()
-        await line.say(plain)
-        assert {"s__tool_0", "other__tool_0"} < set(line.tools())
+        await line.prompt(plain)
+        assert {"s__tool_0", "other__tool_0"} < set(line.tool_names())
 
 
 async def test_a_prompt_of_a_server_is_a_command(tmp_path: Path) -> None:
-    async with wired(tmp_path, answers(2)) as line:
-        session = await line.open(program("s"))
-        await line.until(session, "/mcp", "1 prompt")
-        await line.editor.wait_for(
+    async with open_mcp_editor(tmp_path, make_replies(2)) as line:
+        session = await line.open(server_program("s"))
+        await line.run_command_until(session, "/mcp", "1 prompt")
+        await line.editor.wait_for_response(
             lambda message: "available_commands_update" in str(message) and GREET in str(message)
         )
         listed = [
-            at(command, "name")
+            json_at(command, "name")
             for update in line.editor.updates_of(session)
-            if at(update, "sessionUpdate") == "available_commands_update"
-            for command in cast("list[JsonValue]", at(update, "availableCommands"))
+            if json_at(update, "sessionUpdate") == "available_commands_update"
+            for command in cast("list[JsonValue]", json_at(update, "availableCommands"))
         ]
         assert GREET in listed
-        assert "needs whom" in await line.told(session, "/mcp:s:greet")
-        assert await line.say(session, "/mcp:s:greet Ada") == "end_turn"
-        assert line.prompted().startswith("Greet {'whom': 'Ada'}.")
+        assert "needs whom" in await line.run_command(session, "/mcp:s:greet")
+        assert await line.prompt(session, "/mcp:s:greet Ada") == "end_turn"
+        assert line.prompt_text().startswith("Greet {'whom': 'Ada'}.")
 
 
 async def test_a_question_of_the_server_reaches_the_user_and_says_who_asks(tmp_path: Path) -> None:
     script = [reply(call("s__ask")), "Done."]
-    async with wired(tmp_path, script) as line:
-        line.filled = {"name": "Ada"}
-        session = await line.open(program("s"))
-        await line.say(session)
+    async with open_mcp_editor(tmp_path, script) as line:
+        line.form_values = {"name": "Ada"}
+        session = await line.open(server_program("s"))
+        await line.prompt(session)
         asked = line.questions[-1]
         assert asked["method"] == "elicitation/create"
-        assert str(at(asked, "params", "message")).startswith("The MCP server “s” asks: Who?")
-        assert "Ada" in json.dumps(line.results())
+        assert str(json_at(asked, "params", "message")).startswith("The MCP server “s” asks: Who?")
+        assert "Ada" in json.dumps(line.tool_results())
 
 
 async def test_a_page_that_has_done_its_work_is_told_once_under_the_id_of_the_question(
     tmp_path: Path,
 ) -> None:
     script = [reply(call("s__page")), "Done."]
-    async with wired(tmp_path, script, can={"elicitation": {"url": {}}}) as line:
-        session = await line.open(program("s"))
-        await line.say(session)
+    async with open_mcp_editor(tmp_path, script, capabilities={"elicitation": {"url": {}}}) as line:
+        session = await line.open(server_program("s"))
+        await line.prompt(session)
         asked = line.questions[-1]
-        assert at(asked, "params", "url") == "https://example.com/sign-in"
-        await line.editor.wait_for(lambda message: message.get("method") == COMPLETE)
+        assert json_at(asked, "params", "url") == "https://example.com/sign-in"
+        await line.editor.wait_for_response(lambda message: message.get("method") == COMPLETE)
         await line.editor.call("session/close", {"sessionId": session})
-        told = [at(m, "params") for m in line.editor.messages if m.get("method") == COMPLETE]
-        assert told == [{"elicitationId": at(asked, "params", "elicitationId")}]
+        told = [json_at(m, "params") for m in line.editor.messages if m.get("method") == COMPLETE]
+        assert told == [{"elicitationId": json_at(asked, "params", "elicitationId")}]
 
 
 async def test_an_editor_without_forms_is_asked_nothing(tmp_path: Path) -> None:
     script = [reply(call("s__ask")), "Done."]
-    async with wired(tmp_path, script, can={}) as line:
-        session = await line.open(program("s"))
-        await line.say(session)
+    async with open_mcp_editor(tmp_path, script, capabilities={}) as line:
+        session = await line.open(server_program("s"))
+        await line.prompt(session)
         assert [each["method"] for each in line.questions] == ["session/request_permission"]
-        assert "not supported" in json.dumps(line.results())
+        assert "not supported" in json.dumps(line.tool_results())
 
 
 async def test_a_session_has_processes_of_its_own_which_end_with_it(tmp_path: Path) -> None:
     told = [tmp_path / "one", tmp_path / "two"]
-    async with wired(tmp_path, answers(2)) as line:
-        one, two = [await line.open(program("s", environment={"TOLD": str(f)})) for f in told]
+    async with open_mcp_editor(tmp_path, make_replies(2)) as line:
+        one, two = [
+            await line.open(server_program("s", environment={"TOLD": str(f)})) for f in told
+        ]
         for session in (one, two):
-            await line.until(session, "/mcp", "): connected")
+            await line.run_command_until(session, "/mcp", "): connected")
         assert [len(processes(each)) for each in told] == [1, 1]
         await line.editor.call("session/close", {"sessionId": one})
         assert [len(processes(each)) for each in told] == [0, 1]
-    await until(lambda: str([len(processes(each)) for each in told]), "[0, 0]")
+    await wait_for_text(lambda: str([len(processes(each)) for each in told]), "[0, 0]")
 
 
 async def test_taken_up_again_a_session_has_the_servers_of_the_new_request(tmp_path: Path) -> None:
     told = tmp_path / "told"
-    async with wired(tmp_path, answers(4)) as line:
-        session = await line.open(program("s", environment={"TOLD": str(told)}))
-        await line.say(session)
-        await line.until(session, "/mcp", "): connected")
+    async with open_mcp_editor(tmp_path, make_replies(4)) as line:
+        session = await line.open(server_program("s", environment={"TOLD": str(told)}))
+        await line.prompt(session)
+        await line.run_command_until(session, "/mcp", "): connected")
         answer = await line.editor.call(
-            "session/resume", {"sessionId": session, "cwd": str(line.folder)}
+            "session/resume", {"sessionId": session, "cwd": str(line.directory)}
         )
         assert "result" in answer
         assert processes(told) == []
-        assert await line.told(session, "/mcp") == NONE
-        assert "s__echo" in line.tools()
-        await line.say(session)
-        assert "s__echo" not in line.tools()
+        assert await line.run_command(session, "/mcp") == NO_SERVERS
+        assert "s__echo" in line.tool_names()
+        await line.prompt(session)
+        assert "s__echo" not in line.tool_names()
 
 
 PROJECT = """---
@@ -250,41 +258,41 @@ Be kind.
 async def test_a_workspaces_own_servers_are_started_only_if_it_is_trusted(
     tmp_path: Path, *, is_trusted: bool
 ) -> None:
-    told, own = tmp_path / "told", program("own")
+    told, own = tmp_path / "told", server_program("own")
     (tmp_path / "root").mkdir()
     text = PROJECT.format(command=own.command, args=json.dumps([*own.args]), told=told)
     (tmp_path / "root" / ".hermes.md").write_text(text)
-    async with wired(tmp_path, answers(3)) as line:
-        line.filled = {"trust": is_trusted}
+    async with open_mcp_editor(tmp_path, make_replies(3)) as line:
+        line.form_values = {"trust": is_trusted}
         session = await line.open()
-        assert await line.say(session) == "end_turn"
+        assert await line.prompt(session) == "end_turn"
         assert "MCP servers of its own: own (runs " in str(
-            at(line.questions[0], "params", "message")
+            json_at(line.questions[0], "params", "message")
         )
-        assert ("own__echo" in line.tools()) == is_trusted == told.exists()
-        page = await line.told(session, "/mcp")
+        assert ("own__echo" in line.tool_names()) == is_trusted == told.exists()
+        page = await line.run_command(session, "/mcp")
         assert ("not started: this workspace configures it" in page) != is_trusted
 
-        TrustStore(tmp_path / "home/acp/trust.json").say(line.folder, "trusted")
-        assert ("apply from now on" in await line.told(session, "go on")) != is_trusted
-        assert "own__echo" in line.tools()
+        TrustStore(tmp_path / "home/acp/trust.json").save(line.directory, "trusted")
+        assert ("apply from now on" in await line.run_command(session, "go on")) != is_trusted
+        assert "own__echo" in line.tool_names()
         assert [each["method"] for each in line.questions] == ["elicitation/create"]
 
 
 async def test_a_trusted_project_may_narrow_to_tools_of_servers_that_come_with_it(
     tmp_path: Path,
 ) -> None:
-    own = program("own")
+    own = server_program("own")
     (tmp_path / "root").mkdir()
     text = PROJECT.format(command=own.command, args=json.dumps([*own.args]), told=tmp_path / "told")
     narrow = text.replace("---\n", "---\ntools: [read_file, own__echo, own__grown]\n", 1)
     (tmp_path / "root" / ".hermes.md").write_text(narrow)
-    async with wired(tmp_path, answers(1)) as line:
-        line.filled = {"trust": True}
+    async with open_mcp_editor(tmp_path, make_replies(1)) as line:
+        line.form_values = {"trust": True}
         session = await line.open()
-        await line.say(session)
-        assert line.tools() == ["read_file", "own__echo"]
-        assert "not used" not in line.editor.said(session)
+        await line.prompt(session)
+        assert line.tool_names() == ["read_file", "own__echo"]
+        assert "not used" not in line.editor.agent_text(session)
 
 
 async def test_skills_that_want_a_server_are_shown_with_it(tmp_path: Path) -> None:
@@ -292,20 +300,20 @@ async def test_skills_that_want_a_server_are_shown_with_it(tmp_path: Path) -> No
     skill.parent.mkdir(parents=True)
     condition = "metadata: {hermes: {requires_toolsets: [mcp-s]}}"
     skill.write_text(f"---\nname: greeter\ndescription: Greets.\n{condition}\n---\nGreet.")
-    async with wired(tmp_path, answers(2)) as line:
-        bare, served = await line.open(), await line.open(program("s"))
+    async with open_mcp_editor(tmp_path, make_replies(2)) as line:
+        bare, served = await line.open(), await line.open(server_program("s"))
         for session in (bare, served):
-            await line.say(session)
-        assert "- `greeter`: it needs the toolset mcp-s" in await line.told(bare, "/skills")
-        assert "- `greeter` (general, home): Greets." in await line.told(served, "/skills")
+            await line.prompt(session)
+        assert "- `greeter`: it needs the toolset mcp-s" in await line.run_command(bare, "/skills")
+        assert "- `greeter` (general, home): Greets." in await line.run_command(served, "/skills")
 
 
 async def test_what_is_not_trusted_is_kept_back_and_said_so(tmp_path: Path) -> None:
     own = tmp_path / "root/.agents/skills/mine/SKILL.md"
     own.parent.mkdir(parents=True)
     own.write_text("---\nname: mine\ndescription: Mine.\n---\nDo it.")
-    async with wired(tmp_path) as line:
+    async with open_mcp_editor(tmp_path) as line:
         session = await line.open()
-        assert f"**{UNTRUSTED}**\n\n- `mine`" in await line.told(session, "/skills")
-        TrustStore(tmp_path / "home/acp/trust.json").say(line.folder, "trusted")
-        assert "- `mine` (general, workspace): Mine." in await line.told(session, "/skills")
+        assert f"**{UNTRUSTED}**\n\n- `mine`" in await line.run_command(session, "/skills")
+        TrustStore(tmp_path / "home/acp/trust.json").save(line.directory, "trusted")
+        assert "- `mine` (general, workspace): Mine." in await line.run_command(session, "/skills")

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.mcp.live_servers import program
-from tests.mcp.mcp_editor import wired
-from tests.support.editor import at
+from tests.mcp.live_servers import server_program
+from tests.mcp.mcp_editor import open_mcp_editor
+from tests.support.editor import json_at
 from tests.support.messages_api import call, reply
 
 
@@ -18,17 +18,17 @@ async def test_a_tasks_question_for_a_servers_tool_names_the_task(tmp_path: Path
         "I wiped it.",
         "Done.",
     ]
-    async with wired(tmp_path, script) as line:
-        session = await line.open(program("s"))
-        assert await line.say(session) == "end_turn"
+    async with open_mcp_editor(tmp_path, script) as line:
+        session = await line.open(server_program("s"))
+        assert await line.prompt(session) == "end_turn"
         (asked,) = line.questions
         parent: JsonValue = next(
-            at(update, "toolCallId")
+            json_at(update, "toolCallId")
             for update in line.editor.updates_of(session)
-            if at(update, "sessionUpdate") == "tool_call"
+            if json_at(update, "sessionUpdate") == "tool_call"
         )
-        assert at(asked, "params", "toolCall", "title") == "s: Wipe it (task 1: try)"
-        assert at(asked, "params", "toolCall", "_meta", "parentToolUseId") == parent
+        assert json_at(asked, "params", "toolCall", "title") == "s: Wipe it (task 1: try)"
+        assert json_at(asked, "params", "toolCall", "_meta", "parentToolUseId") == parent
 
 
 async def test_what_a_task_is_refused_never_reaches_the_server(tmp_path: Path) -> None:
@@ -39,10 +39,10 @@ async def test_what_a_task_is_refused_never_reaches_the_server(tmp_path: Path) -
         "I may not.",
         "Done.",
     ]
-    async with wired(tmp_path, script) as line:
+    async with open_mcp_editor(tmp_path, script) as line:
         line.answer = "reject_once"
-        session = await line.open(program("s", environment={"TOLD": str(told)}))
-        assert await line.say(session) == "end_turn"
+        session = await line.open(server_program("s", environment={"TOLD": str(told)}))
+        assert await line.prompt(session) == "end_turn"
         assert len(line.questions) == 1
         assert "call wipe" not in told.read_text()
 
@@ -56,11 +56,11 @@ async def test_what_a_servers_tool_has_written_in_the_workspace_is_undone(
     file.write_text("before\n")
     written = [reply(call("s__put", path=str(file), text="after\n")), "Written."]
     delegated = [reply(call("delegate_task", goal="write")), *written, "Done."]
-    async with wired(tmp_path, delegated if is_delegated else written) as line:
-        session = await line.open(program("s"))
-        assert await line.say(session) == "end_turn"
+    async with open_mcp_editor(tmp_path, delegated if is_delegated else written) as line:
+        session = await line.open(server_program("s"))
+        assert await line.prompt(session) == "end_turn"
         assert file.read_text() == "after\n"
-        await line.told(session, "/undo")
+        await line.run_command(session, "/undo")
         assert file.read_text() == "before\n"
 
 
@@ -70,9 +70,9 @@ async def test_plan_mode_holds_for_the_calls_of_a_task_too(
 ) -> None:
     told = tmp_path / "told"
     script = [reply(call("delegate_task", goal="try")), reply(call(tool)), "I tried.", "Done."]
-    async with wired(tmp_path, script, options={"--mode": "plan"}) as line:
+    async with open_mcp_editor(tmp_path, script, options={"--mode": "plan"}) as line:
         line.answer = "reject_once"
-        session = await line.open(program("s", environment={"TOLD": str(told)}))
-        assert await line.say(session) == "end_turn"
+        session = await line.open(server_program("s", environment={"TOLD": str(told)}))
+        assert await line.prompt(session) == "end_turn"
         assert len(line.questions) == questions
         assert "call " not in told.read_text()

@@ -7,7 +7,7 @@ from pathlib import Path
 from acp_server.memory.providers import TurnMessage
 
 
-class SaidBefore:
+class SaidBeforeProvider:
     """Memory provider that recalls user messages which share a word with the prompt."""
 
     def __init__(self, file: Path) -> None:
@@ -31,12 +31,12 @@ class SaidBefore:
         return [str(json.loads(line)) for line in lines.splitlines()]
 
 
-def open_said_before(home: Path) -> SaidBefore:
+def open_said_before(home: Path) -> SaidBeforeProvider:
     """Open the provider; the target of the entry point."""
-    return SaidBefore(home / "said-before.jsonl")
+    return SaidBeforeProvider(home / "said-before.jsonl")
 
 
-def install(folder: Path, *names: str) -> None:
+def write_dist_info(folder: Path, *names: str) -> None:
     """Write package metadata into a `sys.path` directory, with entry points of these names."""
     record = folder / "said_before-1.0.dist-info"
     record.mkdir(parents=True)

@@ -11,30 +11,30 @@ from pathlib import Path
 SEPARATOR = "\n§\n"
 
 
-def parse(text: str) -> list[str]:
+def parse_entries(text: str) -> list[str]:
     """Parse entries as Hermes does, which opens files with universal newlines."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     pieces = (piece.strip() for piece in text.split(SEPARATOR))
     return [piece for piece in pieces if piece]
 
 
-def read(path: Path) -> list[str]:
+def read_entries(path: Path) -> list[str]:
     """Return the entries of a file; none if it does not exist."""
-    return parse(path.read_bytes().decode()) if path.exists() else []
+    return parse_entries(path.read_bytes().decode()) if path.exists() else []
 
 
-def balks(path: Path, limit: int) -> bool:
+def refuses_to_edit(path: Path, limit: int) -> bool:
     """Return whether Hermes considers a file foreign, and therefore refuses to edit it."""
-    entries = read(path)
+    entries = read_entries(path)
     text = path.read_text(encoding="utf-8").strip()
     return text != SEPARATOR.join(entries) or any(len(entry) > limit for entry in entries)
 
 
-def add(path: Path, entry: str) -> None:
+def add_entry(path: Path, entry: str) -> None:
     """Add an entry as Hermes does: lock, write a new file, rename it."""
     with path.with_suffix(".md.lock").open("a+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        entries = [*read(path), entry]
+        entries = [*read_entries(path), entry]
         with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
             file.write(SEPARATOR.join(entries))
         Path(file.name).replace(path)
@@ -42,4 +42,4 @@ def add(path: Path, entry: str) -> None:
 
 if __name__ == "__main__":
     for number in range(int(sys.argv[3])):
-        add(Path(sys.argv[1]), f"{sys.argv[2]} {number}")
+        add_entry(Path(sys.argv[1]), f"{sys.argv[2]} {number}")

@@ -2,29 +2,29 @@
 
 from pathlib import Path
 
-from acp_server.memory.operations import Operation
-from acp_server.memory.results import Answer
-from acp_server.memory.store import Memory
+from acp_server.memory.operations import EntryOperation
+from acp_server.memory.results import MemoryResult
+from acp_server.memory.store import MemoryStores
 from prompt_engine.memory_entries import StoreName
 from prompt_engine.threats import scan
 
 
-def memory_of(home: Path, limit: int = 2_200) -> Memory:
+def open_memory(home: Path, limit: int = 2_200) -> MemoryStores:
     """Return a `Memory` that reads the stores of a home again."""
-    return Memory(home, {"memory": limit, "user": 1_375}, scan)
+    return MemoryStores(home, {"memory": limit, "user": 1_375}, scan)
 
 
-def add(home: Path, *contents: str, name: StoreName = "memory") -> Answer:
+def add_entries(home: Path, *contents: str, name: StoreName = "memory") -> MemoryResult:
     """Add entries in one call, as a new process would."""
-    return memory_of(home, 10**6).apply(name, [Operation("add", each) for each in contents])
+    return open_memory(home, 10**6).apply(name, [EntryOperation("add", each) for each in contents])
 
 
-def entries(home: Path, name: StoreName = "memory") -> tuple[str, ...]:
+def read_entries(home: Path, name: StoreName = "memory") -> tuple[str, ...]:
     """Return the entries of a store."""
-    return memory_of(home).contents(name).entries
+    return open_memory(home).contents(name).entries
 
 
-def put(home: Path, data: str | bytes, name: str = "MEMORY.md") -> Path:
+def write_memory_file(home: Path, data: str | bytes, name: str = "MEMORY.md") -> Path:
     """Write a memory file by hand."""
     path = home / "memories" / name
     path.parent.mkdir(parents=True, exist_ok=True)

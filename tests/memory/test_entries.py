@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acp_server.text.surrogates import mended
-from prompt_engine.memory_entries import escaped, joined, normalized, split
+from acp_server.text.surrogates import repair_surrogates
+from prompt_engine.memory_entries import escape_entry, join_entries, normalize_entry, split_entries
 from prompt_engine.sources.memory_snapshot import read_memory
 from prompt_engine.threats import scan
 from tests.memory import hermes
-from tests.memory.stores import add, entries
+from tests.memory.stores import add_entries, read_entries
 
 LINES = st.sampled_from(["§", "\\§", "\\\\§", " §", "§ ", "", " ", "\t", "uv", "§§", "§\r"])
 TEXTS = st.one_of(st.text(), st.lists(LINES, max_size=6).map("\n".join), st.text("§\\\n\r \ufeffa"))
@@ -23,7 +23,7 @@ BLANK = "\ufeff" + "".join(filter(str.isspace, map(chr, range(0x3001))))
 
 def kept(texts: list[str]) -> list[str]:
     """What is an entry among texts."""
-    return [entry for entry in map(normalized, texts) if entry]
+    return [entry for entry in map(normalize_entry, texts) if entry]
 
 
 def is_ordinary(text: str) -> bool:
@@ -34,32 +34,32 @@ def is_ordinary(text: str) -> bool:
 @given(st.lists(TEXTS))
 def test_every_list_of_entries_survives_being_written_and_read(texts: list[str]) -> None:
     found = kept(texts)
-    assert list(split(joined(found))) == found
-    assert hermes.parse(joined(found)) == [escaped(entry) for entry in found]
+    assert list(split_entries(join_entries(found))) == found
+    assert hermes.parse_entries(join_entries(found)) == [escape_entry(entry) for entry in found]
 
 
 @given(st.lists(TEXTS))
 def test_every_line_of_a_file_written_by_hand_is_written_back(texts: list[str]) -> None:
     by_hand = "\n§\n".join(texts)
-    once = joined(split(by_hand))
-    assert joined(split(once)) == once
-    lines = {line.strip(BLANK) for line in normalized(by_hand).split("\n")}
+    once = join_entries(split_entries(by_hand))
+    assert join_entries(split_entries(once)) == once
+    lines = {line.strip(BLANK) for line in normalize_entry(by_hand).split("\n")}
     assert lines - {line.strip(BLANK) for line in once.split("\n")} <= {"", "§"}
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(ANY, max_size=5))
 def test_entries_survive_in_a_store_one_added_after_the_other(texts: list[str]) -> None:
-    found = list(dict.fromkeys(kept([mended(text) for text in texts])))
+    found = list(dict.fromkeys(kept([repair_surrogates(text) for text in texts])))
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        accepted = [text for text in found if add(home, text).is_success]
+        accepted = [text for text in found if add_entries(home, text).is_success]
         assert not [text for text in found if text not in accepted and is_ordinary(text)]
         path = home / "memories" / "MEMORY.md"
-        assert list(entries(home)) == accepted
-        assert hermes.read(path) == [escaped(entry) for entry in accepted]
+        assert list(read_entries(home)) == accepted
+        assert hermes.read_entries(path) == [escape_entry(entry) for entry in accepted]
         assert read_memory(path, 10**6, scan).entries == tuple(accepted)
-        assert not path.exists() or not hermes.balks(path, 10**6)
+        assert not path.exists() or not hermes.refuses_to_edit(path, 10**6)
 
 
 @pytest.mark.parametrize(
@@ -73,5 +73,5 @@ def test_entries_survive_in_a_store_one_added_after_the_other(texts: list[str]) 
     ],
 )
 def test_only_a_line_like_the_delimiter_is_escaped(entry: str, in_the_file: str) -> None:
-    assert escaped(entry) == in_the_file
-    assert split(in_the_file) == (entry,)
+    assert escape_entry(entry) == in_the_file
+    assert split_entries(in_the_file) == (entry,)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acp_server.memory.operations import Operation
+from acp_server.memory.operations import EntryOperation
 from tests.memory import hermes
-from tests.memory.stores import add, entries, memory_of, put
+from tests.memory.stores import add_entries, open_memory, read_entries, write_memory_file
 
 LAYOUTS = {
     "no line at the end": ("one\n§\ntwo", ("one", "two")),
@@ -28,11 +28,11 @@ LAYOUTS = {
 def test_a_layout_survives_the_next_write(
     text: str, found: tuple[str, ...], tmp_path: Path
 ) -> None:
-    path = put(tmp_path, text)
-    assert entries(tmp_path) == found
-    assert add(tmp_path, "new").is_success
-    assert entries(tmp_path) == (*found, "new")
-    assert not hermes.balks(path, 2_200)
+    path = write_memory_file(tmp_path, text)
+    assert read_entries(tmp_path) == found
+    assert add_entries(tmp_path, "new").is_success
+    assert read_entries(tmp_path) == (*found, "new")
+    assert not hermes.refuses_to_edit(path, 2_200)
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ def test_a_layout_survives_the_next_write(
     ids=["crlf", "byte order mark", "both", "mixed", "cr"],
 )
 def test_the_form_of_a_file_stays(before: bytes, after: bytes, tmp_path: Path) -> None:
-    path = put(tmp_path, before)
-    assert add(tmp_path, "new").is_success
+    path = write_memory_file(tmp_path, before)
+    assert add_entries(tmp_path, "new").is_success
     assert path.read_bytes() == after
 
 
@@ -65,77 +65,77 @@ def test_the_form_of_a_file_stays(before: bytes, after: bytes, tmp_path: Path) -
 def test_what_is_added_below_an_entry_of_ours_is_one_of_its_own(
     added: str, found: tuple[str, ...], tmp_path: Path
 ) -> None:
-    add(tmp_path, "ours\nin two lines")
+    add_entries(tmp_path, "ours\nin two lines")
     path = tmp_path / "memories" / "MEMORY.md"
     with path.open("a", encoding="utf-8") as file:
         file.write(added)
-    assert entries(tmp_path) == ("ours\nin two lines", *found)
-    answer = memory_of(tmp_path).apply("memory", [Operation("remove", old_text="ours")])
+    assert read_entries(tmp_path) == ("ours\nin two lines", *found)
+    answer = open_memory(tmp_path).apply("memory", [EntryOperation("remove", old_text="ours")])
     assert answer.is_success
-    assert entries(tmp_path) == found
+    assert read_entries(tmp_path) == found
 
 
 def test_entries_of_ours_part_again_when_a_delimiter_is_gone(tmp_path: Path) -> None:
-    add(tmp_path, "one", "one\nand more", "two")
-    put(tmp_path, "one\nand more  \ntwo\nby hand")
-    assert entries(tmp_path) == ("one\nand more", "two", "by hand")
+    add_entries(tmp_path, "one", "one\nand more", "two")
+    write_memory_file(tmp_path, "one\nand more  \ntwo\nby hand")
+    assert read_entries(tmp_path) == ("one\nand more", "two", "by hand")
 
 
 def test_what_was_not_ours_stays_whole(tmp_path: Path) -> None:
-    put(tmp_path, "theirs\nand more")
-    add(tmp_path, "ours")
-    put(tmp_path, "theirs\nand more\nby hand\n§\nabove\nours\n§\nours, changed")
+    write_memory_file(tmp_path, "theirs\nand more")
+    add_entries(tmp_path, "ours")
+    write_memory_file(tmp_path, "theirs\nand more\nby hand\n§\nabove\nours\n§\nours, changed")
     whole = ("theirs\nand more\nby hand", "above\nours", "ours, changed")
-    assert entries(tmp_path) == whole
+    assert read_entries(tmp_path) == whole
 
 
 def test_an_entry_of_ours_that_stands_by_itself_parts_no_other(tmp_path: Path) -> None:
-    put(tmp_path, "uses uv\nfor everything")
-    add(tmp_path, "uses uv")
-    assert entries(tmp_path) == ("uses uv\nfor everything", "uses uv")
+    write_memory_file(tmp_path, "uses uv\nfor everything")
+    add_entries(tmp_path, "uses uv")
+    assert read_entries(tmp_path) == ("uses uv\nfor everything", "uses uv")
 
 
 def test_an_entry_that_begins_like_the_one_it_replaces_stays_whole(tmp_path: Path) -> None:
-    add(tmp_path, "uses uv")
-    longer = Operation("replace", "uses uv\nfor everything", "uses uv")
-    assert memory_of(tmp_path).apply("memory", [longer]).is_success
-    assert entries(tmp_path) == ("uses uv\nfor everything",)
+    add_entries(tmp_path, "uses uv")
+    longer = EntryOperation("replace", "uses uv\nfor everything", "uses uv")
+    assert open_memory(tmp_path).apply("memory", [longer]).is_success
+    assert read_entries(tmp_path) == ("uses uv\nfor everything",)
 
 
 def test_an_entry_that_hermes_wrote_is_found_as_it_wrote_it(tmp_path: Path) -> None:
-    add(tmp_path, "ours")
-    hermes.add(tmp_path / "memories" / "MEMORY.md", "from hermes\nin two lines")
-    assert add(tmp_path, "ours too").is_success
+    add_entries(tmp_path, "ours")
+    hermes.add_entry(tmp_path / "memories" / "MEMORY.md", "from hermes\nin two lines")
+    assert add_entries(tmp_path, "ours too").is_success
     found = ("ours", "from hermes\nin two lines", "ours too")
-    assert entries(tmp_path) == found
-    assert hermes.read(tmp_path / "memories" / "MEMORY.md") == list(found)
+    assert read_entries(tmp_path) == found
+    assert hermes.read_entries(tmp_path / "memories" / "MEMORY.md") == list(found)
 
 
 def test_a_link_is_written_where_it_leads(tmp_path: Path) -> None:
     real = tmp_path / "dotfiles" / "memory.md"
     real.parent.mkdir()
     real.write_text("one", encoding="utf-8")
-    link = put(tmp_path, "")
+    link = write_memory_file(tmp_path, "")
     link.unlink()
     link.symlink_to(real)
-    assert add(tmp_path, "two").is_success
+    assert add_entries(tmp_path, "two").is_success
     assert link.is_symlink()
     assert real.read_text(encoding="utf-8") == "one\n§\ntwo\n"
 
 
 @pytest.mark.parametrize("index", ["{", "[]", '{"memory": 3}', '{"memory": {"x": "y"}}'])
 def test_an_index_that_says_nothing_costs_nothing(index: str, tmp_path: Path) -> None:
-    add(tmp_path, "one")
+    add_entries(tmp_path, "one")
     (tmp_path / "acp" / "memory_index.json").write_text(index, encoding="utf-8")
-    assert add(tmp_path, "two").is_success
-    assert entries(tmp_path) == ("one", "two")
+    assert add_entries(tmp_path, "two").is_success
+    assert read_entries(tmp_path) == ("one", "two")
 
 
 def test_the_index_knows_what_is_there_and_ours_and_nothing_else(tmp_path: Path) -> None:
-    put(tmp_path, "theirs")
-    add(tmp_path, "one")
-    add(tmp_path, "two")
-    memory_of(tmp_path).apply("memory", [Operation("remove", old_text="one")])
+    write_memory_file(tmp_path, "theirs")
+    add_entries(tmp_path, "one")
+    add_entries(tmp_path, "two")
+    open_memory(tmp_path).apply("memory", [EntryOperation("remove", old_text="one")])
     index = json.loads((tmp_path / "acp" / "memory_index.json").read_text(encoding="utf-8"))
     assert list(index["memory"].values()) == [len("two")]
 
@@ -152,12 +152,12 @@ def test_no_line_is_ever_lost_whoever_writes(
     edits: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     home = tmp_path_factory.mktemp("home")
-    path = put(home, "")
+    path = write_memory_file(home, "")
     written: set[str] = set()
     for deed, text in edits:
         old = path.read_text(encoding="utf-8")
         if deed == "add":
-            add(home, text)
+            add_entries(home, text)
         else:
             path.write_text(old + text if deed == "append" else text + old, encoding="utf-8")
             glued = path.read_text(encoding="utf-8").split("\n")

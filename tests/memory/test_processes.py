@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.memory import hermes
-from tests.memory.stores import add, entries
+from tests.memory.stores import add_entries, read_entries
 
 ROOT = Path(__file__).parents[2]
 LONG_SECONDS = 30
 OURS = """
 import sys
 from pathlib import Path
-from tests.memory.stores import add
+from tests.memory.stores import add_entries
 for number in range(int(sys.argv[3])):
-    answer = add(Path(sys.argv[1]), f"{sys.argv[2]} {number}")
+    answer = add_entries(Path(sys.argv[1]), f"{sys.argv[2]} {number}")
     assert answer.is_success, answer.text
 """
 
@@ -40,15 +40,15 @@ def expected(names: Sequence[str], count: int) -> set[str]:
 
 
 def test_four_processes_at_once_lose_nothing(tmp_path: Path) -> None:
-    add(tmp_path, "first")
+    add_entries(tmp_path, "first")
     names = ("a", "b", "c", "hermes")
     write_together(tmp_path, names, 8)
-    assert set(entries(tmp_path)) == expected(names, 8) | {"first"}
+    assert set(read_entries(tmp_path)) == expected(names, 8) | {"first"}
 
 
 @pytest.mark.full
 def test_four_processes_at_once_lose_nothing_for_half_a_minute(tmp_path: Path) -> None:
-    add(tmp_path, "first")
+    add_entries(tmp_path, "first")
     end_seconds = time.monotonic() + LONG_SECONDS
     wanted, batch = {"first"}, 0
     while time.monotonic() < end_seconds:
@@ -56,5 +56,5 @@ def test_four_processes_at_once_lose_nothing_for_half_a_minute(tmp_path: Path) -
         write_together(tmp_path, names, 50)
         wanted |= expected(names, 50)
         batch += 1
-        assert set(entries(tmp_path)) == wanted
-    assert set(hermes.read(tmp_path / "memories" / "MEMORY.md")) == wanted
+        assert set(read_entries(tmp_path)) == wanted
+    assert set(hermes.read_entries(tmp_path / "memories" / "MEMORY.md")) == wanted

@@ -10,15 +10,15 @@ import anyio
 import pytest
 
 from acp_server.memory.providers import (
-    MOST_CHARACTERS,
-    ExternalMemory,
-    Reply,
+    MAX_CHARACTERS,
+    IsolatedMemoryProvider,
+    ProviderReply,
     TurnMessage,
-    external_memory,
-    installed,
+    find_external_memory,
+    installed_providers,
 )
 from prompt_engine.threats import scan
-from tests.memory.example_provider import install
+from tests.memory.example_provider import write_dist_info
 
 PATIENCE_SECONDS = 0.05
 LONG_SECONDS = 20
@@ -50,35 +50,35 @@ class Misbehaving:
         return self.prefetch("")
 
 
-def around(provider: Misbehaving, patience_seconds: float = LONG_SECONDS) -> ExternalMemory:
-    return ExternalMemory("bad", lambda: provider, scan, patience_seconds)
+def around(provider: Misbehaving, patience_seconds: float = LONG_SECONDS) -> IsolatedMemoryProvider:
+    return IsolatedMemoryProvider("bad", lambda: provider, scan, patience_seconds)
 
 
-def skipped(reason: str, name: str = "bad") -> Reply:
-    return Reply(notice=f"The memory provider {name!r} was skipped: {reason}.")
+def skipped(reason: str, name: str = "bad") -> ProviderReply:
+    return ProviderReply(notice=f"The memory provider {name!r} was skipped: {reason}.")
 
 
 async def test_an_installed_provider_is_found_loaded_and_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    install(tmp_path / "site", "said", "other")
+    write_dist_info(tmp_path / "site", "said", "other")
     monkeypatch.setattr(sys, "path", [str(tmp_path / "site"), *sys.path])
-    assert list(installed()) == ["other", "said"]
-    memory = external_memory("said", tmp_path, scan)
+    assert list(installed_providers()) == ["other", "said"]
+    memory = find_external_memory("said", tmp_path, scan)
     assert memory is not None
     said = [TurnMessage("user", "We deploy on Fridays"), TurnMessage("assistant", "Bold.")]
-    assert await memory.on_turn_end(said) == Reply()
-    assert await memory.prefetch("when do we deploy?") == Reply("We deploy on Fridays")
-    assert await memory.prefetch("lunch?") == Reply()
-    assert await memory.system_block() == Reply("Said before: 1 things.")
+    assert await memory.on_turn_end(said) == ProviderReply()
+    assert await memory.prefetch("when do we deploy?") == ProviderReply("We deploy on Fridays")
+    assert await memory.prefetch("lunch?") == ProviderReply()
+    assert await memory.system_block() == ProviderReply("Said before: 1 things.")
 
 
 async def test_without_a_name_there_is_none(tmp_path: Path) -> None:
-    assert external_memory("", tmp_path, scan) is None
+    assert find_external_memory("", tmp_path, scan) is None
 
 
 async def test_one_that_is_not_installed_is_told_of(tmp_path: Path) -> None:
-    memory = external_memory("honcho", tmp_path, scan)
+    memory = find_external_memory("honcho", tmp_path, scan)
     assert memory is not None
     reason = "LookupError: it is not installed; installed providers: none"
     assert await memory.prefetch("hello") == skipped(reason, "honcho")
@@ -118,17 +118,17 @@ async def test_one_that_takes_too_long_is_skipped_and_nothing_waits_for_it() -> 
         assert await memory.prefetch("again") == too_long
         assert provider.calls == 1, "no second call is made while the first still runs"
         provider.goes_on.set()
-        while await memory.prefetch("now") != Reply("late"):
+        while await memory.prefetch("now") != ProviderReply("late"):
             await anyio.lowlevel.checkpoint()
 
 
 async def test_a_text_of_a_provider_is_bounded() -> None:
-    reply = await around(Misbehaving(gives="a word " * MOST_CHARACTERS)).system_block()
-    assert len(reply.text) == MOST_CHARACTERS
+    reply = await around(Misbehaving(gives="a word " * MAX_CHARACTERS)).system_block()
+    assert len(reply.text) == MAX_CHARACTERS
 
 
 async def test_halves_of_characters_are_mended() -> None:
-    assert await around(Misbehaving(gives="a\ud800b")).system_block() == Reply("a\ufffdb")
+    assert await around(Misbehaving(gives="a\ud800b")).system_block() == ProviderReply("a\ufffdb")
 
 
 def test_a_call_that_never_ends_keeps_no_process_alive() -> None:

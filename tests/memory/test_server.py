@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 
 from acp_server.config import settings
-from tests.support.editor import Editor, Object, at, open_editor
+from tests.support.editor import Editor, Object, json_at, open_editor
 
 SCRIPT = """\
 prompt: *
@@ -25,7 +25,7 @@ async def called(editor: Editor, root: Path) -> Object:
     session_id = await editor.new_session(root)
     await editor.prompt(session_id, "go")
     updates = cast("list[Object]", editor.updates_of(session_id))
-    return [each for each in updates if at(each, "sessionUpdate") == "tool_call_update"][-1]
+    return [each for each in updates if json_at(each, "sessionUpdate") == "tool_call_update"][-1]
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,4 @@ async def test_the_settings_say_what_is_remembered(
     )
     async with open_editor(configuration) as editor:
         last = await called(editor, tmp_path)
-    assert said in str(at(last, "rawOutput", "text"))
+    assert said in str(json_at(last, "rawOutput", "text"))

@@ -2,79 +2,82 @@
 
 from pathlib import Path
 
-from acp_server.memory.operations import Operation
+from acp_server.memory.operations import EntryOperation
 from acp_server.memory.store import NOTHING_TO_UNDO
-from acp_server.memory.undo import MOST_KEPT
-from tests.memory.stores import add, entries, memory_of, put
+from acp_server.memory.undo import MAX_ENTRIES
+from tests.memory.stores import add_entries, open_memory, read_entries, write_memory_file
 
 
 def test_the_bytes_of_before_come_back(tmp_path: Path) -> None:
     before = "\ufeff one \r\n§\r\n\r\n two".encode()
-    path = put(tmp_path, before)
-    add(tmp_path, "three")
-    answer = memory_of(tmp_path).undo()
+    path = write_memory_file(tmp_path, before)
+    add_entries(tmp_path, "three")
+    answer = open_memory(tmp_path).undo()
     assert (answer.is_success, answer.text) == (True, f"undone in {path}")
     assert path.read_bytes() == before
 
 
 def test_write_after_write_is_taken_back(tmp_path: Path) -> None:
     for name in ("one", "two", "three"):
-        add(tmp_path, name)
-    memory = memory_of(tmp_path)
+        add_entries(tmp_path, name)
+    memory = open_memory(tmp_path)
     states: list[tuple[str, ...]] = []
     while memory.undo().is_success:
-        states.append(entries(tmp_path))
+        states.append(read_entries(tmp_path))
     assert states == [("one", "two"), ("one",), ()]
     assert memory.undo().text == NOTHING_TO_UNDO
 
 
 def test_the_newest_write_of_both_stores_goes_first(tmp_path: Path) -> None:
-    add(tmp_path, "a note")
-    add(tmp_path, "is Ada", name="user")
-    add(tmp_path, "is in Paris", name="user")
-    memory = memory_of(tmp_path)
+    add_entries(tmp_path, "a note")
+    add_entries(tmp_path, "is Ada", name="user")
+    add_entries(tmp_path, "is in Paris", name="user")
+    memory = open_memory(tmp_path)
     assert memory.undo("memory").is_success
-    assert (entries(tmp_path), entries(tmp_path, "user")) == ((), ("is Ada", "is in Paris"))
+    assert (read_entries(tmp_path), read_entries(tmp_path, "user")) == (
+        (),
+        ("is Ada", "is in Paris"),
+    )
     assert memory.undo().is_success
-    assert entries(tmp_path, "user") == ("is Ada",)
+    assert read_entries(tmp_path, "user") == ("is Ada",)
 
 
 def test_what_somebody_wrote_since_is_not_taken_back(tmp_path: Path) -> None:
-    add(tmp_path, "one")
-    path = put(tmp_path, "one\n§\nby hand")
-    answer = memory_of(tmp_path).undo()
+    add_entries(tmp_path, "one")
+    path = write_memory_file(tmp_path, "one\n§\nby hand")
+    answer = open_memory(tmp_path).undo()
     (kept,) = (tmp_path / "acp" / "memory_undo").iterdir()
     assert answer.text == (
         f"{path} was changed by somebody else since; what it held before our write is in {kept}"
     )
     assert path.read_text(encoding="utf-8") == "one\n§\nby hand"
-    put(tmp_path, "one\n")
-    assert memory_of(tmp_path).undo().is_success
+    write_memory_file(tmp_path, "one\n")
+    assert open_memory(tmp_path).undo().is_success
 
 
 def test_a_write_that_was_never_made_is_passed_over(tmp_path: Path) -> None:
     """A crash may leave what was kept before a write, and no write."""
-    add(tmp_path, "one")
+    add_entries(tmp_path, "one")
     path = tmp_path / "memories" / "MEMORY.md"
     state = path.read_bytes()
-    add(tmp_path, "two")
+    add_entries(tmp_path, "two")
     path.write_bytes(state)
-    assert memory_of(tmp_path).undo().is_success
-    assert entries(tmp_path) == ()
+    assert open_memory(tmp_path).undo().is_success
+    assert read_entries(tmp_path) == ()
 
 
 def test_only_the_newest_writes_are_kept(tmp_path: Path) -> None:
-    for number in range(MOST_KEPT + 3):
-        add(tmp_path, f"entry {number}")
-    add(tmp_path, "is Ada", name="user")
+    for number in range(MAX_ENTRIES + 3):
+        add_entries(tmp_path, f"entry {number}")
+    add_entries(tmp_path, "is Ada", name="user")
     names = [path.name for path in (tmp_path / "acp" / "memory_undo").iterdir()]
-    assert len([name for name in names if "-memory-" in name]) == MOST_KEPT
+    assert len([name for name in names if "-memory-" in name]) == MAX_ENTRIES
     assert len([name for name in names if "-user-" in name]) == 1
 
 
 def test_what_is_kept_is_its_owner_s_alone(tmp_path: Path) -> None:
     home = tmp_path / "missing" / "home"
-    add(home, "one")
+    add_entries(home, "one")
     folder = home / "acp" / "memory_undo"
     for made in (home, home / "memories", home / "acp", folder):
         assert made.stat().st_mode & 0o777 == 0o700
@@ -84,19 +87,19 @@ def test_what_is_kept_is_its_owner_s_alone(tmp_path: Path) -> None:
 def test_a_write_that_cannot_be_undone_is_not_made(tmp_path: Path) -> None:
     (tmp_path / "acp").mkdir()
     (tmp_path / "acp" / "memory_undo").write_text("a file where a folder belongs")
-    answer = memory_of(tmp_path).apply("memory", [Operation("add", "one")])
+    answer = open_memory(tmp_path).apply("memory", [EntryOperation("add", "one")])
     assert answer.text.startswith("nothing was changed: ")
-    assert entries(tmp_path) == ()
+    assert read_entries(tmp_path) == ()
 
 
 def test_a_text_of_a_person_s_own_is_kept_byte_for_byte(tmp_path: Path) -> None:
-    memory = memory_of(tmp_path)
-    add(tmp_path, "one")
+    memory = open_memory(tmp_path)
+    add_entries(tmp_path, "one")
     base = memory.raw("memory")
     own = b"  one\r\n\r\nby hand\r\n"
     assert memory.rewrite("memory", base, own).is_success
     assert memory.raw("memory") == own
-    assert entries(tmp_path) == ("one", "by hand")
+    assert read_entries(tmp_path) == ("one", "by hand")
     assert not memory.rewrite("memory", base, b"late").is_success
     assert not memory.rewrite("memory", own, b"caf\xe9").is_success
     assert memory.raw("memory") == own

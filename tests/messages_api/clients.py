@@ -11,8 +11,8 @@ from pydantic import JsonValue
 from tests.support.messages_api import (
     KEY,
     VERSION,
-    Endpoint,
-    MessagesApi,
+    FakeApiServer,
+    MessagesServerConfig,
     Script,
     messages_api,
 )
@@ -27,22 +27,25 @@ TOOL: Object = {"name": "read_file", "input_schema": {"type": "object"}}
 
 
 @asynccontextmanager
-async def open_client(api: MessagesApi, key: str = KEY) -> AsyncGenerator[AsyncAnthropic]:
+async def open_client(api: FakeApiServer, key: str = KEY) -> AsyncGenerator[AsyncAnthropic]:
     """Open the SDK's client with retries turned off."""
     async with AsyncAnthropic(base_url=api.url, api_key=key, max_retries=0) as client:
         yield client
 
 
 @asynccontextmanager
-async def open_both(
-    script: Script = (), endpoint: Endpoint | None = None
-) -> AsyncGenerator[tuple[MessagesApi, AsyncAnthropic]]:
+async def open_api_and_client(
+    script: Script = (), endpoint: MessagesServerConfig | None = None
+) -> AsyncGenerator[tuple[FakeApiServer, AsyncAnthropic]]:
     """Open a server and a client connected to it."""
-    async with messages_api(script, endpoint or Endpoint()) as api, open_client(api) as client:
+    async with (
+        messages_api(script, endpoint or MessagesServerConfig()) as api,
+        open_client(api) as client,
+    ):
         yield api, client
 
 
-def body_of(model: str = NEWEST, **fields: JsonValue) -> Object:
+def make_body(model: str = NEWEST, **fields: JsonValue) -> Object:
     """Return a valid request body with these fields; None removes a field."""
     body: Object = {"model": model, "max_tokens": 2_000, "messages": [user("hi")], **fields}
     return {name: value for name, value in body.items() if value is not None}
@@ -73,17 +76,17 @@ def text(words: str, **fields: JsonValue) -> Object:
     return {"type": "text", "text": words, **fields}
 
 
-def use(id_: str = "toolu_1", **fields: JsonValue) -> Object:
+def tool_use(id_: str = "toolu_1", **fields: JsonValue) -> Object:
     """Return a tool use block."""
     return {"type": "tool_use", "id": id_, "name": "read_file", "input": {}, **fields}
 
 
-def result(id_: str = "toolu_1", **fields: JsonValue) -> Object:
+def tool_result(id_: str = "toolu_1", **fields: JsonValue) -> Object:
     """Return a tool result block."""
     return {"type": "tool_result", "tool_use_id": id_, "content": "ok", **fields}
 
 
-def marked(ttl: str = "5m") -> Object:
+def cache_control_field(ttl: str = "5m") -> Object:
     """Return the `cache_control` field of a block."""
     return {"cache_control": {"type": "ephemeral", "ttl": ttl}}
 
@@ -97,35 +100,35 @@ async def send(
     )
 
 
-async def refusal_of(
+async def get_refusal(
     body: Mapping[str, JsonValue],
     *,
     version: str = VERSION,
     betas: str | None = None,
-    endpoint: Endpoint | None = None,
+    endpoint: MessagesServerConfig | None = None,
 ) -> str | None:
     """Return the message of a refusal with 400, or None if the request is answered."""
     headers = {"anthropic-version": version, **({"anthropic-beta": betas} if betas else {})}
-    async with open_both(["ok"], endpoint) as (api, client):
+    async with open_api_and_client(["ok"], endpoint) as (api, client):
         with suppress(anthropic.BadRequestError):
             await send(client, body, headers)
-        return api.asks[0].message or None
+        return api.model_requests[0].message or None
 
 
-class Talk:
+class SdkConversation:
     """Growing conversation, sent completely each time, as agents do."""
 
     def __init__(self, client: AsyncAnthropic, fields: Object | None = None) -> None:
         self.client = client
-        self.body: Object = {**body_of(), **(fields or {})}
+        self.body: Object = {**make_body(), **(fields or {})}
         self.messages: list[JsonValue] = []
 
-    async def say(self, *content: JsonValue) -> Message:
+    async def send_user_message(self, *content: JsonValue) -> Message:
         """Append a user message, send the conversation and append the answer."""
         self.messages.append(user(*content))
-        return await self.ask()
+        return await self.send()
 
-    async def ask(self, headers: Mapping[str, str] | None = None) -> Message:
+    async def send(self, headers: Mapping[str, str] | None = None) -> Message:
         """Send the conversation and append the answer."""
         body = {**self.body, "messages": self.messages}
         answer = await send(self.client, body, headers)

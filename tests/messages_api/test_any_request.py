@@ -8,22 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from tests.messages_api.clients import TOOL, Object, assistant, body_of, result, user
+from tests.messages_api.clients import TOOL, Object, assistant, make_body, tool_result, user
 from tests.support.messages_api import (
-    FAMILIES,
     KEY,
+    MODEL_SPECS,
     VERSION,
-    Ask,
-    Endpoint,
-    Reply,
-    ThinkSecretly,
+    MessagesServerConfig,
+    ParsedRequest,
+    ScriptedReply,
+    ThinkRedacted,
     call,
     reply,
     say,
     think,
 )
 from tests.support.messages_api.records import HttpRequest
-from tests.support.messages_api.service import Service
+from tests.support.messages_api.service import MessagesService
 
 HEADERS = {"x-api-key": KEY, "anthropic-version": VERSION}
 
@@ -79,11 +79,11 @@ messages = st.fixed_dictionaries(
 )
 
 
-def _answer(_: Ask) -> Reply:
-    return reply(think("Hm."), ThinkSecretly(), say("Well."), call("read_file", path="a.py"))
+def _answer(_: ParsedRequest) -> ScriptedReply:
+    return reply(think("Hm."), ThinkRedacted(), say("Well."), call("read_file", path="a.py"))
 
 
-def _status(service: Service, body: object) -> int | None:
+def _status(service: MessagesService, body: object) -> int | None:
     data = json.dumps(body).encode()
     answer, _ = service.respond(HttpRequest("POST", "/v1/messages", HEADERS, data))
     return answer.status
@@ -91,13 +91,17 @@ def _status(service: Service, body: object) -> int | None:
 
 @given(st.dictionaries(st.sampled_from(FIELDS), anything))
 def test_no_fields_are_too_odd_to_be_refused(fields: dict[str, object]) -> None:
-    assert _status(Service(_answer, Endpoint()), {**body_of(), **fields}) in {200, 400, 404}
+    assert _status(MessagesService(_answer, MessagesServerConfig()), {**make_body(), **fields}) in {
+        200,
+        400,
+        404,
+    }
 
 
 @given(st.lists(messages, max_size=4))
 def test_no_conversation_is_too_odd_to_be_refused(talk: list[dict[str, object]]) -> None:
-    body = {**body_of(), "tools": [TOOL], "messages": talk}
-    assert _status(Service(_answer, Endpoint()), body) in {200, 400}
+    body = {**make_body(), "tools": [TOOL], "messages": talk}
+    assert _status(MessagesService(_answer, MessagesServerConfig()), body) in {200, 400}
 
 
 @pytest.mark.parametrize("depth", [50, 200, 400, 900])
@@ -106,20 +110,20 @@ def test_deep_values_are_answered_or_refused(depth: int) -> None:
     for _ in range(depth):
         deep = [deep]
     use: JsonValue = {"type": "tool_use", "id": "a", "name": "read_file", "input": {"a": deep}}
-    body = body_of(tools=[TOOL], messages=[user("a"), assistant(use), user(result("a"))])
+    body = make_body(tools=[TOOL], messages=[user("a"), assistant(use), user(tool_result("a"))])
 
-    assert _status(Service(_answer, Endpoint()), body) in {200, 400}
+    assert _status(MessagesService(_answer, MessagesServerConfig()), body) in {200, 400}
 
 
 @pytest.mark.parametrize(
-    "model", [family.id for family in FAMILIES if family.lifecycle == "active"]
+    "model", [family.id for family in MODEL_SPECS if family.lifecycle == "active"]
 )
 def test_every_model_takes_back_what_it_said(model: str) -> None:
-    service = Service(_answer, Endpoint())
+    service = MessagesService(_answer, MessagesServerConfig())
     talk: list[JsonValue] = [user("hi")]
     for _ in range(4):
-        assert _status(service, body_of(model, tools=[TOOL], messages=talk)) == 200
+        assert _status(service, make_body(model, tools=[TOOL], messages=talk)) == 200
         content = (service.requests[-1].answer or {})["content"]
         assert isinstance(content, list)
         called = cast("Object", content[-1])
-        talk += [assistant(*content), user(result(cast("str", called["id"])))]
+        talk += [assistant(*content), user(tool_result(cast("str", called["id"])))]

@@ -10,25 +10,25 @@ import pytest
 from anthropic import AsyncAnthropic
 from anthropic.types import MessageParam
 
-from tests.messages_api.clients import NEWEST, body_of, open_both, open_client, send
+from tests.messages_api.clients import NEWEST, make_body, open_api_and_client, open_client, send
 from tests.support.messages_api import (
     KEY,
     VERSION,
     CutAfterBytes,
     CutAfterEvents,
     CutInsideCharacter,
-    Drip,
+    DroppedConnection,
     EndAfterEvents,
     ErrorEvent,
     ExtraEvent,
-    Failure,
-    Garbage,
-    Gate,
-    Hang,
-    HoldBack,
-    MessagesApi,
+    FakeApiServer,
+    GarbageBytes,
+    HoldUntilGate,
+    HttpFailure,
+    PauseBeforeEvent,
+    ResponseGate,
     StreamFault,
-    Vanish,
+    TrickledBytes,
     bad_gateway,
     bad_request,
     forbidden,
@@ -65,29 +65,29 @@ WORDS = "Grüße aus 東京, lots of them."
     ids=lambda value: str(value) if isinstance(value, int) else "",
 )
 async def test_an_error_has_the_body_of_the_api(
-    failure: Failure, status: int, kind: str, message: str | None
+    failure: HttpFailure, status: int, kind: str, message: str | None
 ) -> None:
-    async with open_both([failure, "fine"]) as (api, client):
+    async with open_api_and_client([failure, "fine"]) as (api, client):
         with pytest.raises(anthropic.APIStatusError) as caught:
-            await send(client, body_of(stream=True))
-        await send(client, body_of())
+            await send(client, make_body(stream=True))
+        await send(client, make_body())
 
         error = caught.value
         assert (error.status_code, error.type) == (status, kind)
         assert message is None or error.api_message == message
         assert error.request_id == "req_01test000000000000000001"
         assert isinstance(error.body, dict)
-        assert [(each.verdict, each.status) for each in api.asks] == [
+        assert [(each.verdict, each.status) for each in api.model_requests] == [
             ("failed", status),
             ("answered", 200),
         ]
 
 
 @pytest.mark.parametrize(("failure", "status"), [(bad_gateway(), 502), (unavailable(), 503)])
-async def test_a_front_answers_with_something_else(failure: Failure, status: int) -> None:
-    async with open_both([failure]) as (_, client):
+async def test_a_front_answers_with_something_else(failure: HttpFailure, status: int) -> None:
+    async with open_api_and_client([failure]) as (_, client):
         with pytest.raises(anthropic.InternalServerError) as caught:
-            await send(client, body_of())
+            await send(client, make_body())
 
         assert caught.value.status_code == status
         assert caught.value.type is None
@@ -95,68 +95,68 @@ async def test_a_front_answers_with_something_else(failure: Failure, status: int
 
 
 async def test_a_rate_limit_may_say_when_it_ends() -> None:
-    async with open_both([rate_limited(7), rate_limited()]) as (_, client):
+    async with open_api_and_client([rate_limited(7), rate_limited()]) as (_, client):
         told: list[str | None] = []
         for _turn in range(2):
             with pytest.raises(anthropic.RateLimitError) as caught:
-                await send(client, body_of())
+                await send(client, make_body())
             told.append(caught.value.response.headers.get("retry-after"))
 
         assert told == ["7", None]
 
 
 async def test_a_failure_may_take_its_time() -> None:
-    async with open_both([Failure(500, after_seconds=0.05)]) as (_, client):
+    async with open_api_and_client([HttpFailure(500, delay_seconds=0.05)]) as (_, client):
         began = time.monotonic()
         with pytest.raises(anthropic.InternalServerError):
-            await send(client, body_of())
+            await send(client, make_body())
 
         assert time.monotonic() - began >= 0.05
 
 
 async def test_a_connection_may_vanish_before_the_head() -> None:
-    async with open_both([Vanish(), "fine"]) as (api, client):
+    async with open_api_and_client([DroppedConnection(), "fine"]) as (api, client):
         with pytest.raises(anthropic.APIConnectionError):
-            await send(client, body_of())
-        await send(client, body_of())
+            await send(client, make_body())
+        await send(client, make_body())
 
-        assert [(each.verdict, each.status, each.ending) for each in api.asks] == [
+        assert [(each.verdict, each.status, each.send_result) for each in api.model_requests] == [
             ("failed", None, "aborted"),
             ("answered", 200, "sent"),
         ]
 
 
 async def test_a_closed_door_refuses_connections_until_it_is_opened() -> None:
-    async with open_both(["one", "two"]) as (api, client):
-        await send(client, body_of())
+    async with open_api_and_client(["one", "two"]) as (api, client):
+        await send(client, make_body())
         url = api.url
-        await api.close_door()
+        await api.stop_listening()
         with pytest.raises(anthropic.APIConnectionError):
-            await send(client, body_of())
-        await api.open_door()
-        await send(client, body_of())
+            await send(client, make_body())
+        await api.start_listening()
+        await send(client, make_body())
 
         assert api.url == url
-        assert len(api.asks) == 2
+        assert len(api.model_requests) == 2
 
 
 async def test_the_sdk_tries_again_by_itself() -> None:
     async with (
-        messages_api([overloaded(), Vanish(), "fine"]) as api,
+        messages_api([overloaded(), DroppedConnection(), "fine"]) as api,
         AsyncAnthropic(base_url=api.url, api_key=KEY, max_retries=2) as client,
     ):
         await client.messages.create(model=NEWEST, max_tokens=9, messages=HI)
 
-        assert [each.verdict for each in api.asks] == ["failed", "failed", "answered"]
+        assert [each.verdict for each in api.model_requests] == ["failed", "failed", "answered"]
 
 
-async def _read(api: MessagesApi) -> bytes:
+async def _read(api: FakeApiServer) -> bytes:
     """Return the body of an answer as far as it came."""
     headers = {"x-api-key": KEY, "anthropic-version": VERSION}
     received = bytearray()
     async with httpx2.AsyncClient() as client:
         request = client.stream(
-            "POST", f"{api.url}/v1/messages", json=body_of(stream=True), headers=headers
+            "POST", f"{api.url}/v1/messages", json=make_body(stream=True), headers=headers
         )
         async with request as response:
             async for data in response.aiter_bytes():
@@ -177,15 +177,15 @@ async def _cut_body_with(*faults: StreamFault) -> bytes:
         messages_api([reply(say(WORDS), faults=faults)]) as api,
         httpx2.AsyncClient() as client,
         client.stream(
-            "POST", f"{api.url}/v1/messages", json=body_of(stream=True), headers=headers
+            "POST", f"{api.url}/v1/messages", json=make_body(stream=True), headers=headers
         ) as response,
     ):
         try:
             async for data in response.aiter_raw():
                 received += data
         except httpx2.RemoteProtocolError:
-            await api.wait_for_endings(1)
-        assert api.asks[0].ending == "aborted"
+            await api.wait_for_responses(1)
+        assert api.model_requests[0].send_result == "aborted"
     return bytes(received)
 
 
@@ -219,11 +219,14 @@ async def test_a_stream_may_end_early_in_good_order() -> None:
 
 
 async def test_an_answer_without_a_stream_may_be_cut_too() -> None:
-    async with open_both([reply(say(WORDS), faults=[CutAfterBytes(100)])]) as (api, client):
+    async with open_api_and_client([reply(say(WORDS), faults=[CutAfterBytes(100)])]) as (
+        api,
+        client,
+    ):
         with pytest.raises(anthropic.APIConnectionError):
-            await send(client, body_of())
+            await send(client, make_body())
 
-        assert api.asks[0].ending == "aborted"
+        assert api.model_requests[0].send_result == "aborted"
 
 
 async def test_faults_add_up() -> None:
@@ -239,13 +242,13 @@ async def test_faults_add_up() -> None:
         [pings(0), pings(3, 20)],
         [ExtraEvent(2), ExtraEvent(5, "content_block_glow", {"type": "content_block_glow"})],
         [huge_event(3, 500_000)],
-        [Drip(7, 0)],
-        [Hang(4, 0.02)],
+        [TrickledBytes(7, 0)],
+        [PauseBeforeEvent(4, 0.02)],
     ],
     ids=["none", "pings", "unknown events", "a huge event", "drip", "hang"],
 )
 async def test_what_a_client_must_bear_changes_nothing(faults: Sequence[StreamFault]) -> None:
-    async with open_both([reply(say(WORDS), faults=faults)]) as (api, client):
+    async with open_api_and_client([reply(say(WORDS), faults=faults)]) as (api, client):
         said = ""
         stream = await client.messages.create(model=NEWEST, max_tokens=99, messages=HI, stream=True)
         async for event in stream:
@@ -253,13 +256,13 @@ async def test_what_a_client_must_bear_changes_nothing(faults: Sequence[StreamFa
                 said += event.delta.text
 
         assert said == WORDS
-        assert api.asks[0].ending == "sent"
+        assert api.model_requests[0].send_result == "sent"
 
 
 @pytest.mark.parametrize("kind", ["overloaded_error", "api_error"])
 async def test_an_error_may_come_in_the_middle(kind: str) -> None:
     fault = ErrorEvent(4, "overloaded_error" if kind == "overloaded_error" else "api_error", "Oh.")
-    async with open_both([reply(say(WORDS), faults=[fault])]) as (_, client):
+    async with open_api_and_client([reply(say(WORDS), faults=[fault])]) as (_, client):
         with pytest.raises(anthropic.APIStatusError) as caught:
             async with client.messages.stream(model=NEWEST, max_tokens=9, messages=HI) as stream:
                 await stream.get_final_message()
@@ -270,7 +273,7 @@ async def test_an_error_may_come_in_the_middle(kind: str) -> None:
 
 
 async def test_garbage_is_nothing_that_can_be_read() -> None:
-    async with open_both([reply(say(WORDS), faults=[Garbage(3)])]) as (_, client):
+    async with open_api_and_client([reply(say(WORDS), faults=[GarbageBytes(3)])]) as (_, client):
         with pytest.raises(UnicodeDecodeError):
             async with client.messages.stream(model=NEWEST, max_tokens=9, messages=HI) as stream:
                 await stream.get_final_message()
@@ -281,7 +284,7 @@ async def test_the_content_type_may_be_wrong() -> None:
         headers = {"x-api-key": KEY, "anthropic-version": VERSION}
         async with httpx2.AsyncClient() as client:
             response = await client.post(
-                f"{api.url}/v1/messages", json=body_of(stream=True), headers=headers
+                f"{api.url}/v1/messages", json=make_body(stream=True), headers=headers
             )
 
         assert response.headers["content-type"] == "text/html"
@@ -289,7 +292,7 @@ async def test_the_content_type_may_be_wrong() -> None:
 
 
 async def test_deltas_take_their_time() -> None:
-    async with open_both([reply(say("x" * 48), pause_seconds=0.02)]) as (_, client):
+    async with open_api_and_client([reply(say("x" * 48), pause_seconds=0.02)]) as (_, client):
         began = time.monotonic()
         async with client.messages.stream(model=NEWEST, max_tokens=9, messages=HI) as stream:
             await stream.get_final_message()
@@ -298,10 +301,10 @@ async def test_deltas_take_their_time() -> None:
 
 
 async def test_a_gate_holds_an_answer_until_it_is_opened() -> None:
-    head, middle, begun = Gate(), Gate(), anyio.Event()
-    script = [reply(say(WORDS), head_gate=head, faults=[HoldBack(4, middle)])]
+    head, middle, begun = ResponseGate(), ResponseGate(), anyio.Event()
+    script = [reply(say(WORDS), head_gate=head, faults=[HoldUntilGate(4, middle)])]
     said: list[str] = []
-    async with open_both(script) as (api, client):
+    async with open_api_and_client(script) as (api, client):
 
         async def listen() -> None:
             async with client.messages.stream(model=NEWEST, max_tokens=9, messages=HI) as stream:
@@ -321,26 +324,28 @@ async def test_a_gate_holds_an_answer_until_it_is_opened() -> None:
         assert "".join(said) == WORDS
 
 
-@pytest.mark.parametrize("fault", [Hang(4, 60), HoldBack(4, Gate())], ids=["hang", "gate"])
+@pytest.mark.parametrize(
+    "fault", [PauseBeforeEvent(4, 60), HoldUntilGate(4, ResponseGate())], ids=["hang", "gate"]
+)
 async def test_a_client_that_leaves_is_noticed(fault: StreamFault) -> None:
-    async with open_both([reply(say(WORDS), faults=[fault])]) as (api, client):
+    async with open_api_and_client([reply(say(WORDS), faults=[fault])]) as (api, client):
         stream = await client.messages.create(model=NEWEST, max_tokens=99, messages=HI, stream=True)
         await anext(aiter(stream))
         await stream.close()
-        await api.wait_for_endings(1)
+        await api.wait_for_responses(1)
 
-        assert api.asks[0].ending == "left"
+        assert api.model_requests[0].send_result == "left"
 
 
 async def test_a_hanging_head_runs_into_the_clients_timeout() -> None:
-    async with open_both([reply("late", head_delay_seconds=60)]) as (api, client):
+    async with open_api_and_client([reply("late", head_delay_seconds=60)]) as (api, client):
         with pytest.raises(anthropic.APITimeoutError):
             await client.messages.create(
                 model=NEWEST, max_tokens=9, messages=HI, timeout=httpx2.Timeout(0.05)
             )
-        await api.wait_for_endings(1)
+        await api.wait_for_responses(1)
 
-        assert api.asks[0].ending == "left"
+        assert api.model_requests[0].send_result == "left"
 
 
 async def test_leaving_the_server_ends_what_still_hangs() -> None:
@@ -352,7 +357,7 @@ async def test_leaving_the_server_ends_what_still_hangs() -> None:
         await api.wait_for_requests(1)
 
 
-async def _fail(api: MessagesApi) -> None:
+async def _fail(api: FakeApiServer) -> None:
     async with open_client(api) as client:
         with pytest.raises(anthropic.APIConnectionError):
-            await send(client, body_of())
+            await send(client, make_body())

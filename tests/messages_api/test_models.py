@@ -7,31 +7,31 @@ import httpx2
 import pytest
 from anthropic.types import ModelInfo
 
-from tests.messages_api.clients import open_both
+from tests.messages_api.clients import open_api_and_client
 from tests.support.messages_api import (
-    FAMILIES,
     KEY,
+    MODEL_SPECS,
     VERSION,
-    Endpoint,
-    Family,
-    family_called,
+    MessagesServerConfig,
+    ModelSpec,
+    find_model_spec,
     messages_api,
 )
 
 
 async def test_all_models_are_listed_newest_first() -> None:
-    async with open_both() as (_, client):
+    async with open_api_and_client() as (_, client):
         models = [model async for model in client.models.list()]
 
         assert [model.id for model in models] == [
-            family.id for family in FAMILIES if family.lifecycle == "active"
+            family.id for family in MODEL_SPECS if family.lifecycle == "active"
         ]
         dates = [model.created_at for model in models]
         assert dates == sorted(dates, reverse=True)
 
 
 async def test_the_list_comes_in_pages() -> None:
-    async with open_both() as (api, client):
+    async with open_api_and_client() as (api, client):
         models = [model.id async for model in client.models.list(limit=5)]
 
         assert len(models) == len(set(models)) == 14
@@ -39,7 +39,7 @@ async def test_the_list_comes_in_pages() -> None:
 
 
 async def test_pages_go_backwards_too() -> None:
-    async with open_both() as (_, client):
+    async with open_api_and_client() as (_, client):
         page = await client.models.list(before_id="claude-opus-5", limit=2)
 
         assert [model.id for model in page.data] == ["claude-sonnet-5-5", "claude-opus-5-5"]
@@ -49,15 +49,15 @@ async def test_pages_go_backwards_too() -> None:
 
 
 async def test_retired_models_are_listed_when_asked_for() -> None:
-    async with open_both() as (_, client):
+    async with open_api_and_client() as (_, client):
         models = [model.id async for model in client.models.list(lifecycle=["retired"])]
 
         assert models == ["claude-opus-4-1-20250805"]
 
 
 async def test_a_model_is_described_with_every_field_of_the_sdk() -> None:
-    async with open_both() as (_, client):
-        models = [await client.models.retrieve(family.id) for family in FAMILIES[:3]]
+    async with open_api_and_client() as (_, client):
+        models = [await client.models.retrieve(family.id) for family in MODEL_SPECS[:3]]
 
         for model in models:
             assert model.model_fields_set == set(ModelInfo.model_fields)
@@ -70,7 +70,7 @@ async def test_a_model_is_described_with_every_field_of_the_sdk() -> None:
 
 
 async def test_an_unknown_model_is_not_found() -> None:
-    async with open_both() as (_, client):
+    async with open_api_and_client() as (_, client):
         with pytest.raises(anthropic.NotFoundError):
             await client.models.retrieve("claude-9")
 
@@ -94,20 +94,20 @@ async def test_a_page_is_one_that_there_is(query: str, message: str) -> None:
 
 
 async def test_many_gateways_list_no_models() -> None:
-    async with open_both((), Endpoint(lists_models=False)) as (_, client):
+    async with open_api_and_client((), MessagesServerConfig(lists_models=False)) as (_, client):
         with pytest.raises(anthropic.NotFoundError):
             await client.models.list()
 
 
 async def test_an_endpoint_may_have_models_of_its_own() -> None:
-    mine = Family("mine-1", "Mine", "opus", "2026-01-01")
-    async with open_both((), Endpoint(families=(mine,))) as (_, client):
+    mine = ModelSpec("mine-1", "Mine", "opus", "2026-01-01")
+    async with open_api_and_client((), MessagesServerConfig(model_specs=(mine,))) as (_, client):
         assert [model.id async for model in client.models.list()] == ["mine-1"]
 
 
 def test_names_lead_to_one_model() -> None:
-    names = [name for family in FAMILIES for name in (family.id, *family.aliases)]
+    names = [name for family in MODEL_SPECS for name in (family.id, *family.aliases)]
 
     assert len(set(names)) == len(names)
-    assert all(date.fromisoformat(family.released_on) for family in FAMILIES)
-    assert family_called("claude-opus-4-1") is None
+    assert all(date.fromisoformat(family.released_on) for family in MODEL_SPECS)
+    assert find_model_spec("claude-opus-4-1") is None

@@ -13,18 +13,25 @@ from tests.messages_api.clients import (
     OLD,
     TOOL,
     Object,
-    Talk,
+    SdkConversation,
     assistant,
-    body_of,
-    marked,
-    open_both,
-    result,
+    cache_control_field,
+    make_body,
+    open_api_and_client,
     send,
     text,
-    use,
+    tool_result,
+    tool_use,
     user,
 )
-from tests.support.messages_api import Endpoint, Gate, InputUsage, call, reply, think
+from tests.support.messages_api import (
+    InputUsage,
+    MessagesServerConfig,
+    ResponseGate,
+    call,
+    reply,
+    think,
+)
 
 LONG = "x" * 4_000
 """A text of 1,000 tokens."""
@@ -34,24 +41,24 @@ BRIEF = 8
 
 
 async def _usages(
-    *bodies: Mapping[str, JsonValue], endpoint: Endpoint | None = None
+    *bodies: Mapping[str, JsonValue], endpoint: MessagesServerConfig | None = None
 ) -> list[tuple[int, int, int]]:
     """Return what requests read, wrote and paid in full, one after the other."""
-    async with open_both(lambda _: "ok", endpoint) as (api, client):
+    async with open_api_and_client(lambda _: "ok", endpoint) as (api, client):
         for body in bodies:
             await send(client, body)
-        return [_of(request.usage.input) for request in api.asks if request.usage]
+        return [_of(request.usage.input) for request in api.model_requests if request.usage]
 
 
 def _of(usage: InputUsage) -> tuple[int, int, int]:
-    return usage.read, usage.written, usage.plain
+    return usage.read, usage.written, usage.uncached
 
 
 def _body(
     *, words: str = LONG, mark: bool = True, model: str = NEWEST, messages: JsonValue = None
 ) -> Object:
-    block = text(words, **(marked() if mark else {}))
-    return body_of(model, system=[block], messages=messages or [user("hi")])
+    block = text(words, **(cache_control_field() if mark else {}))
+    return make_body(model, system=[block], messages=messages or [user("hi")])
 
 
 async def test_a_prefix_is_written_once_and_read_again() -> None:
@@ -74,17 +81,20 @@ async def test_a_changed_prefix_is_written_anew() -> None:
 
 async def test_marks_are_no_part_of_the_prefix() -> None:
     tool: Object = {**TOOL, "description": LONG}
-    first = body_of(tools=[tool], system=[text("a", **marked())])
-    second = body_of(tools=[{**tool, **marked()}], system=[text("a", **marked())])
+    first = make_body(tools=[tool], system=[text("a", **cache_control_field())])
+    second = make_body(
+        tools=[{**tool, **cache_control_field()}], system=[text("a", **cache_control_field())]
+    )
     _, (read, written, _plain) = await _usages(first, second)
 
     assert (read > 1_007, written) == (True, 0)
 
 
 async def test_a_text_is_a_block_of_text() -> None:
-    first = body_of(system=LONG, messages=[user(text("a", **marked()))])
-    second = body_of(
-        system=[text(LONG)], messages=[user("a"), assistant("b"), user(text("c", **marked()))]
+    first = make_body(system=LONG, messages=[user(text("a", **cache_control_field()))])
+    second = make_body(
+        system=[text(LONG)],
+        messages=[user("a"), assistant("b"), user(text("c", **cache_control_field()))],
     )
 
     assert (await _usages(first, second))[1] == (1_007 + BRIEF, 2 * BRIEF, 0)
@@ -113,10 +123,13 @@ async def test_caches_are_per_model() -> None:
 def _long_talk(blocks: int, *marks: int) -> Object:
     """Return a request of so many blocks, marked where it is said, counted from 1."""
     content = [
-        text(LONG if number == 1 else f"{number:04}", **(marked() if number in marks else {}))
+        text(
+            LONG if number == 1 else f"{number:04}",
+            **(cache_control_field() if number in marks else {}),
+        )
         for number in range(1, blocks + 1)
     ]
-    return body_of(messages=[user(*content)])
+    return make_body(messages=[user(*content)])
 
 
 async def test_the_look_back_reaches_20_blocks_itself_the_first() -> None:
@@ -142,7 +155,9 @@ async def test_the_look_back_finds_what_was_written_and_not_what_is_the_same() -
 
 async def test_parallel_calls_push_a_prefix_out_of_reach_block_by_block() -> None:
     strict = await _usages(*_parallel_calls())
-    lenient = await _usages(*_parallel_calls(), endpoint=Endpoint(counts_tool_runs_once=True))
+    lenient = await _usages(
+        *_parallel_calls(), endpoint=MessagesServerConfig(counts_tool_runs_once=True)
+    )
 
     assert strict[1][0] == 0
     assert lenient[1][0] == strict[0][1] > 0
@@ -150,29 +165,31 @@ async def test_parallel_calls_push_a_prefix_out_of_reach_block_by_block() -> Non
 
 def _parallel_calls() -> list[Object]:
     """Return a request, and that which follows its 12 calls."""
-    calls = [use(f"toolu_{number}") for number in range(12)]
-    results = [result(f"toolu_{number}") for number in range(12)]
-    results[-1] |= marked()
-    first = user(text(LONG, **marked()))
+    calls = [tool_use(f"toolu_{number}") for number in range(12)]
+    results = [tool_result(f"toolu_{number}") for number in range(12)]
+    results[-1] |= cache_control_field()
+    first = user(text(LONG, **cache_control_field()))
     return [
-        body_of(tools=[TOOL], messages=[first]),
-        body_of(tools=[TOOL], messages=[user(text(LONG)), assistant(*calls), user(*results)]),
+        make_body(tools=[TOOL], messages=[first]),
+        make_body(tools=[TOOL], messages=[user(text(LONG)), assistant(*calls), user(*results)]),
     ]
 
 
 async def test_what_was_read_is_subtracted_from_what_is_written() -> None:
-    first = body_of(messages=[user(text(LONG, **marked()))])
-    second = body_of(messages=[user(text(LONG)), assistant("a"), user(text("b", **marked()))])
+    first = make_body(messages=[user(text(LONG, **cache_control_field()))])
+    second = make_body(
+        messages=[user(text(LONG)), assistant("a"), user(text("b", **cache_control_field()))]
+    )
 
     assert await _usages(first, second) == [(0, 1_007, 0), (1_007, 2 * BRIEF, 0)]
 
 
 async def test_an_hour_is_written_apart() -> None:
-    body = body_of(
-        system=[text(LONG, **marked("1h"))],
-        messages=[user(text(LONG, **marked("5m")), text("a"))],
+    body = make_body(
+        system=[text(LONG, **cache_control_field("1h"))],
+        messages=[user(text(LONG, **cache_control_field("5m")), text("a"))],
     )
-    async with open_both(["ok"]) as (api, client):
+    async with open_api_and_client(["ok"]) as (api, client):
         answer = await send(client, body)
 
         created = answer.usage.cache_creation
@@ -181,19 +198,23 @@ async def test_an_hour_is_written_apart() -> None:
         assert created.ephemeral_5m_input_tokens == 1_007
         assert answer.usage.cache_creation_input_tokens == 2_014
         assert answer.usage.input_tokens == BRIEF
-        assert api.asks[0].usage is not None
-        assert api.asks[0].usage.input.total == 2_014 + BRIEF
+        assert api.model_requests[0].usage is not None
+        assert api.model_requests[0].usage.input.total == 2_014 + BRIEF
 
 
 async def test_prefixes_live_as_long_as_they_say_and_longer_when_read() -> None:
-    async with open_both(lambda _: "ok") as (api, client):
+    async with open_api_and_client(lambda _: "ok") as (api, client):
         reads: list[int] = []
         for ttl, passed in [("5m", 0), ("5m", 200), ("5m", 200), ("5m", 301), ("1h", 0)]:
-            api.pass_time(passed)
-            answer = await send(client, body_of(system=[text(LONG + ttl, **marked(ttl))]))
+            api.advance_time(passed)
+            answer = await send(
+                client, make_body(system=[text(LONG + ttl, **cache_control_field(ttl))])
+            )
             reads.append(answer.usage.cache_read_input_tokens or 0)
-        api.pass_time(3_500)
-        answer = await send(client, body_of(system=[text(LONG + "1h", **marked("1h"))]))
+        api.advance_time(3_500)
+        answer = await send(
+            client, make_body(system=[text(LONG + "1h", **cache_control_field("1h"))])
+        )
 
         assert [bool(read) for read in reads] == [False, True, True, False, False]
         assert answer.usage.cache_read_input_tokens == 1_008
@@ -201,11 +222,11 @@ async def test_prefixes_live_as_long_as_they_say_and_longer_when_read() -> None:
 
 async def test_effort_thinking_and_choice_are_read_before_the_messages() -> None:
     def body(**fields: JsonValue) -> Object:
-        return body_of(
+        return make_body(
             NEW,
             tools=[TOOL],
-            system=[text(LONG, **marked())],
-            messages=[user(text(LONG, **marked()))],
+            system=[text(LONG, **cache_control_field())],
+            messages=[user(text(LONG, **cache_control_field()))],
             **fields,
         )
 
@@ -232,14 +253,14 @@ async def test_effort_thinking_and_choice_are_read_before_the_messages() -> None
 
 async def test_a_mark_at_the_top_is_that_of_the_last_block() -> None:
     top: JsonValue = {"type": "ephemeral"}
-    first = body_of(messages=[user(LONG)], cache_control=top)
-    second = body_of(messages=[user(LONG), assistant("a"), user("b")], cache_control=top)
+    first = make_body(messages=[user(LONG)], cache_control=top)
+    second = make_body(messages=[user(LONG), assistant("a"), user("b")], cache_control=top)
 
     assert await _usages(first, second) == [(0, 1_007, 0), (1_007, 2 * BRIEF, 0)]
 
 
 async def test_refused_and_counted_requests_write_nothing() -> None:
-    async with open_both(["ok"]) as (api, client):
+    async with open_api_and_client(["ok"]) as (api, client):
         counted = await client.messages.count_tokens(
             model=NEWEST,
             messages=[{"role": "user", "content": "hi"}],
@@ -251,12 +272,12 @@ async def test_refused_and_counted_requests_write_nothing() -> None:
 
         assert counted.input_tokens == 1_007 + BRIEF
         assert answer.usage.cache_creation_input_tokens == 1_007
-        assert [each.verdict for each in api.asks] == ["refused", "answered"]
+        assert [each.verdict for each in api.model_requests] == ["refused", "answered"]
 
 
 async def test_a_prefix_is_there_once_the_answer_that_writes_it_has_begun() -> None:
-    gate = Gate()
-    async with open_both([reply("slow", head_gate=gate), "b", "c"]) as (api, client):
+    gate = ResponseGate()
+    async with open_api_and_client([reply("slow", head_gate=gate), "b", "c"]) as (api, client):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(send, client, _body())
             await api.wait_for_requests(1)
@@ -264,23 +285,23 @@ async def test_a_prefix_is_there_once_the_answer_that_writes_it_has_begun() -> N
             gate.open()
         await send(client, _body(messages=[user("c")]))
 
-        assert [each.usage.input.read for each in api.asks if each.usage] == [0, 0, 1_007]
+        assert [each.usage.input.read for each in api.model_requests if each.usage] == [0, 0, 1_007]
 
 
 async def test_an_append_only_talk_pays_every_token_once() -> None:
     script = [reply(think("Hm."), call("read_file", path="a.py")) for _ in range(8)]
-    async with open_both(script) as (api, client):
-        talk = Talk(
+    async with open_api_and_client(script) as (api, client):
+        talk = SdkConversation(
             client,
             {"tools": [TOOL], "system": LONG, "cache_control": {"type": "ephemeral"}},
         )
-        answer = await talk.say("Read.")
+        answer = await talk.send_user_message("Read.")
         for _ in range(7):
             called = answer.content[-1]
             assert called.type == "tool_use"
-            answer = await talk.say(result(called.id, content="line\n" * 50))
+            answer = await talk.send_user_message(tool_result(called.id, content="line\n" * 50))
 
-        usages = [request.usage.input for request in api.asks if request.usage]
+        usages = [request.usage.input for request in api.model_requests if request.usage]
         assert [after.read for after in usages[1:]] == [before.total for before in usages[:-1]]
         assert sum(usage.written for usage in usages) == usages[-1].total
-        assert sum(usage.plain for usage in usages) == 0
+        assert sum(usage.uncached for usage in usages) == 0

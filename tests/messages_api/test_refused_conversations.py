@@ -10,15 +10,15 @@ from tests.messages_api.clients import (
     TOOL,
     Object,
     assistant,
-    body_of,
-    refusal_of,
-    result,
+    get_refusal,
+    make_body,
     system,
     text,
-    use,
+    tool_result,
+    tool_use,
     user,
 )
-from tests.support.messages_api import OLD_VERSION, VERSION, Endpoint
+from tests.support.messages_api import OLD_VERSION, VERSION, MessagesServerConfig
 
 MISSING = (
     "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: {}. "
@@ -64,12 +64,15 @@ MESSAGES: list[tuple[list[JsonValue], str]] = [
         "messages: text content blocks must contain non-whitespace text",
     ),
     (
-        [user("a"), assistant(use()), user(result(content=[text("")]))],
+        [user("a"), assistant(tool_use()), user(tool_result(content=[text("")]))],
         "messages: text content blocks must be non-empty",
     ),
-    ([user(use())], "messages.0.content.0: `tool_use` blocks can only be in `assistant` messages"),
     (
-        [user("a"), assistant(result())],
+        [user(tool_use())],
+        "messages.0.content.0: `tool_use` blocks can only be in `assistant` messages",
+    ),
+    (
+        [user("a"), assistant(tool_result())],
         "messages.1.content.0: `tool_result` blocks can only be in `user` messages",
     ),
     (
@@ -77,33 +80,42 @@ MESSAGES: list[tuple[list[JsonValue], str]] = [
         "messages.1.content.0: `image` blocks can only be in `user` messages",
     ),
     ([user(THINKING)], "messages.0.content: thinking blocks may only be in `assistant` messages"),
-    ([user("a"), assistant(use())], MISSING.format("toolu_1")),
-    ([user("a"), assistant(use()), user("b")], MISSING.format("toolu_1")),
-    ([user("a"), assistant(use()), user(text("b"), result())], MISSING.format("toolu_1")),
-    ([user("a"), assistant(use()), user("b"), user(result())], MISSING.format("toolu_1")),
-    ([user("a"), assistant(use()), assistant("b"), user(result())], MISSING.format("toolu_1")),
+    ([user("a"), assistant(tool_use())], MISSING.format("toolu_1")),
+    ([user("a"), assistant(tool_use()), user("b")], MISSING.format("toolu_1")),
+    ([user("a"), assistant(tool_use()), user(text("b"), tool_result())], MISSING.format("toolu_1")),
+    ([user("a"), assistant(tool_use()), user("b"), user(tool_result())], MISSING.format("toolu_1")),
     (
-        [user("a"), assistant(use("a"), use("b"), use("c")), user(result("b"))],
+        [user("a"), assistant(tool_use()), assistant("b"), user(tool_result())],
+        MISSING.format("toolu_1"),
+    ),
+    (
+        [user("a"), assistant(tool_use("a"), tool_use("b"), tool_use("c")), user(tool_result("b"))],
         MISSING.format("a, c"),
     ),
     (
-        [user("a"), assistant(use()), user(result(), text("b"), result())],
+        [user("a"), assistant(tool_use()), user(tool_result(), text("b"), tool_result())],
         (
             "messages.2.content.2: each tool_use must have a single result. Found multiple "
             "`tool_result` blocks with id: toolu_1"
         ),
     ),
-    ([user(result())], UNEXPECTED.format("0.content.0", "toolu_1")),
+    ([user(tool_result())], UNEXPECTED.format("0.content.0", "toolu_1")),
     (
-        [user("a"), assistant(use()), user(result(), result("toolu_2"))],
+        [user("a"), assistant(tool_use()), user(tool_result(), tool_result("toolu_2"))],
         UNEXPECTED.format("2.content.1", "toolu_2"),
     ),
     (
-        [user("a"), assistant(use(), use()), user(result())],
+        [user("a"), assistant(tool_use(), tool_use()), user(tool_result())],
         "messages.1.content.1: `tool_use` ids must be unique",
     ),
     (
-        [user("a"), assistant(use()), user(result()), assistant(use()), user(result())],
+        [
+            user("a"),
+            assistant(tool_use()),
+            user(tool_result()),
+            assistant(tool_use()),
+            user(tool_result()),
+        ],
         "messages.3.content.0: `tool_use` ids must be unique",
     ),
     (
@@ -127,7 +139,7 @@ MESSAGES: list[tuple[list[JsonValue], str]] = [
 
 @pytest.mark.parametrize(("messages", "message"), MESSAGES, ids=[told for _, told in MESSAGES])
 async def test_a_conversation_is_one(messages: list[JsonValue], message: str) -> None:
-    assert await refusal_of(body_of(tools=[TOOL], messages=messages)) == message
+    assert await get_refusal(make_body(tools=[TOOL], messages=messages)) == message
 
 
 @pytest.mark.parametrize(
@@ -135,54 +147,64 @@ async def test_a_conversation_is_one(messages: list[JsonValue], message: str) ->
     [
         [user("a"), system("b")],
         [user("a"), system("b"), system("c"), assistant("d"), user("e")],
-        [user("a"), assistant(use()), user(result(), text("b"))],
-        [user("a"), assistant(use()), user(result(content="")), system("b")],
-        [user("a"), assistant(use()), user(result(content=[text("b"), IMAGE], is_error=True))],
-        [user("a"), assistant(use("a"), use("b")), user(result("b"), result("a"))],
+        [user("a"), assistant(tool_use()), user(tool_result(), text("b"))],
+        [user("a"), assistant(tool_use()), user(tool_result(content="")), system("b")],
+        [
+            user("a"),
+            assistant(tool_use()),
+            user(tool_result(content=[text("b"), IMAGE], is_error=True)),
+        ],
+        [
+            user("a"),
+            assistant(tool_use("a"), tool_use("b")),
+            user(tool_result("b"), tool_result("a")),
+        ],
         [user(IMAGE, text("a"))],
     ],
 )
 async def test_a_good_conversation_is_answered(messages: list[JsonValue]) -> None:
-    assert await refusal_of(body_of(tools=[TOOL], messages=messages)) is None
+    assert await get_refusal(make_body(tools=[TOOL], messages=messages)) is None
 
 
 async def test_a_system_text_has_words() -> None:
-    assert await refusal_of(body_of(system=" ")) == (
+    assert await get_refusal(make_body(system=" ")) == (
         "system: text content blocks must contain non-whitespace text"
     )
 
 
 async def test_older_models_take_prefill_but_no_space_behind_it() -> None:
-    good = body_of(OLD, messages=[user("a"), assistant("{")])
-    bad = body_of(OLD, messages=[user("a"), assistant("{ ")])
+    good = make_body(OLD, messages=[user("a"), assistant("{")])
+    bad = make_body(OLD, messages=[user("a"), assistant("{ ")])
 
-    assert await refusal_of(good) is None
-    assert await refusal_of(bad) == (
+    assert await get_refusal(good) is None
+    assert await get_refusal(bad) == (
         "messages: final assistant content cannot end with trailing whitespace"
     )
 
 
 async def test_the_api_is_seen_to_take_a_leading_assistant() -> None:
-    body = body_of(messages=[assistant("a"), user("b")])
-    assert await refusal_of(body, endpoint=Endpoint(takes_leading_assistant=True)) is None
+    body = make_body(messages=[assistant("a"), user("b")])
+    assert (
+        await get_refusal(body, endpoint=MessagesServerConfig(takes_leading_assistant=True)) is None
+    )
 
 
 async def test_documents_of_assistants_went_with_the_old_version() -> None:
     document: JsonValue = {"type": "document", "source": {"type": "text", "data": "a"}}
-    body = body_of(messages=[user("a"), assistant(document), user("b")])
+    body = make_body(messages=[user("a"), assistant(document), user("b")])
 
-    assert await refusal_of(body, version=OLD_VERSION) is None
-    assert await refusal_of(body) == (
+    assert await get_refusal(body, version=OLD_VERSION) is None
+    assert await get_refusal(body) == (
         "messages.1.content.0: `document` blocks can only be in `user` messages"
     )
 
 
 async def test_citations_of_users_went_with_the_old_version() -> None:
     cited = text("a", citations=[{"type": "char_location"}])
-    body = body_of(messages=[user(cited)])
+    body = make_body(messages=[user(cited)])
 
-    assert await refusal_of(body, version=OLD_VERSION) is None
-    assert await refusal_of(body) == (
+    assert await get_refusal(body, version=OLD_VERSION) is None
+    assert await get_refusal(body) == (
         "messages.0.content.0.text.citations: citations are not permitted in `user` messages"
     )
 
@@ -307,7 +329,7 @@ MODELS: list[tuple[str, Object, str]] = [
     ids=[f"{model}: {told}" for model, _, told in MODELS],
 )
 async def test_a_model_takes_what_it_takes(model: str, fields: Object, message: str) -> None:
-    assert await refusal_of({**body_of(model), **fields}) == message
+    assert await get_refusal({**make_body(model), **fields}) == message
 
 
 TEMPERATURE = (
@@ -345,10 +367,10 @@ TEMPERATURE = (
 async def test_the_old_version_takes_sampling_where_the_model_does(
     model: str, fields: Object, message: str | None
 ) -> None:
-    assert await refusal_of({**body_of(model), **fields}, version=OLD_VERSION) == message
+    assert await get_refusal({**make_body(model), **fields}, version=OLD_VERSION) == message
 
 
 async def test_the_two_versions_differ() -> None:
     assert OLD_VERSION != VERSION
-    assert await refusal_of(body_of(OLD, temperature=0.5), version=VERSION) is not None
-    assert await refusal_of(body_of(OLD, temperature=0.5), version=OLD_VERSION) is None
+    assert await get_refusal(make_body(OLD, temperature=0.5), version=VERSION) is not None
+    assert await get_refusal(make_body(OLD, temperature=0.5), version=OLD_VERSION) is None

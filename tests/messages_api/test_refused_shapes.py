@@ -8,12 +8,12 @@ from tests.messages_api.clients import (
     TOOL,
     Object,
     assistant,
-    body_of,
-    marked,
-    refusal_of,
-    result,
+    cache_control_field,
+    get_refusal,
+    make_body,
     text,
-    use,
+    tool_result,
+    tool_use,
     user,
 )
 
@@ -66,7 +66,7 @@ SHAPES: list[tuple[Object, str]] = [
         "messages.1.content.0.thinking.signature: Field required",
     ),
     (
-        _messages(user("a"), assistant(use("a b"))),
+        _messages(user("a"), assistant(tool_use("a b"))),
         "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
     ),
     (
@@ -125,27 +125,32 @@ TOOLS: list[tuple[Object, str]] = [
         "tool_choice: `tool_choice` may only be specified while providing `tools`.",
     ),
     (
-        _messages(user("a"), assistant(use()), user(result())),
+        _messages(user("a"), assistant(tool_use()), user(tool_result())),
         "Requests which include `tool_use` or `tool_result` blocks must define tools.",
     ),
 ]
 
 MARKS: list[tuple[Object, str]] = [
     (
-        _messages(user(*[text("a", **marked())] * 5)),
+        _messages(user(*[text("a", **cache_control_field())] * 5)),
         "A maximum of 4 blocks with cache_control may be provided. Found 5.",
     ),
     (
         {
-            "tools": [_tool(**marked())],
-            "system": [text("a", **marked())],
-            "messages": [user(text("a", **marked()), text("a", **marked()))],
+            "tools": [_tool(**cache_control_field())],
+            "system": [text("a", **cache_control_field())],
+            "messages": [
+                user(text("a", **cache_control_field()), text("a", **cache_control_field()))
+            ],
             "cache_control": {"type": "ephemeral"},
         },
         "A maximum of 4 blocks with cache_control may be provided. Found 5.",
     ),
     (
-        {"system": [text("a", **marked("5m"))], "messages": [user(text("a", **marked("1h")))]},
+        {
+            "system": [text("a", **cache_control_field("5m"))],
+            "messages": [user(text("a", **cache_control_field("1h")))],
+        },
         (
             "messages.0.content.0.cache_control.ttl: a ttl='1h' cache_control block must not come "
             "after a ttl='5m' cache_control block. Note that blocks are processed in the following "
@@ -153,22 +158,27 @@ MARKS: list[tuple[Object, str]] = [
         ),
     ),
     (
-        _messages(user(text("", **marked()))),
+        _messages(user(text("", **cache_control_field()))),
         "messages.0.content.0.text: cache_control cannot be set for empty text blocks",
     ),
     (
-        {"system": [text("", **marked())]},
+        {"system": [text("", **cache_control_field())]},
         "system.0.text: cache_control cannot be set for empty text blocks",
     ),
     (
         _messages(
             user("a"),
-            assistant({"type": "thinking", "thinking": "", "signature": "s", **marked()}),
+            assistant(
+                {"type": "thinking", "thinking": "", "signature": "s", **cache_control_field()}
+            ),
         ),
         f"messages.1.content.0.thinking.cache_control: {EXTRA}",
     ),
     (
-        _messages(user("a"), assistant({"type": "redacted_thinking", "data": "s", **marked()})),
+        _messages(
+            user("a"),
+            assistant({"type": "redacted_thinking", "data": "s", **cache_control_field()}),
+        ),
         f"messages.1.content.0.redacted_thinking.cache_control: {EXTRA}",
     ),
     (
@@ -176,7 +186,7 @@ MARKS: list[tuple[Object, str]] = [
         "system.0.cache_control.type: Input should be 'ephemeral'",
     ),
     (
-        {"system": [text("a", **marked("1d"))]},
+        {"system": [text("a", **cache_control_field("1d"))]},
         "system.0.cache_control.ttl: Input should be '5m' or '1h'",
     ),
 ]
@@ -184,23 +194,23 @@ MARKS: list[tuple[Object, str]] = [
 
 @pytest.mark.parametrize(("fields", "message"), SHAPES, ids=[told for _, told in SHAPES])
 async def test_a_request_has_the_shape_of_one(fields: Object, message: str) -> None:
-    assert await refusal_of({**_bare(fields), **_given(fields)}) == message
+    assert await get_refusal({**_bare(fields), **_given(fields)}) == message
 
 
 @pytest.mark.parametrize(("fields", "message"), TOOLS, ids=[told for _, told in TOOLS])
 async def test_tools_can_be_called(fields: Object, message: str) -> None:
-    assert await refusal_of({**body_of(), **fields}) == message
+    assert await get_refusal({**make_body(), **fields}) == message
 
 
 @pytest.mark.parametrize(("fields", "message"), MARKS, ids=[told for _, told in MARKS])
 async def test_marks_are_few_and_in_order(fields: Object, message: str) -> None:
-    assert await refusal_of({**body_of(), **fields}) == message
+    assert await get_refusal({**make_body(), **fields}) == message
 
 
 def _bare(fields: Object) -> Object:
     """Return a request without the fields that are left out."""
     left_out = {name for name, value in fields.items() if value is None}
-    return {name: value for name, value in body_of().items() if name not in left_out}
+    return {name: value for name, value in make_body().items() if name not in left_out}
 
 
 def _given(fields: Object) -> Object:
@@ -214,8 +224,11 @@ def _given(fields: Object) -> Object:
         {"system": []},
         {"tools": []},
         {"tools": [_tool(name="a" * 128, description="", strict=True)]},
-        {"tools": [_tool(**marked())], "cache_control": {"type": "ephemeral"}},
-        {"system": [text("a", **marked("1h"))], "messages": [user(text("a", **marked("5m")))]},
+        {"tools": [_tool(**cache_control_field())], "cache_control": {"type": "ephemeral"}},
+        {
+            "system": [text("a", **cache_control_field("1h"))],
+            "messages": [user(text("a", **cache_control_field("5m")))],
+        },
         {"messages": [user("a"), user("b")]},
         {"messages": [user("a"), assistant("b"), assistant("c"), user("d")]},
         {"messages": [user(text("a", cache_control=None))]},
@@ -227,4 +240,4 @@ def _given(fields: Object) -> Object:
     ],
 )
 async def test_what_is_allowed_is_answered(fields: Object) -> None:
-    assert await refusal_of({**body_of(), **fields}) is None
+    assert await get_refusal({**make_body(), **fields}) is None

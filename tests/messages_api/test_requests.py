@@ -8,8 +8,14 @@ import pytest
 from anthropic import AsyncAnthropic
 from pydantic import JsonValue
 
-from tests.messages_api.clients import body_of, open_both, open_client, refusal_of, send
-from tests.support.messages_api import KEY, OLD_VERSION, VERSION, Endpoint, messages_api
+from tests.messages_api.clients import (
+    get_refusal,
+    make_body,
+    open_api_and_client,
+    open_client,
+    send,
+)
+from tests.support.messages_api import KEY, OLD_VERSION, VERSION, MessagesServerConfig, messages_api
 
 GOOD = {"x-api-key": KEY, "anthropic-version": VERSION}
 
@@ -70,7 +76,7 @@ async def test_headers_are_checked_first(
     ],
 )
 async def test_a_key_may_come_in_either_header(headers: dict[str, str]) -> None:
-    body = json.dumps(body_of()).encode()
+    body = json.dumps(make_body()).encode()
     response = await _post(body, {**headers, "anthropic-version": OLD_VERSION})
 
     assert response.status_code == 200
@@ -108,30 +114,32 @@ async def test_there_is_nothing_elsewhere() -> None:
 
 
 async def test_an_unknown_model_is_not_found() -> None:
-    async with open_both() as (api, client):
+    async with open_api_and_client() as (api, client):
         for model in ("claude-sonnet-9", "claude-opus-4-1"):
             with pytest.raises(anthropic.NotFoundError) as caught:
-                await send(client, body_of(model))
+                await send(client, make_body(model))
             assert caught.value.api_message == f"model: {model}"
-        assert [(each.verdict, each.status) for each in api.asks] == [("refused", 404)] * 2
+        assert [(each.verdict, each.status) for each in api.model_requests] == [
+            ("refused", 404)
+        ] * 2
 
 
 async def test_more_than_32_megabytes_are_too_large() -> None:
     async with messages_api(["ok"]) as api, open_client(api) as client:
-        body = body_of(messages=[{"role": "user", "content": "x" * (32 * 1024 * 1024)}])
+        body = make_body(messages=[{"role": "user", "content": "x" * (32 * 1024 * 1024)}])
         with pytest.raises(anthropic.ContentTooLargeError) as caught:
             await send(client, body)
 
         assert caught.value.api_message == "Request exceeds the maximum size"
-        assert api.asks[0].body == {}
-        await send(client, body_of())  # on the same connection
+        assert api.model_requests[0].body == {}
+        await send(client, make_body())  # on the same connection
 
 
 async def test_a_prompt_longer_than_the_window_is_refused() -> None:
     words = "x" * 801_000
-    async with open_both() as (_, client):
+    async with open_api_and_client() as (_, client):
         with pytest.raises(anthropic.BadRequestError) as caught:
-            await send(client, body_of("claude-haiku-4-5", messages=[user_says(words)]))
+            await send(client, make_body("claude-haiku-4-5", messages=[user_says(words)]))
 
         assert caught.value.api_message == "prompt is too long: 200257 tokens > 200000 maximum"
 
@@ -141,47 +149,54 @@ def user_says(words: str) -> JsonValue:
 
 
 async def test_what_the_script_does_not_say_is_refused() -> None:
-    async with open_both(["one"]) as (api, client):
-        await send(client, body_of())
+    async with open_api_and_client(["one"]) as (api, client):
+        await send(client, make_body())
         with pytest.raises(anthropic.BadRequestError):
-            await send(client, body_of())
+            await send(client, make_body())
 
-        assert [each.verdict for each in api.asks] == ["answered", "unscripted"]
+        assert [each.verdict for each in api.model_requests] == ["answered", "unscripted"]
 
 
 async def test_a_refused_request_plays_no_turn() -> None:
-    async with open_both(["one"]) as (api, client):
+    async with open_api_and_client(["one"]) as (api, client):
         with pytest.raises(anthropic.BadRequestError):
-            await send(client, body_of(max_tokens=-1))
+            await send(client, make_body(max_tokens=-1))
 
-        assert api.unplayed == 1
-        assert (api.asks[0].verdict, api.asks[0].usage, api.asks[0].answer) == (
+        assert api.remaining_turns == 1
+        assert (
+            api.model_requests[0].verdict,
+            api.model_requests[0].usage,
+            api.model_requests[0].answer,
+        ) == (
             "refused",
             None,
             None,
         )
-        assert api.asks[0].message == "max_tokens: Input should be greater than or equal to 0"
+        assert (
+            api.model_requests[0].message
+            == "max_tokens: Input should be greater than or equal to 0"
+        )
 
 
 async def test_what_came_in_is_recorded_without_the_key() -> None:
-    async with open_both(["one"]) as (api, client):
-        await send(client, body_of(), {"x-trace": "7"})
+    async with open_api_and_client(["one"]) as (api, client):
+        await send(client, make_body(), {"x-trace": "7"})
 
-        request = api.asks[0]
-        assert request.body == body_of()
+        request = api.model_requests[0]
+        assert request.body == make_body()
         assert request.headers["x-trace"] == "7"
         assert KEY not in str(request.headers)
         assert (request.method, request.verdict, request.status) == ("POST", "answered", 200)
 
 
 async def test_keys_are_those_of_the_endpoint() -> None:
-    endpoint = Endpoint(keys=frozenset({"mine"}))
+    endpoint = MessagesServerConfig(keys=frozenset({"mine"}))
     async with messages_api(["one"], endpoint) as api:
         async with AsyncAnthropic(base_url=api.url, auth_token="mine", max_retries=0) as client:  # noqa: S106
-            await send(client, body_of())
+            await send(client, make_body())
         async with open_client(api) as client:
             with pytest.raises(anthropic.AuthenticationError):
-                await send(client, body_of())
+                await send(client, make_body())
 
 
 async def test_an_old_gateway_refuses_eager_input_streaming() -> None:
@@ -190,19 +205,19 @@ async def test_an_old_gateway_refuses_eager_input_streaming() -> None:
         "input_schema": {"type": "object"},
         "eager_input_streaming": True,
     }
-    old = Endpoint(takes_eager_input_streaming=False)
+    old = MessagesServerConfig(takes_eager_input_streaming=False)
 
-    assert await refusal_of(body_of(tools=[tool])) is None
-    assert await refusal_of(body_of(tools=[tool]), endpoint=old) == (
+    assert await get_refusal(make_body(tools=[tool])) is None
+    assert await get_refusal(make_body(tools=[tool]), endpoint=old) == (
         "tools.0.custom.eager_input_streaming: Extra inputs are not permitted"
     )
 
 
 async def test_some_gateways_refuse_cache_control() -> None:
     mark: JsonValue = {"type": "ephemeral"}
-    body = body_of(system=[{"type": "text", "text": "a", "cache_control": mark}])
+    body = make_body(system=[{"type": "text", "text": "a", "cache_control": mark}])
 
-    assert await refusal_of(body) is None
-    assert await refusal_of(body, endpoint=Endpoint(takes_cache_control=False)) == (
+    assert await get_refusal(body) is None
+    assert await get_refusal(body, endpoint=MessagesServerConfig(takes_cache_control=False)) == (
         "system.0.cache_control: Extra inputs are not permitted"
     )

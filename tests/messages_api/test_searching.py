@@ -3,8 +3,8 @@
 import pytest
 from pydantic import JsonValue
 
-from tests.messages_api.clients import Object, assistant, body_of, refusal_of, user
-from tests.support.messages_api.rules.web_search import sealed
+from tests.messages_api.clients import Object, assistant, get_refusal, make_body, user
+from tests.support.messages_api.rules.web_search import encrypted_content
 
 SEARCH: Object = {"type": "web_search_20250305", "name": "web_search", "max_uses": 3}
 CALL: Object = {
@@ -16,7 +16,7 @@ CALL: Object = {
 URL = "https://a.example/"
 
 
-def found(seal: str = sealed(URL), call_id: str = "srvtoolu_1") -> Object:
+def found(seal: str = encrypted_content(URL), call_id: str = "srvtoolu_1") -> Object:
     page: Object = {
         "type": "web_search_result",
         "title": "A",
@@ -26,7 +26,7 @@ def found(seal: str = sealed(URL), call_id: str = "srvtoolu_1") -> Object:
     return {"type": "web_search_tool_result", "tool_use_id": call_id, "content": [page]}
 
 
-def cited(seal: str = sealed(URL)) -> Object:
+def cited(seal: str = encrypted_content(URL)) -> Object:
     citation: Object = {"type": "web_search_result_location", "url": URL, "encrypted_index": seal}
     return {"type": "text", "text": "So.", "citations": [citation]}
 
@@ -56,7 +56,7 @@ REFUSED: dict[str, tuple[list[JsonValue], str]] = {
 @pytest.mark.parametrize("content", TAKEN.values(), ids=TAKEN.keys())
 async def test_a_search_comes_back(content: list[JsonValue]) -> None:
     messages: list[JsonValue] = [user("a"), assistant(*content), user("b")]
-    assert await refusal_of(body_of(messages=messages, tools=[SEARCH])) is None
+    assert await get_refusal(make_body(messages=messages, tools=[SEARCH])) is None
 
 
 @pytest.mark.parametrize(("content", "told"), REFUSED.values(), ids=REFUSED.keys())
@@ -64,12 +64,12 @@ async def test_a_search_that_is_not_as_it_was_is_refused(
     content: list[JsonValue], told: str
 ) -> None:
     messages: list[JsonValue] = [user("a"), assistant(*content), user("b")]
-    assert told in str(await refusal_of(body_of(messages=messages, tools=[SEARCH])))
+    assert told in str(await get_refusal(make_body(messages=messages, tools=[SEARCH])))
 
 
 async def test_a_search_needs_its_tool_and_is_the_assistants() -> None:
     messages: list[JsonValue] = [user("a"), assistant(CALL, found()), user("b")]
-    assert "needs the tool" in str(await refusal_of(body_of(messages=messages)))
+    assert "needs the tool" in str(await get_refusal(make_body(messages=messages)))
     messages = [user("a"), assistant("b"), user(CALL, found())]
-    refusal = await refusal_of(body_of(messages=messages, tools=[SEARCH]))
+    refusal = await get_refusal(make_body(messages=messages, tools=[SEARCH]))
     assert "may only be of the assistant" in str(refusal)

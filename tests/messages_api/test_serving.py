@@ -9,9 +9,15 @@ import httpx2
 import pytest
 from anthropic import Anthropic
 
-from tests.messages_api.clients import body_of, open_both, open_client, send
-from tests.support.messages_api import KEY, Gate, messages_api, messages_api_in_thread, reply
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.messages_api.clients import make_body, open_api_and_client, open_client, send
+from tests.support.messages_api import (
+    KEY,
+    ResponseGate,
+    messages_api,
+    messages_api_in_thread,
+    reply,
+)
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 CHILD = """
 import sys
@@ -35,11 +41,11 @@ def test_a_thread_serves_a_client_that_blocks() -> None:
         api.add("two")
 
         assert message.content[0].to_dict()["text"] == "one"
-        assert (len(api.asks), api.unplayed) == (1, 1)
+        assert (len(api.model_requests), api.remaining_turns) == (1, 1)
 
 
 def test_a_thread_serves_a_client_in_another_process() -> None:
-    gate = Gate()
+    gate = ResponseGate()
     with messages_api_in_thread([reply("Hello!", head_gate=gate)]) as api:
         child = subprocess.Popen(
             [sys.executable, "-c", CHILD, api.url, KEY], stdout=subprocess.PIPE, text=True
@@ -57,32 +63,32 @@ def test_a_thread_closes_its_door_and_lets_time_pass() -> None:
         messages_api_in_thread(lambda _: "ok") as api,
         Anthropic(base_url=api.url, api_key=KEY, max_retries=0) as client,
     ):
-        api.close_door()
+        api.stop_listening()
         with pytest.raises(anthropic.APIConnectionError):
             client.models.list()
-        api.open_door()
-        api.pass_time(10)
+        api.start_listening()
+        api.advance_time(10)
 
         assert client.models.list().data
         assert [each.path for each in api.requests] == ["/v1/models"]
 
 
 async def test_requests_share_a_connection() -> None:
-    async with open_both(["one", "two"]) as (_, client):
-        await send(client, body_of())
-        await send(client, body_of(stream=True))
+    async with open_api_and_client(["one", "two"]) as (_, client):
+        await send(client, make_body())
+        await send(client, make_body(stream=True))
 
 
 async def test_requests_are_answered_side_by_side() -> None:
-    gate = Gate()
+    gate = ResponseGate()
     async with (
         messages_api([reply("slow", head_gate=gate), "fast"]) as api,
         open_client(api) as client,
         anyio.create_task_group() as tasks,
     ):
-        tasks.start_soon(send, client, body_of())
+        tasks.start_soon(send, client, make_body())
         await api.wait_for_requests(1)
-        await send(client, body_of())
+        await send(client, make_body())
         gate.open()
 
 
@@ -91,7 +97,7 @@ async def test_what_is_no_http_is_dropped() -> None:
         url = httpx2.URL(api.url)
         async with await anyio.connect_tcp(url.host, url.port or 0) as stream:
             await stream.send(b"\x00\x01\x02 nonsense\r\n\r\n")
-            with anyio.fail_after(PATIENCE_SECONDS), pytest.raises(anyio.EndOfStream):
+            with anyio.fail_after(HANG_TIMEOUT_SECONDS), pytest.raises(anyio.EndOfStream):
                 await stream.receive()
 
 
@@ -100,7 +106,7 @@ async def test_a_client_that_says_nothing_is_borne() -> None:
         url = httpx2.URL(api.url)
         async with await anyio.connect_tcp(url.host, url.port or 0) as stream:
             await stream.send_eof()
-            with anyio.fail_after(PATIENCE_SECONDS), pytest.raises(anyio.EndOfStream):
+            with anyio.fail_after(HANG_TIMEOUT_SECONDS), pytest.raises(anyio.EndOfStream):
                 await stream.receive()
 
 

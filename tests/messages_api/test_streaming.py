@@ -15,15 +15,25 @@ from anthropic.types import (
 )
 from pydantic import JsonValue
 
-from tests.messages_api.clients import NEW, NEWEST, OLD, body_of, open_both, result, send, use, user
+from tests.messages_api.clients import (
+    NEW,
+    NEWEST,
+    OLD,
+    make_body,
+    open_api_and_client,
+    send,
+    tool_result,
+    tool_use,
+    user,
+)
 from tests.support.messages_api import (
     KEY,
     VERSION,
-    Ask,
-    Call,
-    Endpoint,
-    Reply,
-    ThinkSecretly,
+    CallTool,
+    MessagesServerConfig,
+    ParsedRequest,
+    ScriptedReply,
+    ThinkRedacted,
     call,
     messages_api,
     reply,
@@ -43,7 +53,7 @@ BUFFERED: ToolParam = {"name": "write_file", "input_schema": {"type": "object"}}
 
 async def test_a_stream_adds_up_to_what_is_answered_without_one() -> None:
     script = [reply(think("So."), say("Grüße, 世界!"), call("read_file", path="a.py"))] * 2
-    async with open_both(script) as (api, client):
+    async with open_api_and_client(script) as (api, client):
         async with client.messages.stream(
             model=NEWEST, max_tokens=100, messages=HI, thinking=SUMMARIZED
         ) as stream:
@@ -62,7 +72,7 @@ async def test_a_stream_adds_up_to_what_is_answered_without_one() -> None:
         assert streamed.stop_reason == "tool_use"
         assert [each.type for each in whole.content] == ["thinking", "text", "tool_use"]
         assert whole.usage == streamed.usage
-        assert api.asks[0].answer == streamed.model_dump(
+        assert api.model_requests[0].answer == streamed.model_dump(
             mode="json", exclude={"container", "diagnostics"}, exclude_unset=True
         )
 
@@ -70,7 +80,7 @@ async def test_a_stream_adds_up_to_what_is_answered_without_one() -> None:
 async def test_the_events_are_those_of_the_api() -> None:
     script = [reply(say("Hello, you!"), call("read_file"), chunk_characters=6)]
     async with messages_api(script) as api:
-        assert await _events(api.url, body_of(stream=True)) == [
+        assert await _events(api.url, make_body(stream=True)) == [
             ("message_start", ["message_start", "assistant", [], None, 1]),
             ("content_block_start", [0, {"type": "text", "text": ""}]),
             ("ping", []),
@@ -140,28 +150,28 @@ def _told(part: str) -> tuple[str, list[JsonValue]]:
 async def test_thinking_is_shown_as_model_and_request_say(
     model: str, thinking: JsonValue, shown: list[str]
 ) -> None:
-    async with open_both([reply(think("Hm."), say("Yes."))]) as (_, client):
-        answer = await send(client, body_of(model, thinking=thinking))
+    async with open_api_and_client([reply(think("Hm."), say("Yes."))]) as (_, client):
+        answer = await send(client, make_body(model, thinking=thinking))
 
         assert [block.thinking for block in answer.content if block.type == "thinking"] == shown
         assert all(block.signature for block in answer.content if block.type == "thinking")
 
 
 async def test_between_tools_thinking_is_shown_behind_results_only() -> None:
-    body = body_of(
+    body = make_body(
         "claude-sonnet-5-5",
         thinking={"type": "between_tools"},
         tools=[{"name": "read_file", "input_schema": {"type": "object"}}],
-        messages=[user("hi"), {"role": "assistant", "content": [use()]}, user(result())],
+        messages=[user("hi"), {"role": "assistant", "content": [tool_use()]}, user(tool_result())],
     )
-    async with open_both([reply(think("Next."), say("Yes."))]) as (_, client):
+    async with open_api_and_client([reply(think("Next."), say("Yes."))]) as (_, client):
         answer = await send(client, body)
 
         assert [block.type for block in answer.content] == ["thinking", "text"]
 
 
 async def test_redacted_thinking_is_sent_whole() -> None:
-    async with open_both([reply(ThinkSecretly(), "Yes.")]) as (_, client):
+    async with open_api_and_client([reply(ThinkRedacted(), "Yes.")]) as (_, client):
         async with client.messages.stream(model=NEWEST, max_tokens=9, messages=HI) as stream:
             answer = await stream.get_final_message()
 
@@ -184,17 +194,17 @@ async def test_with_eager_input_streaming_arguments_come_as_they_are_made() -> N
 
 
 async def test_with_eager_input_streaming_arguments_may_be_cut() -> None:
-    said = Call("write_file", {}, written='{"path": "a.py", "te')
+    said = CallTool("write_file", {}, raw_arguments='{"path": "a.py", "te')
     assert await _fragments(said, EAGER) == ["", '{"path": "a.py",', ' "te']
 
 
 async def test_without_it_arguments_are_never_cut() -> None:
-    said = Call("write_file", {"path": "a.py"}, written='{"path": "a')
+    said = CallTool("write_file", {"path": "a.py"}, raw_arguments='{"path": "a')
     assert await _fragments(said, BUFFERED) == ["", '{"path": "a.py"', "}"]
 
 
-async def _fragments(said: Call, tool: ToolParam) -> list[str]:
-    async with open_both([reply(said)]) as (_, client):
+async def _fragments(said: CallTool, tool: ToolParam) -> list[str]:
+    async with open_api_and_client([reply(said)]) as (_, client):
         events = [event async for event in await _stream(client, tool)]
         deltas = [event.delta for event in events if event.type == "content_block_delta"]
         return [delta.partial_json for delta in deltas if delta.type == "input_json_delta"]
@@ -211,7 +221,7 @@ async def _stream(client: AsyncAnthropic, tool: ToolParam):  # noqa: ANN202  the
     ["end_turn", "max_tokens", "stop_sequence", "pause_turn", "model_context_window_exceeded"],
 )
 async def test_the_script_says_why_the_model_stopped(reason: StopReason) -> None:
-    async with open_both([reply("So", stop=reason, stop_sequence="!")]) as (_, client):
+    async with open_api_and_client([reply("So", stop=reason, stop_sequence="!")]) as (_, client):
         async with client.messages.stream(model=NEWEST, max_tokens=9, messages=HI) as stream:
             answer = await stream.get_final_message()
 
@@ -221,7 +231,7 @@ async def test_the_script_says_why_the_model_stopped(reason: StopReason) -> None
 
 async def test_a_refusal_has_its_category() -> None:
     script = [reply(stop="refusal", refused_category="cyber")]
-    async with open_both(script) as (_, client):
+    async with open_api_and_client(script) as (_, client):
         async with client.messages.stream(model=NEWEST, max_tokens=9, messages=HI) as stream:
             answer = await stream.get_final_message()
 
@@ -232,7 +242,7 @@ async def test_a_refusal_has_its_category() -> None:
 
 
 async def test_usage_grows_to_what_was_said() -> None:
-    async with open_both([reply(think("t" * 400), say("w" * 40))]) as (api, client):
+    async with open_api_and_client([reply(think("t" * 400), say("w" * 40))]) as (api, client):
         stream = await client.messages.create(
             model=NEWEST, max_tokens=500, messages=HI, stream=True
         )
@@ -245,36 +255,36 @@ async def test_usage_grows_to_what_was_said() -> None:
         assert end.usage.output_tokens == 110
         assert end.usage.output_tokens_details is not None
         assert end.usage.output_tokens_details.thinking_tokens == 100
-        usage = api.asks[0].usage
+        usage = api.model_requests[0].usage
         assert usage is not None
-        assert (usage.output, usage.input.plain) == (110, start.message.usage.input_tokens)
+        assert (usage.output, usage.input.uncached) == (110, start.message.usage.input_tokens)
 
 
 async def test_a_script_may_be_a_function_of_the_request() -> None:
-    def echo(ask: Ask) -> Reply:
-        return reply(f"{ask.family.id} heard {ask.said_last}")
+    def echo(ask: ParsedRequest) -> ScriptedReply:
+        return reply(f"{ask.model_spec.id} heard {ask.last_text}")
 
-    async with open_both(echo) as (_, client):
+    async with open_api_and_client(echo) as (_, client):
         for words in ("one", "two"):
-            answer = await send(client, body_of(messages=[user(words)]))
+            answer = await send(client, make_body(messages=[user(words)]))
             assert answer.content[0].to_dict()["text"] == f"claude-opus-5-5 heard {words}"
 
 
 async def test_turns_are_played_in_order_and_may_be_added() -> None:
-    async with open_both(["one", lambda ask: f"two {ask.effort}"]) as (api, client):
+    async with open_api_and_client(["one", lambda ask: f"two {ask.effort}"]) as (api, client):
         api.add("three")
-        said = [await send(client, body_of()) for _ in range(3)]
+        said = [await send(client, make_body()) for _ in range(3)]
 
         assert [each.content[0].to_dict()["text"] for each in said] == [
             "one",
             "two medium",
             "three",
         ]
-        assert api.unplayed == 0
+        assert api.remaining_turns == 0
 
 
 async def test_zero_tokens_fill_the_cache_and_play_nothing() -> None:
-    async with open_both(["one"]) as (api, client):
+    async with open_api_and_client(["one"]) as (api, client):
         answer = await client.messages.create(
             model=NEWEST,
             max_tokens=0,
@@ -284,16 +294,16 @@ async def test_zero_tokens_fill_the_cache_and_play_nothing() -> None:
 
         assert (answer.content, answer.stop_reason) == ([], "max_tokens")
         assert answer.usage.cache_creation_input_tokens == 1_007
-        assert api.unplayed == 1
+        assert api.remaining_turns == 1
 
 
 async def test_tokens_are_counted_without_an_answer() -> None:
-    endpoint = replace(Endpoint(), keys=frozenset({KEY, "other"}))
-    async with open_both(["one"], endpoint) as (api, client):
+    endpoint = replace(MessagesServerConfig(), keys=frozenset({KEY, "other"}))
+    async with open_api_and_client(["one"], endpoint) as (api, client):
         counted = await client.messages.count_tokens(model=NEWEST, messages=HI, system="Be brief.")
         answer = await client.messages.create(
             model=NEWEST, max_tokens=9, messages=HI, system="Be brief."
         )
 
         assert counted.input_tokens == answer.usage.input_tokens
-        assert [each.path for each in api.asks] == ["/v1/messages"]
+        assert [each.path for each in api.model_requests] == ["/v1/messages"]

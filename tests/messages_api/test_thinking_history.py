@@ -8,11 +8,21 @@ import anthropic
 import pytest
 from pydantic import JsonValue
 
-from tests.messages_api.clients import NEW, NEWEST, OLD, TOOL, Object, Talk, open_both, text, user
+from tests.messages_api.clients import (
+    NEW,
+    NEWEST,
+    OLD,
+    TOOL,
+    Object,
+    SdkConversation,
+    open_api_and_client,
+    text,
+    user,
+)
 from tests.support.messages_api import (
-    Call,
-    Endpoint,
-    ThinkSecretly,
+    CallTool,
+    MessagesServerConfig,
+    ThinkRedacted,
     call,
     reply,
     say,
@@ -38,60 +48,60 @@ TWO_TURNS = [
     reply(think("Two."), "Second."),
     reply("Third."),
 ]
-Edit = Callable[[Talk], object]
+Edit = Callable[[SdkConversation], object]
 
 
-def _blocks(talk: Talk, index: int) -> list[JsonValue]:
+def _blocks(talk: SdkConversation, index: int) -> list[JsonValue]:
     message = cast("Object", talk.messages[index])
     return cast("list[JsonValue]", message["content"])
 
 
-def _block(talk: Talk, index: int, place: int) -> Object:
+def _block(talk: SdkConversation, index: int, place: int) -> Object:
     return cast("Object", _blocks(talk, index)[place])
 
 
 async def _refusal_after(
-    edit: Edit, fields: Object | None = None, endpoint: Endpoint | None = None
+    edit: Edit, fields: Object | None = None, endpoint: MessagesServerConfig | None = None
 ) -> str | None:
     """Return why the third request of a talk is refused, whose history was edited before."""
     given: Object = {"system": "Be brief.", "tools": [TOOL], "thinking": SUMMARIZED}
-    async with open_both(TWO_TURNS, endpoint) as (api, client):
-        talk = Talk(client, {**given, **(fields or {})})
-        await talk.say(text("a"), text("b"))
-        await talk.say("c")
+    async with open_api_and_client(TWO_TURNS, endpoint) as (api, client):
+        talk = SdkConversation(client, {**given, **(fields or {})})
+        await talk.send_user_message(text("a"), text("b"))
+        await talk.send_user_message("c")
         talk.messages.append(user("d"))
         edit(talk)
         with suppress(anthropic.BadRequestError):
-            await talk.ask()
-        return api.asks[-1].message or None
+            await talk.send()
+        return api.model_requests[-1].message or None
 
 
-def _nothing(_: Talk) -> None:
+def _nothing(_: SdkConversation) -> None:
     pass
 
 
-def _mark(talk: Talk) -> None:
+def _mark(talk: SdkConversation) -> None:
     mark: JsonValue = {"type": "ephemeral"}
     _block(talk, 0, 1)["cache_control"] = mark
     talk.body["system"] = [text("Be brief.", cache_control=mark)]
     talk.body["tools"] = [{**TOOL, "cache_control": mark}]
 
 
-def _remove_leading_thinking(talk: Talk) -> None:
+def _remove_leading_thinking(talk: SdkConversation) -> None:
     del _blocks(talk, 1)[0]
 
 
-def _remove_all_thinking(talk: Talk) -> None:
+def _remove_all_thinking(talk: SdkConversation) -> None:
     del _blocks(talk, 1)[0]
     del _blocks(talk, 3)[0]
 
 
-def _ask_for_other_things(talk: Talk) -> None:
+def _ask_for_other_things(talk: SdkConversation) -> None:
     talk.body |= {"max_tokens": 9, "output_config": {"effort": "low"}, "metadata": {}}
     talk.body |= {"thinking": {"type": "adaptive"}, "tool_choice": {"type": "none"}}
 
 
-def _write_text_as_string(talk: Talk) -> None:
+def _write_text_as_string(talk: SdkConversation) -> None:
     talk.messages[4] = user(text("d"))
     talk.messages[2] = {"content": [text("c")], "role": "user"}
 
@@ -111,35 +121,35 @@ async def test_these_changes_leave_thinking_good(edit: Edit) -> None:
     assert await _refusal_after(edit) is None
 
 
-def _edit_first_message(talk: Talk) -> None:
+def _edit_first_message(talk: SdkConversation) -> None:
     _block(talk, 0, 1)["text"] = "B"
 
 
-def _remove_part_of_a_message(talk: Talk) -> None:
+def _remove_part_of_a_message(talk: SdkConversation) -> None:
     del _blocks(talk, 0)[1]
 
 
-def _add_to_a_message(talk: Talk) -> None:
+def _add_to_a_message(talk: SdkConversation) -> None:
     talk.messages[2] = user(text("c"), text("and hurry"))
 
 
-def _edit_an_answer(talk: Talk) -> None:
+def _edit_an_answer(talk: SdkConversation) -> None:
     _block(talk, 1, 1)["text"] = "Foist."
 
 
-def _drop_the_first_turn(talk: Talk) -> None:
+def _drop_the_first_turn(talk: SdkConversation) -> None:
     del talk.messages[:2]
 
 
-def _change_system(talk: Talk) -> None:
+def _change_system(talk: SdkConversation) -> None:
     talk.body["system"] = "Be brief!"
 
 
-def _add_a_tool(talk: Talk) -> None:
+def _add_a_tool(talk: SdkConversation) -> None:
     talk.body["tools"] = [TOOL, {**TOOL, "name": "write_file"}]
 
 
-def _reorder_a_schema(talk: Talk) -> None:
+def _reorder_a_schema(talk: SdkConversation) -> None:
     schema: JsonValue = {"properties": {}, "type": "object"}
     talk.body["tools"] = [{**TOOL, "input_schema": schema}]
 
@@ -182,42 +192,44 @@ async def test_all_the_newest_models_bind_thinking(model: str) -> None:
     [
         ({"model": NEW}, None),
         (WITH_A_BUDGET, None),
-        ({}, Endpoint(checks_prefixes=False)),
+        ({}, MessagesServerConfig(checks_prefixes=False)),
     ],
 )
-async def test_older_models_and_accounts_do_not(fields: Object, endpoint: Endpoint | None) -> None:
+async def test_older_models_and_accounts_do_not(
+    fields: Object, endpoint: MessagesServerConfig | None
+) -> None:
     assert await _refusal_after(_change_system, fields, endpoint) is None
 
 
 async def test_thinking_is_not_taken_out_of_the_middle() -> None:
     script = [*TWO_TURNS[:2], reply(think("Three."), "Third."), reply("Fourth.")]
-    async with open_both(script) as (api, client):
-        talk = Talk(client)
+    async with open_api_and_client(script) as (api, client):
+        talk = SdkConversation(client)
         for words in ("a", "b", "c"):
-            await talk.say(words)
+            await talk.send_user_message(words)
         del _blocks(talk, 3)[0]
         with pytest.raises(anthropic.BadRequestError):
-            await talk.say("d")
+            await talk.send_user_message("d")
 
-        assert api.asks[-1].message == (
+        assert api.model_requests[-1].message == (
             f"messages.5.content.0: {BOUND}The `thinking` block that preceded this one when it was "
             "created is missing from this request."
         )
 
 
-def _edit_thinking(talk: Talk) -> None:
+def _edit_thinking(talk: SdkConversation) -> None:
     _block(talk, 1, 0)["thinking"] = "Won."
 
 
-def _edit_signature(talk: Talk) -> None:
+def _edit_signature(talk: SdkConversation) -> None:
     _block(talk, 1, 0)["signature"] = "QUJD" + cast("str", _block(talk, 1, 0)["signature"])[4:]
 
 
-def _replace_signature(talk: Talk) -> None:
+def _replace_signature(talk: SdkConversation) -> None:
     _block(talk, 1, 0)["signature"] = "made up"
 
 
-def _replace_signature_with_words(talk: Talk) -> None:
+def _replace_signature_with_words(talk: SdkConversation) -> None:
     _block(talk, 1, 0)["signature"] = "gemacht für dich"
 
 
@@ -230,34 +242,36 @@ async def test_thinking_is_not_edited(edit: Edit, model: str) -> None:
     assert await _refusal_after(edit, {"model": model}) == f"messages.1.content.0: {INVALID}"
 
 
-CALLS = reply(think("One."), ThinkSecretly(), say("Let me see."), Call("read_file", {}, "toolu_1"))
+CALLS = reply(
+    think("One."), ThinkRedacted(), say("Let me see."), CallTool("read_file", {}, "toolu_1")
+)
 RESULT: Object = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}
 
 
 async def _refusal_in_a_tool_loop(edit: Edit, fields: Object) -> str | None:
-    async with open_both([CALLS, "Done."]) as (api, client):
-        talk = Talk(client, {"tools": [TOOL], **fields})
-        await talk.say("a")
+    async with open_api_and_client([CALLS, "Done."]) as (api, client):
+        talk = SdkConversation(client, {"tools": [TOOL], **fields})
+        await talk.send_user_message("a")
         talk.messages.append(user(RESULT))
         edit(talk)
         with suppress(anthropic.BadRequestError):
-            await talk.ask()
-        return api.asks[-1].message or None
+            await talk.send()
+        return api.model_requests[-1].message or None
 
 
-def _move_thinking_back(talk: Talk) -> None:
+def _move_thinking_back(talk: SdkConversation) -> None:
     _blocks(talk, 1).insert(2, _blocks(talk, 1).pop(0))
 
 
-def _remove_redacted(talk: Talk) -> None:
+def _remove_redacted(talk: SdkConversation) -> None:
     del _blocks(talk, 1)[1]
 
 
-def _remove_thinking(talk: Talk) -> None:
+def _remove_thinking(talk: SdkConversation) -> None:
     del _blocks(talk, 1)[0]
 
 
-def _remove_both(talk: Talk) -> None:
+def _remove_both(talk: SdkConversation) -> None:
     del _blocks(talk, 1)[:2]
 
 
@@ -288,7 +302,7 @@ async def test_with_a_budget_the_latest_answer_begins_with_thinking() -> None:
     )
 
 
-def _say_something_first(talk: Talk) -> None:
+def _say_something_first(talk: SdkConversation) -> None:
     _blocks(talk, 1).insert(0, text("Well."))
 
 
@@ -303,35 +317,35 @@ async def test_with_a_budget_thinking_comes_first() -> None:
 
 async def test_thinking_between_calls_is_bound_to_the_calls() -> None:
     script = [
-        reply(think("One."), Call("read_file", {"path": "a"}, "toolu_1")),
+        reply(think("One."), CallTool("read_file", {"path": "a"}, "toolu_1")),
         reply(think("Two."), call("read_file", path="b")),
         "Done.",
     ]
-    async with open_both(script) as (api, client):
-        talk = Talk(client, {"tools": [TOOL]})
-        await talk.say("a")
-        second = await talk.say(RESULT)
+    async with open_api_and_client(script) as (api, client):
+        talk = SdkConversation(client, {"tools": [TOOL]})
+        await talk.send_user_message("a")
+        second = await talk.send_user_message(RESULT)
         called = second.content[1]
         assert called.type == "tool_use"
         _block(talk, 2, 0)["content"] = "changed"
         with pytest.raises(anthropic.BadRequestError):
-            await talk.say({**RESULT, "tool_use_id": called.id})
+            await talk.send_user_message({**RESULT, "tool_use_id": called.id})
 
-        assert api.asks[-1].message == (
+        assert api.model_requests[-1].message == (
             f"messages.3.content.0: {BOUND}{_first_at('messages.2.content.0')}"
         )
 
 
 async def test_a_message_in_the_middle_changes_nothing_before_it() -> None:
-    async with open_both(TWO_TURNS) as (api, client):
-        talk = Talk(client)
-        await talk.say("a")
+    async with open_api_and_client(TWO_TURNS) as (api, client):
+        talk = SdkConversation(client)
+        await talk.send_user_message("a")
         talk.messages.append(user("b"))
         talk.messages.append({"role": "system", "content": "It is Tuesday."})
-        await talk.ask()
-        await talk.say("c")
+        await talk.send()
+        await talk.send_user_message("c")
 
-        assert [each.verdict for each in api.asks] == ["answered"] * 3
+        assert [each.verdict for each in api.model_requests] == ["answered"] * 3
 
 
 async def test_blocks_behind_a_change_can_be_dropped() -> None:
@@ -339,48 +353,48 @@ async def test_blocks_behind_a_change_can_be_dropped() -> None:
         "type": "adaptive",
         "block_binding": {"prefix_mismatch_behavior": "drop_block"},
     }
-    async with open_both(TWO_TURNS) as (api, client):
-        talk = Talk(client, {"system": "a", "thinking": thinking})
+    async with open_api_and_client(TWO_TURNS) as (api, client):
+        talk = SdkConversation(client, {"system": "a", "thinking": thinking})
         for words in ("a", "b"):
             talk.messages.append(user(words))
-            await talk.ask({"anthropic-beta": BETA})
+            await talk.send({"anthropic-beta": BETA})
         talk.messages.append(user("c"))
         talk.body["system"] = "b"
-        answer = await talk.ask({"anthropic-beta": BETA})
+        answer = await talk.send({"anthropic-beta": BETA})
 
         dropped: list[JsonValue] = [
             {"type": "thinking_dropped", "path": path, "reason": "prefix_binding_mismatch"}
             for path in ("messages.1.content.0", "messages.3.content.0")
         ]
         assert (answer.model_extra or {})["input_transformations"] == dropped
-        assert [drop.as_json() for drop in api.asks[-1].dropped_thinking] == dropped
+        assert [drop.as_json() for drop in api.model_requests[-1].dropped_thinking] == dropped
 
 
 async def test_another_model_does_not_read_bound_thinking() -> None:
-    async with open_both(TWO_TURNS) as (api, client):
-        talk = Talk(client)
-        await talk.say("a")
+    async with open_api_and_client(TWO_TURNS) as (api, client):
+        talk = SdkConversation(client)
+        await talk.send_user_message("a")
         talk.body["model"] = NEW
-        await talk.say("b")
+        await talk.send_user_message("b")
 
-        (dropped,) = api.asks[-1].dropped_thinking
+        (dropped,) = api.model_requests[-1].dropped_thinking
         assert (dropped.path, dropped.reason) == ("messages.1.content.0", "model_binding_mismatch")
 
 
 async def test_a_newer_model_reads_older_thinking() -> None:
-    async with open_both(TWO_TURNS) as (api, client):
-        talk = Talk(client, {"model": NEW})
-        await talk.say("a")
+    async with open_api_and_client(TWO_TURNS) as (api, client):
+        talk = SdkConversation(client, {"model": NEW})
+        await talk.send_user_message("a")
         talk.body |= {"model": NEWEST, "system": "anything"}
-        await talk.say("b")
+        await talk.send_user_message("b")
 
-        assert api.asks[-1].dropped_thinking == ()
+        assert api.model_requests[-1].dropped_thinking == ()
 
 
 async def test_an_answer_that_paused_is_sent_back_as_it_is() -> None:
-    async with open_both([reply("Wait.", stop="pause_turn"), "Done."]) as (api, client):
-        talk = Talk(client)
-        await talk.say("a")
-        await talk.ask()
+    async with open_api_and_client([reply("Wait.", stop="pause_turn"), "Done."]) as (api, client):
+        talk = SdkConversation(client)
+        await talk.send_user_message("a")
+        await talk.send()
 
-        assert [each.verdict for each in api.asks] == ["answered"] * 2
+        assert [each.verdict for each in api.model_requests] == ["answered"] * 2

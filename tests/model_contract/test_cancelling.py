@@ -7,27 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from tests.anthropic_model.model_session import open_desk
+from tests.anthropic_model.model_session import open_model_session
 from tests.anthropic_model.test_cancelling import check_cancelled
-from tests.model_contract.api_forms import OTHERS, serving
+from tests.model_contract.api_forms import OPENAI_FORMS, serve_form
 from tests.model_contract.test_contract import SAID, rich_reply
-from tests.support.messages_api import Gate, HoldBack
+from tests.support.messages_api import HoldUntilGate, ResponseGate
 
 EVENTS_TO_STOP_AT = 22
 
 
-@pytest.mark.parametrize("form", OTHERS)
+@pytest.mark.parametrize("form", OPENAI_FORMS)
 @pytest.mark.parametrize("at_event", range(1, EVENTS_TO_STOP_AT + 1))
 async def test_a_turn_is_cancelled_in_front_of_any_event(
     tmp_path: Path, form: str, at_event: int
 ) -> None:
-    gate = Gate()
-    script = [rich_reply(HoldBack(at_event, gate))]
-    async with serving(form, script) as api, open_desk(api, tmp_path) as desk:
-        pending = desk.begin()
+    gate = ResponseGate()
+    script = [rich_reply(HoldUntilGate(at_event, gate))]
+    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
+        pending = desk.start_prompt()
         await desk.wait_until_translated(at_event)
         desk.cancel()
         await check_cancelled(desk, api, pending)
-        assert SAID.startswith(desk.said().removesuffix("All good."))
-        assert desk.tools.runs == []
+        assert SAID.startswith(desk.agent_text().removesuffix("All good."))
+        assert desk.tools.target_subcommands == []
         gate.open()

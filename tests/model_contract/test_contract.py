@@ -8,25 +8,31 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.turn.conversation import AssistantMessage, Text, ToolCall, UserMessage
-from tests.anthropic_model.model_session import HOST, Rules, check_history, open_desk, text_kept
+from tests.anthropic_model.model_session import (
+    HOST,
+    ModelSessionConfig,
+    check_history,
+    open_model_session,
+    stored_text,
+)
 from tests.anthropic_model.test_cancelling import check_cancelled
-from tests.model_contract.api_forms import FORMS, bad_request, breaks_off, serving
-from tests.support.editor import Object, at
+from tests.model_contract.api_forms import FORMS, bad_request, make_stream_fault, serve_form
+from tests.support.editor import Object, json_at
 from tests.support.messages_api import (
     CutAfterBytes,
     CutAfterEvents,
     CutInsideCharacter,
-    Drip,
+    DroppedConnection,
     EndAfterEvents,
-    Failure,
-    Garbage,
-    Gate,
-    Hang,
-    HoldBack,
-    Reply,
+    GarbageBytes,
+    HoldUntilGate,
+    HttpFailure,
+    PauseBeforeEvent,
+    ResponseGate,
+    ScriptedReply,
+    ScriptedTurn,
     StreamFault,
-    Turn,
-    Vanish,
+    TrickledBytes,
     bad_gateway,
     call,
     huge_event,
@@ -38,14 +44,14 @@ from tests.support.messages_api import (
     think,
     unavailable,
 )
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 SAID = "First I look at it, then I write it down for you."
 
 pytestmark = pytest.mark.parametrize("form", FORMS)
 
 
-def rich_reply(*faults: StreamFault) -> Reply:
+def rich_reply(*faults: StreamFault) -> ScriptedReply:
     """Return thinking, text and two calls."""
     blocks = think("What is asked for here?"), say(SAID)
     calls = call("note", text="a thing to remember"), call("look", text="where")
@@ -56,49 +62,49 @@ async def test_a_whole_turn_thinks_speaks_calls_in_parallel_and_goes_on(
     tmp_path: Path, form: str
 ) -> None:
     async with (
-        serving(form, [rich_reply(), "Done."]) as api,
-        open_desk(api, tmp_path) as desk,
+        serve_form(form, [rich_reply(), "Done."]) as api,
+        open_model_session(api, tmp_path) as desk,
     ):
-        assert await desk.ask() == "end_turn"
+        assert await desk.prompt() == "end_turn"
         assert desk.thoughts() == "What is asked for here?"
-        assert desk.said() == f"{SAID}Done."
-        assert [run.name for run in desk.tools.runs] == ["note", "look"]
-        assert [run.arguments for run in desk.tools.runs] == [
+        assert desk.agent_text() == f"{SAID}Done."
+        assert [run.name for run in desk.tools.target_subcommands] == ["note", "look"]
+        assert [run.arguments for run in desk.tools.target_subcommands] == [
             '{"text": "a thing to remember"}',
             '{"text": "where"}',
         ]
-        assert [ask.verdict for ask in api.asks] == ["answered", "answered"]
+        assert [ask.verdict for ask in api.model_requests] == ["answered", "answered"]
         check_history(desk.history())
         usage = desk.updates("usage_update")
-        assert at(usage[-1], "size") == (1_000_000 if form == "messages" else 200_000)
+        assert json_at(usage[-1], "size") == (1_000_000 if form == "messages" else 200_000)
         assert ("cost" in str(usage[-1])) == (form == "messages"), "no price is not a price of 0"
 
 
 async def test_arguments_arrive_as_they_are_written(tmp_path: Path, form: str) -> None:
-    gate = Gate()
+    gate = ResponseGate()
     text = "one line\n" * 40
-    script = [reply(call("note", text=text), faults=[HoldBack(15, gate)]), "Done."]
-    async with serving(form, script) as api, open_desk(api, tmp_path) as desk:
-        pending = desk.begin()
+    script = [reply(call("note", text=text), faults=[HoldUntilGate(15, gate)]), "Done."]
+    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
+        pending = desk.start_prompt()
         await desk.wait_until_translated(14)
         await anyio.wait_all_tasks_blocked()
         appeared = desk.updates("tool_call")
         assert len(appeared) == 1, "the call is shown before its arguments are whole"
-        assert desk.tools.runs == []
+        assert desk.tools.target_subcommands == []
         gate.open()
-        assert at(await pending.response(), "result", "stopReason") == "end_turn"
+        assert json_at(await pending.response(), "result", "stopReason") == "end_turn"
 
 
 async def test_each_request_begins_with_the_one_before(tmp_path: Path, form: str) -> None:
     script = [rich_reply(), rich_reply(), "Done.", "And done."]
-    async with serving(form, script) as api, open_desk(api, tmp_path) as desk:
-        await desk.ask()
-        await desk.ask("more")
+    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
+        await desk.prompt()
+        await desk.prompt("more")
         name = "input" if form == "responses" else "messages"
-        said = [_unmarked(ask.body[name]) for ask in api.asks]
+        said = [_unmarked(ask.body[name]) for ask in api.model_requests]
         for earlier, later in pairwise(said):
             assert later[: len(earlier)] == earlier
-        heads = [_head(ask.body, name) for ask in api.asks]
+        heads = [_head(ask.body, name) for ask in api.model_requests]
         assert heads == [heads[0]] * len(heads)
 
 
@@ -123,9 +129,9 @@ def _without_mark(value: JsonValue) -> JsonValue:
 async def test_the_reason_of_an_end_is_the_clients(
     tmp_path: Path, form: str, stop: str, told: str
 ) -> None:
-    said = Reply((say("So far"),), stop_reason=stop)  # pyright: ignore[reportArgumentType]  one of them
-    async with serving(form, [said]) as api, open_desk(api, tmp_path) as desk:
-        assert await desk.ask() == told
+    said = ScriptedReply((say("So far"),), stop_reason=stop)  # pyright: ignore[reportArgumentType]  one of them
+    async with serve_form(form, [said]) as api, open_model_session(api, tmp_path) as desk:
+        assert await desk.prompt() == told
         check_history(desk.history())
 
 
@@ -133,104 +139,107 @@ async def test_the_reason_of_an_end_is_the_clients(
 
 
 async def test_a_turn_is_cancelled_before_the_first_byte(tmp_path: Path, form: str) -> None:
-    script = [reply("never", head_gate=Gate())]
-    async with serving(form, script) as api, open_desk(api, tmp_path) as desk:
-        pending = desk.begin()
-        while not api.asks:
+    script = [reply("never", head_gate=ResponseGate())]
+    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
+        pending = desk.start_prompt()
+        while not api.model_requests:
             await api.wait_for_requests(len(api.requests) + 1)
         desk.cancel()
         await check_cancelled(desk, api, pending)
 
 
 async def test_a_turn_is_cancelled_while_a_tool_runs(tmp_path: Path, form: str) -> None:
-    async with serving(form, [rich_reply()]) as api, open_desk(api, tmp_path) as desk:
-        desk.tools.may_end = anyio.Event()
-        pending = desk.begin()
-        await desk.tools.has_begun.wait()
+    async with serve_form(form, [rich_reply()]) as api, open_model_session(api, tmp_path) as desk:
+        desk.tools.allowed_to_end = anyio.Event()
+        pending = desk.start_prompt()
+        await desk.tools.started.wait()
         desk.cancel()
         await check_cancelled(desk, api, pending)
-        assert "cancelled by the user" in str(api.asks[-1].body)
+        assert "cancelled by the user" in str(api.model_requests[-1].body)
 
 
 async def test_a_turn_is_cancelled_while_it_waits_to_ask_again(tmp_path: Path, form: str) -> None:
-    rules = Rules(retry_seconds=60)
-    async with serving(form, [server_error()]) as api, open_desk(api, tmp_path, rules) as desk:
-        pending = desk.begin()
-        await desk.editor.wait_for(lambda _message: "retrying in" in str(desk.notices()))
+    rules = ModelSessionConfig(retry_seconds=60)
+    async with (
+        serve_form(form, [server_error()]) as api,
+        open_model_session(api, tmp_path, rules) as desk,
+    ):
+        pending = desk.start_prompt()
+        await desk.editor.wait_for_response(lambda _message: "retrying in" in str(desk.notices()))
         desk.cancel()
         await check_cancelled(desk, api, pending)
 
 
 # What goes wrong.
 
-PASSING: dict[str, Turn] = {
-    "408": Failure(408, message="Request timeout"),
+PASSING: dict[str, ScriptedTurn] = {
+    "408": HttpFailure(408, message="Request timeout"),
     "429": rate_limited(),
     "429 with retry-after": rate_limited(0.01),
     "500": server_error(),
     "502": bad_gateway(),
     "503": unavailable(),
-    "529": Failure(529, message="Overloaded"),
-    "vanish": Vanish(),
+    "529": HttpFailure(529, message="Overloaded"),
+    "vanish": DroppedConnection(),
 }
-LASTING: dict[str, tuple[Turn, str, str]] = {
-    "401": (Failure(401, message="bad key"), "authentication", "`acp-server setup"),
-    "402": (Failure(402, message="Your credit is too low"), "permission", "credit"),
-    "403": (Failure(403, message="not yours"), "permission", "does not permit"),
-    "404": (Failure(404, message="no model"), "unknown", "choose another model"),
-    "413": (Failure(413, message="too much"), "request", "too large"),
+LASTING: dict[str, tuple[ScriptedTurn, str, str]] = {
+    "401": (HttpFailure(401, message="bad key"), "authentication", "`acp-server setup"),
+    "402": (HttpFailure(402, message="Your credit is too low"), "permission", "credit"),
+    "403": (HttpFailure(403, message="not yours"), "permission", "does not permit"),
+    "404": (HttpFailure(404, message="no model"), "unknown", "choose another model"),
+    "413": (HttpFailure(413, message="too much"), "request", "too large"),
     "429 for an hour": (rate_limited(3600), "rate_limit", "wait 3600 s"),
 }
 CUTS: dict[str, StreamFault] = {
     "cut after events": CutAfterEvents(6),
     "cut after bytes": CutAfterBytes(1200),
     "end without an end": EndAfterEvents(6),
-    "garbage": Garbage(6, b"data: {nothing of ours\n\n"),
+    "garbage": GarbageBytes(6, b"data: {nothing of ours\n\n"),
 }
 HARMLESS: dict[str, StreamFault] = {
-    "drip": Drip(40, 0),
+    "drip": TrickledBytes(40, 0),
     "pings": pings(3),
     "huge": huge_event(3, 500_000),
-    "hang": Hang(5, 0.05),
+    "hang": PauseBeforeEvent(5, 0.05),
 }
 
 
 @pytest.mark.parametrize("name", PASSING)
 async def test_a_passing_fault_is_told_and_outlived(tmp_path: Path, form: str, name: str) -> None:
     script = [PASSING[name], PASSING[name], "Here I am."]
-    async with serving(form, script) as api, open_desk(api, tmp_path) as desk:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            assert await desk.ask() == "end_turn"
-        assert desk.said() == "Here I am."
+    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            assert await desk.prompt() == "end_turn"
+        assert desk.agent_text() == "Here I am."
         first, second = desk.notices()
         assert first.endswith("retrying in a moment (attempt 1 of 3)")
         assert second.endswith("(attempt 2 of 3)")
         assert HOST in first
         assert "<" not in first, "no HTML in front of people"
-        assert [ask.body for ask in api.asks[1:]] == [api.asks[0].body] * 2
+        assert [ask.body for ask in api.model_requests[1:]] == [api.model_requests[0].body] * 2
         check_history(desk.history())
 
 
 @pytest.mark.parametrize("name", LASTING)
 async def test_a_lasting_fault_ends_the_turn_at_once(tmp_path: Path, form: str, name: str) -> None:
     turn, kind, told = LASTING[name]
-    async with serving(form, [turn]) as api, open_desk(api, tmp_path) as desk:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            data = await desk.fail()
-        assert len(api.asks) == 1
+    async with serve_form(form, [turn]) as api, open_model_session(api, tmp_path) as desk:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            data = await desk.prompt_expecting_error()
+        assert len(api.model_requests) == 1
         assert data["kind"] == kind
         assert told in str(data["message"])
         assert "test-key" not in str(desk.editor.messages)
         check_history(desk.history())
         api.add("Here I am.")
-        assert await desk.ask("again") == "end_turn"
+        assert await desk.prompt("again") == "end_turn"
 
 
 async def test_a_bad_request_is_told_once(tmp_path: Path, form: str) -> None:
     script = [bad_request(form, "messages: something is wrong")]
-    async with serving(form, script) as api, open_desk(api, tmp_path) as desk:
-        data = await desk.fail()
-        assert len(api.asks) == 1
+    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
+        data = await desk.prompt_expecting_error()
+        assert len(api.model_requests) == 1
         assert "something is wrong" in str(data["message"])
 
 
@@ -239,34 +248,43 @@ async def test_an_answer_that_breaks_off_goes_on_under_the_same_id(
     tmp_path: Path, form: str, name: str
 ) -> None:
     broken = reply(say(SAID * 3), faults=[CUTS[name]])
-    async with serving(form, [broken, "and so on."]) as api, open_desk(api, tmp_path) as desk:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            assert await desk.ask() == "end_turn"
-        assert desk.said().endswith("and so on.")
+    async with (
+        serve_form(form, [broken, "and so on."]) as api,
+        open_model_session(api, tmp_path) as desk,
+    ):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            assert await desk.prompt() == "end_turn"
+        assert desk.agent_text().endswith("and so on.")
         assert len(desk.message_ids()) == 1
         assert "continuing from where it stopped" in str(desk.notices())
-        assert text_kept(desk.history()) == desk.said()
-        assert api.asks[-1].verdict == "answered"
+        assert stored_text(desk.history()) == desk.agent_text()
+        assert api.model_requests[-1].verdict == "answered"
         check_history(desk.history())
 
 
 async def test_an_endpoint_that_gives_up_in_mid_stream_is_asked_to_go_on(
     tmp_path: Path, form: str
 ) -> None:
-    broken = reply(say(SAID), faults=[breaks_off(form, 5)])
-    async with serving(form, [broken, "and so on."]) as api, open_desk(api, tmp_path) as desk:
-        assert await desk.ask() == "end_turn"
-        assert desk.said().endswith("and so on.")
-        assert api.asks[-1].verdict == "answered"
+    broken = reply(say(SAID), faults=[make_stream_fault(form, 5)])
+    async with (
+        serve_form(form, [broken, "and so on."]) as api,
+        open_model_session(api, tmp_path) as desk,
+    ):
+        assert await desk.prompt() == "end_turn"
+        assert desk.agent_text().endswith("and so on.")
+        assert api.model_requests[-1].verdict == "answered"
 
 
 async def test_a_cut_inside_a_character_breaks_nothing(tmp_path: Path, form: str) -> None:
     broken = reply(say("Äpfel, Birnen und ein 🙂 dazu"), faults=[CutInsideCharacter("🙂")])
-    async with serving(form, [broken, " weiter"]) as api, open_desk(api, tmp_path) as desk:
-        assert await desk.ask() == "end_turn"
-        assert desk.said().endswith(" weiter")
-        assert "\ufffd" not in desk.said()
-        assert api.asks[-1].verdict == "answered"
+    async with (
+        serve_form(form, [broken, " weiter"]) as api,
+        open_model_session(api, tmp_path) as desk,
+    ):
+        assert await desk.prompt() == "end_turn"
+        assert desk.agent_text().endswith(" weiter")
+        assert "\ufffd" not in desk.agent_text()
+        assert api.model_requests[-1].verdict == "answered"
 
 
 @pytest.mark.parametrize("name", HARMLESS)
@@ -274,24 +292,27 @@ async def test_what_a_client_must_bear_changes_nothing(
     tmp_path: Path, form: str, name: str
 ) -> None:
     script = [rich_reply(HARMLESS[name]), "Done."]
-    async with serving(form, script) as api, open_desk(api, tmp_path) as desk:
-        assert await desk.ask() == "end_turn"
-        assert desk.said() == f"{SAID}Done."
-        assert len(desk.tools.runs) == 2
+    async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
+        assert await desk.prompt() == "end_turn"
+        assert desk.agent_text() == f"{SAID}Done."
+        assert len(desk.tools.target_subcommands) == 2
         assert desk.notices() == []
 
 
 async def test_a_silent_endpoint_is_given_up(tmp_path: Path, form: str) -> None:
-    rules = Rules(idle_seconds=0.2, retries=0)
-    silent = reply("never", head_gate=Gate())
-    async with serving(form, [silent]) as api, open_desk(api, tmp_path, rules) as desk:
-        assert "did not answer in time" in str((await desk.fail())["message"])
+    rules = ModelSessionConfig(idle_seconds=0.2, retries=0)
+    silent = reply("never", head_gate=ResponseGate())
+    async with serve_form(form, [silent]) as api, open_model_session(api, tmp_path, rules) as desk:
+        assert "did not answer in time" in str((await desk.prompt_expecting_error())["message"])
 
 
 async def test_an_endpoint_that_refuses_connections_is_named(tmp_path: Path, form: str) -> None:
-    async with serving(form, []) as api, open_desk(api, tmp_path, Rules(retries=1)) as desk:
-        await api.close_door()
-        data = await desk.fail()
+    async with (
+        serve_form(form, []) as api,
+        open_model_session(api, tmp_path, ModelSessionConfig(retries=1)) as desk,
+    ):
+        await api.stop_listening()
+        data = await desk.prompt_expecting_error()
         assert data["kind"] == "connection"
         assert f"the connection to {HOST} failed" in str(data["message"])
 
@@ -300,40 +321,48 @@ async def test_something_that_is_no_stream_is_told(tmp_path: Path, form: str) ->
     if form == "messages":
         pytest.skip("its SDK reads events whatever they are called")
     page = reply("Hello.", content_type="text/html")
-    async with serving(form, [page]) as api, open_desk(api, tmp_path) as desk:
-        assert "instead of an event stream" in str((await desk.fail())["message"])
+    async with serve_form(form, [page]) as api, open_model_session(api, tmp_path) as desk:
+        assert "instead of an event stream" in str((await desk.prompt_expecting_error())["message"])
 
 
 async def test_no_credentials_ask_to_sign_in(tmp_path: Path, form: str) -> None:
     """Without a key an endpoint that may need none is asked; what it says then is told."""
-    async with serving(form, []) as api, open_desk(api, tmp_path, Rules(api_key=None)) as desk:
-        response = await desk.begin().response()
-        code = at(response["error"], "code")
+    async with (
+        serve_form(form, []) as api,
+        open_model_session(api, tmp_path, ModelSessionConfig(api_key=None)) as desk,
+    ):
+        response = await desk.start_prompt().response()
+        code = json_at(response["error"], "code")
         assert code == (-32000 if form == "messages" else -32603)
-        assert "`acp-server setup" in str(at(response["error"], "data", "message"))
+        assert "`acp-server setup" in str(json_at(response["error"], "data", "message"))
 
 
 async def test_the_list_of_models_becomes_choices(tmp_path: Path, form: str) -> None:
-    async with serving(form, ["Hello."]) as api, open_desk(api, tmp_path) as desk:
-        await desk.editor.wait_for(lambda _: "config_option_update" in str(desk.editor.messages))
+    async with serve_form(form, ["Hello."]) as api, open_model_session(api, tmp_path) as desk:
+        await desk.editor.wait_for_response(
+            lambda _: "config_option_update" in str(desk.editor.messages)
+        )
         known = "claude-opus-5" if form == "messages" else "gpt-4.1"
-        choices = next(option for option in desk.session.options if option.id == "model").choices
+        choices = next(option for option in desk.session.options if option.id == "model").values
         names = [choice.value for choice in choices]
         assert known in names
         assert "text-embedding-3-small" not in names
 
 
 async def test_calls_of_a_cancelled_turn_come_back_with_results(tmp_path: Path, form: str) -> None:
-    async with serving(form, [rich_reply(), "Then not."]) as api, open_desk(api, tmp_path) as desk:
-        desk.tools.may_end = anyio.Event()
-        pending = desk.begin()
-        await desk.tools.has_begun.wait()
+    async with (
+        serve_form(form, [rich_reply(), "Then not."]) as api,
+        open_model_session(api, tmp_path) as desk,
+    ):
+        desk.tools.allowed_to_end = anyio.Event()
+        pending = desk.start_prompt()
+        await desk.tools.started.wait()
         desk.cancel()
         await pending.response()
-        assert await desk.ask("go on") == "end_turn"
+        assert await desk.prompt("go on") == "end_turn"
         prompt, replied, results, *_ = desk.history()
         assert prompt == UserMessage((Text("hi"),))
         assert isinstance(replied, AssistantMessage)
         assert isinstance(results, UserMessage)
         assert sum(isinstance(part, ToolCall) for part in replied.parts) == 2
-        assert api.asks[-1].verdict == "answered"
+        assert api.model_requests[-1].verdict == "answered"

@@ -11,13 +11,13 @@ from pydantic import JsonValue
 from acp_server.models.families import (
     BUDGET_TOKENS,
     FAMILIES,
-    PLAIN,
+    UNKNOWN_FAMILY,
     LongPromptPrice,
     ModelFamily,
     Price,
+    choose_default_model,
     closest_thought_level,
     cost_usd,
-    default_model,
     default_thought_level,
     estimate_tokens,
     family_for,
@@ -59,7 +59,9 @@ STILL_MET = (
 )
 
 ALL_LEVELS = ("off", "low", "medium", "high", "xhigh", "max")
-every_family = pytest.mark.parametrize("family", [PLAIN, *FAMILIES], ids=lambda row: row.name)
+every_family = pytest.mark.parametrize(
+    "family", [UNKNOWN_FAMILY, *FAMILIES], ids=lambda row: row.name
+)
 every_row = pytest.mark.parametrize("family", FAMILIES, ids=lambda row: row.name)
 
 
@@ -128,7 +130,7 @@ def test_dates_prefixes_and_suffixes_are_read_past(model_id: str, name: str) -> 
     ["", "gpt-5.1-codex", "qwen3-coder", "claude", "claude-", "claude-2.1", "claude-instant-v1"],
 )
 def test_a_name_the_table_does_not_know_is_plain(model_id: str) -> None:
-    assert family_for(model_id) is PLAIN
+    assert family_for(model_id) is UNKNOWN_FAMILY
 
 
 @pytest.mark.parametrize(
@@ -136,12 +138,12 @@ def test_a_name_the_table_does_not_know_is_plain(model_id: str) -> None:
     ["claude-opus-5-9", "claude-opus-4-2", "claude-sonnet-6", "claude-mythos", "claude-3-opus"],
 )
 def test_another_version_is_not_taken_for_its_neighbour(model_id: str) -> None:
-    assert family_for(model_id) is PLAIN
+    assert family_for(model_id) is UNKNOWN_FAMILY
 
 
 @given(st.text())
 def test_any_text_is_some_family(model_id: str) -> None:
-    assert family_for(model_id) in (PLAIN, *FAMILIES)
+    assert family_for(model_id) in (UNKNOWN_FAMILY, *FAMILIES)
 
 
 def test_a_plain_model_is_sent_nothing_optional() -> None:
@@ -378,7 +380,7 @@ LISTS: dict[str, tuple[list[str], str | None]] = {
 
 @pytest.mark.parametrize(("ids", "chosen"), LISTS.values(), ids=LISTS)
 def test_the_default_model_is(ids: list[str], chosen: str | None) -> None:
-    assert default_model(ids) == chosen
+    assert choose_default_model(ids) == chosen
 
 
 # Thought levels and the fields they become.
@@ -518,7 +520,7 @@ def test_output_does_not_make_a_prompt_long() -> None:
 
 
 def test_a_model_without_a_price_has_no_cost() -> None:
-    assert cost_usd(PLAIN, 1, 1, 1, 1, 1) is None
+    assert cost_usd(UNKNOWN_FAMILY, 1, 1, 1, 1, 1) is None
     assert cost_usd(replace(named("claude-opus-5"), price=None), 0, 0, 0, 0, 0) is None
 
 

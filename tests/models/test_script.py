@@ -3,14 +3,14 @@
 import pytest
 
 from acp_server.models.script import (
-    Block,
-    Fail,
-    Line,
-    Pace,
-    Pause,
-    Say,
+    FailLine,
+    PaceLine,
+    PauseLine,
+    SayLine,
+    ScriptBlock,
     ScriptError,
-    Stop,
+    ScriptLine,
+    StopLine,
     parse_script,
 )
 
@@ -33,18 +33,18 @@ prompt: *
 stop: max_tokens
 """
     assert parse_script(script) == (
-        Block(
+        ScriptBlock(
             "greet",
             (
-                Say("A greeting.", is_thought=True),
-                Say("Hello!\nAnd a second line."),
-                Pace(0.02),
-                Pause(1.5),
-                Say("word", copies=3),
-                Fail("The endpoint is down."),
+                SayLine("A greeting.", is_thinking=True),
+                SayLine("Hello!\nAnd a second line."),
+                PaceLine(0.02),
+                PauseLine(1.5),
+                SayLine("word", copies=3),
+                FailLine("The endpoint is down."),
             ),
         ),
-        Block("*", (Stop("max_tokens"),)),
+        ScriptBlock("*", (StopLine("max_tokens"),)),
     )
 
 
@@ -56,38 +56,38 @@ def test_a_script_may_have_no_blocks(nothing: str) -> None:
 @pytest.mark.parametrize(
     ("written", "line"),
     [
-        ("say: Hello!", Say("Hello!")),
-        ("say:", Say("")),
-        ("say: ", Say("")),
-        ("say:  two spaces are one of mine", Say(" two spaces are one of mine")),
-        ("say: a: b", Say("a: b")),
-        ("say: # no comment", Say("# no comment")),
-        ("say: a\n  b\n    c", Say("a\nb\n  c")),
-        ("say:\n  a", Say("\na")),
-        ("say: a\n\n  b", Say("a\n\nb")),
-        ("say: a\n\n\n", Say("a")),
-        ("say: a\n# a comment\n  b", Say("a\nb")),
-        ("say: a\n  # no comment", Say("a\n# no comment")),
-        ("say: a\n  prompt: b", Say("a\nprompt: b")),
-        ("say: a\r\n  b\r\n", Say("a\nb")),
-        ("say: a\u2028b\x85c\x0cd", Say("a\u2028b\x85c\x0cd")),
-        ("say: 日本 🙂", Say("日本 🙂")),
-        ("think: Hm.", Say("Hm.", is_thought=True)),
-        ("chunks: 2000 word", Say("word", copies=2000)),
-        ("chunks: 1 a b", Say("a b", copies=1)),
-        ("chunks: 3 a\n  b", Say("a\nb", copies=3)),
-        ("pace: 20ms", Pace(0.02)),
-        ("pace: 0ms", Pace(0)),
-        ("pace: 0.5s", Pace(0.5)),
-        ("pause: 2s ", Pause(2)),
-        ("fail: It broke.", Fail("It broke.")),
-        ("stop: end_turn", Stop("end_turn")),
-        ("stop: max_tokens", Stop("max_tokens")),
-        ("stop: refusal ", Stop("refusal")),
+        ("say: Hello!", SayLine("Hello!")),
+        ("say:", SayLine("")),
+        ("say: ", SayLine("")),
+        ("say:  two spaces are one of mine", SayLine(" two spaces are one of mine")),
+        ("say: a: b", SayLine("a: b")),
+        ("say: # no comment", SayLine("# no comment")),
+        ("say: a\n  b\n    c", SayLine("a\nb\n  c")),
+        ("say:\n  a", SayLine("\na")),
+        ("say: a\n\n  b", SayLine("a\n\nb")),
+        ("say: a\n\n\n", SayLine("a")),
+        ("say: a\n# a comment\n  b", SayLine("a\nb")),
+        ("say: a\n  # no comment", SayLine("a\n# no comment")),
+        ("say: a\n  prompt: b", SayLine("a\nprompt: b")),
+        ("say: a\r\n  b\r\n", SayLine("a\nb")),
+        ("say: a\u2028b\x85c\x0cd", SayLine("a\u2028b\x85c\x0cd")),
+        ("say: 日本 🙂", SayLine("日本 🙂")),
+        ("think: Hm.", SayLine("Hm.", is_thinking=True)),
+        ("chunks: 2000 word", SayLine("word", copies=2000)),
+        ("chunks: 1 a b", SayLine("a b", copies=1)),
+        ("chunks: 3 a\n  b", SayLine("a\nb", copies=3)),
+        ("pace: 20ms", PaceLine(0.02)),
+        ("pace: 0ms", PaceLine(0)),
+        ("pace: 0.5s", PaceLine(0.5)),
+        ("pause: 2s ", PauseLine(2)),
+        ("fail: It broke.", FailLine("It broke.")),
+        ("stop: end_turn", StopLine("end_turn")),
+        ("stop: max_tokens", StopLine("max_tokens")),
+        ("stop: refusal ", StopLine("refusal")),
     ],
 )
-def test_a_line_means_what_it_says(written: str, line: Line) -> None:
-    assert parse_script(f"prompt: *\n{written}") == (Block("*", (line,)),)
+def test_a_line_means_what_it_says(written: str, line: ScriptLine) -> None:
+    assert parse_script(f"prompt: *\n{written}") == (ScriptBlock("*", (line,)),)
 
 
 A_TIME = "expected a time such as 20ms or 1.5s, found"
@@ -148,4 +148,4 @@ def test_what_cannot_be_played_is_refused_with_its_line(script: str, complaint: 
 def test_a_block_answers_the_prompts_that_contain_its_pattern(
     pattern: str, prompt: str, *, answers: bool
 ) -> None:
-    assert Block(pattern, ()).answers(prompt) is answers
+    assert ScriptBlock(pattern, ()).matches(prompt) is answers

@@ -5,7 +5,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.models.fixed_catalog import ForeignModel, foreign_catalog, scripted_catalog
+from acp_server.models.fixed_catalog import (
+    UnknownProviderModel,
+    scripted_catalog,
+    unknown_provider_catalog,
+)
 from acp_server.models.script import parse_script
 from acp_server.models.scripted import SCRIPTS, ScriptedModel
 from acp_server.session.ports.model_catalog import ModelChoice
@@ -229,10 +233,10 @@ async def test_a_script_has_no_window_no_price_no_levels_and_nothing_to_learn() 
 async def test_a_foreign_provider_is_named_with_where_it_came_from_and_the_way_out(
     model_id: str | None, shown: str
 ) -> None:
-    catalog = foreign_catalog("nous", "config.yaml", model_id)
+    catalog = unknown_provider_catalog("nous", "config.yaml", model_id)
     assert catalog.default_id == shown
     model = catalog.model(shown)
-    assert model == ForeignModel("nous", "config.yaml")
+    assert model == UnknownProviderModel("nous", "config.yaml")
     with pytest.raises(ModelUnavailableError) as raised:
         await play(model, said("hi"))
     assert raised.value.reason == (

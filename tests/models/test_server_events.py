@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from acp_server.models.sse import EventReader, OversizedEventError
+from acp_server.models.sse import OversizedEventError, SseDecoder
 
 WRITTEN: dict[str, tuple[bytes, list[bytes]]] = {
     "one line": (b"data: {}\n\n", [b"{}"]),
@@ -25,31 +25,31 @@ WRITTEN: dict[str, tuple[bytes, list[bytes]]] = {
 
 @pytest.mark.parametrize(("stream", "events"), WRITTEN.values(), ids=WRITTEN)
 def test_a_stream_is_read_as_it_is_written(stream: bytes, events: list[bytes]) -> None:
-    assert EventReader().feed(stream) == events
+    assert SseDecoder().feed(stream) == events
 
 
 @pytest.mark.parametrize(("stream", "events"), WRITTEN.values(), ids=WRITTEN)
 def test_a_stream_that_comes_byte_by_byte_is_the_same(stream: bytes, events: list[bytes]) -> None:
-    reader = EventReader()
+    reader = SseDecoder()
     assert [each for byte in stream for each in reader.feed(bytes([byte]))] == events
 
 
 @example([b"data: 1", b"\r", b"", b"\n"])
 @given(st.lists(st.sampled_from([b"data: 1", b"data", b":", b"\n", b"\r", b"\r\n", b""])))
 def test_where_a_stream_is_cut_makes_no_difference(pieces: list[bytes]) -> None:
-    cut, whole = EventReader(), EventReader()
+    cut, whole = SseDecoder(), SseDecoder()
     events = [each for piece in pieces for each in cut.feed(piece)]
     assert events == whole.feed(b"".join(pieces))
 
 
 def test_an_event_without_end_is_not_held_for_ever() -> None:
-    reader = EventReader(most_event_bytes=10)
+    reader = SseDecoder(max_event_bytes=10)
     assert reader.feed(b"data: 1\n\ndata: 2") == [b"1"]
     with pytest.raises(OversizedEventError):
         reader.feed(b"3456789")
 
 
 def test_lines_of_one_event_count_together() -> None:
-    reader = EventReader(most_event_bytes=10)
+    reader = SseDecoder(max_event_bytes=10)
     with pytest.raises(OversizedEventError):
         reader.feed(b"data: 123456\ndata: 789012\n")

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.models.openai_compatible.endpoint_profile import Quirks
-from prompt_engine.cache_control import TimeToLive, mark
-from tests.anthropic_model.model_session import Rules, open_desk
-from tests.support.editor import at
+from acp_server.models.openai_compatible.endpoint_profile import EndpointProfile
+from prompt_engine.cache_control import TimeToLive, add_cache_breakpoints
+from tests.anthropic_model.model_session import ModelSessionConfig, open_model_session
+from tests.support.editor import json_at
 from tests.support.messages_api import call, reply, say, think
-from tests.support.openai_api import Endpoint, Listed, openai_api
+from tests.support.openai_api import OpenAiServerConfig, ServedModel, openai_api
 
 CLAUDE = "anthropic/claude-opus-4.6"
 SCRIPT = (
@@ -23,26 +23,30 @@ SCRIPT = (
 )
 
 
-def endpoint(*, takes_marks: bool) -> Endpoint:
-    models = (Listed(CLAUDE, reasons=True), Listed("gpt-5.1", reasons=True))
-    return Endpoint(models=models, takes_marks=takes_marks)
+def endpoint(*, takes_marks: bool) -> OpenAiServerConfig:
+    models = (ServedModel(CLAUDE, can_reason=True), ServedModel("gpt-5.1", can_reason=True))
+    return OpenAiServerConfig(models=models, accepts_cache_control=takes_marks)
 
 
-def rules(model: str = CLAUDE, ttl: TimeToLive = "5m") -> Rules:
-    quirks = Quirks(effort="object", marked_models=("anthropic/",), mark=partial(mark, ttl=ttl))
-    return Rules(model=model, quirks=quirks)
+def rules(model: str = CLAUDE, ttl: TimeToLive = "5m") -> ModelSessionConfig:
+    quirks = EndpointProfile(
+        effort="object",
+        cache_marked_models=("anthropic/",),
+        cache_marker=partial(add_cache_breakpoints, ttl=ttl),
+    )
+    return ModelSessionConfig(model=model, quirks=quirks)
 
 
 def places(body: JsonValue) -> list[int]:
     """Return which messages of a request carry a mark."""
-    messages = at(body, "messages")
+    messages = json_at(body, "messages")
     assert isinstance(messages, list)
     return [place for place, each in enumerate(messages) if "cache_control" in json.dumps(each)]
 
 
 def unmarked(body: JsonValue) -> list[str]:
     """Return the messages of a request as bytes, apart from the marks."""
-    written = json.dumps(at(body, "messages"))
+    written = json.dumps(json_at(body, "messages"))
     for sign in (', "cache_control": {"type": "ephemeral"}',):
         written = written.replace(sign, "")
     messages: list[JsonValue] = json.loads(written)
@@ -52,47 +56,47 @@ def unmarked(body: JsonValue) -> list[str]:
 async def test_marks_stand_behind_the_system_text_and_where_requests_ended(tmp_path: Path) -> None:
     async with (
         openai_api(SCRIPT, endpoint(takes_marks=True)) as api,
-        open_desk(api, tmp_path, rules()) as desk,
+        open_model_session(api, tmp_path, rules()) as desk,
     ):
-        assert [await desk.ask(), await desk.ask("more")] == ["end_turn", "end_turn"]
+        assert [await desk.prompt(), await desk.prompt("more")] == ["end_turn", "end_turn"]
         # system, user / reply, two results / reply, one result / reply, user
-        assert [places(ask.body) for ask in api.asks] == [
+        assert [places(ask.body) for ask in api.model_requests] == [
             [0, 1],
             [0, 1, 4],
             [0, 1, 4, 6],
             [0, 4, 6, 8],
         ]
-        for before, after in zip(api.asks, api.asks[1:], strict=False):
+        for before, after in zip(api.model_requests, api.model_requests[1:], strict=False):
             assert unmarked(after.body)[: len(unmarked(before.body))] == unmarked(before.body)
 
 
 async def test_what_is_kept_for_an_hour_is_marked_so(tmp_path: Path) -> None:
     async with (
         openai_api(["Hello."], endpoint(takes_marks=True)) as api,
-        open_desk(api, tmp_path, rules(ttl="1h")) as desk,
+        open_model_session(api, tmp_path, rules(ttl="1h")) as desk,
     ):
-        await desk.ask()
-        last = at(api.asks[0].body, "messages", 1, "content", 0, "cache_control")
+        await desk.prompt()
+        last = json_at(api.model_requests[0].body, "messages", 1, "content", 0, "cache_control")
         assert last == {"type": "ephemeral", "ttl": "1h"}
 
 
 async def test_other_models_of_the_gateway_get_none(tmp_path: Path) -> None:
     async with (
         openai_api(["Hello."], endpoint(takes_marks=False)) as api,
-        open_desk(api, tmp_path, rules("gpt-5.1")) as desk,
+        open_model_session(api, tmp_path, rules("gpt-5.1")) as desk,
     ):
-        await desk.ask()
-        assert places(api.asks[0].body) == []
-        assert at(api.asks[0].body, "messages", 1, "content") == "hi"
+        await desk.prompt()
+        assert places(api.model_requests[0].body) == []
+        assert json_at(api.model_requests[0].body, "messages", 1, "content") == "hi"
 
 
 async def test_a_gateway_that_refuses_marks_is_asked_without(tmp_path: Path) -> None:
     async with (
         openai_api(SCRIPT, endpoint(takes_marks=False)) as api,
-        open_desk(api, tmp_path, rules()) as desk,
+        open_model_session(api, tmp_path, rules()) as desk,
     ):
-        assert await desk.ask() == "end_turn"
-        assert [ask.verdict for ask in api.asks] == ["refused", *["answered"] * 3]
+        assert await desk.prompt() == "end_turn"
+        assert [ask.verdict for ask in api.model_requests] == ["refused", *["answered"] * 3]
 
 
 @pytest.mark.parametrize("ends_in_picture", [True, False])
@@ -101,9 +105,9 @@ async def test_a_picture_carries_no_mark(tmp_path: Path, *, ends_in_picture: boo
     text: JsonValue = {"type": "text", "text": "what is this?"}
     async with (
         openai_api(["A dot."], endpoint(takes_marks=True)) as api,
-        open_desk(api, tmp_path, rules()) as desk,
+        open_model_session(api, tmp_path, rules()) as desk,
     ):
         blocks: list[JsonValue] = [text, picture] if ends_in_picture else [picture, text]
         await desk.editor.call("session/prompt", {"sessionId": desk.session_id, "prompt": blocks})
-        assert [ask.verdict for ask in api.asks] == ["answered"]
-        assert places(api.asks[0].body) == ([0] if ends_in_picture else [0, 1])
+        assert [ask.verdict for ask in api.model_requests] == ["answered"]
+        assert places(api.model_requests[0].body) == ([0] if ends_in_picture else [0, 1])

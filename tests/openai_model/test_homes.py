@@ -7,9 +7,14 @@ import pytest
 
 from acp_server.models import provider_profiles
 from acp_server.models.fixed_catalog import FixedCatalog
-from acp_server.server.endpoints import Provider, configured_providers, open_models, without_path
-from tests.support.editor import at, configuration, open_editor
-from tests.support.openai_api import Endpoint, Listed, openai_api
+from acp_server.server.endpoints import (
+    ConfiguredProvider,
+    configured_providers,
+    normalize_base_url,
+    open_models,
+)
+from tests.support.editor import json_at, make_configuration, open_editor
+from tests.support.openai_api import OpenAiServerConfig, ServedModel, openai_api
 
 OPENROUTER = "https://openrouter.ai/api/v1"
 CUSTOM = "model:\n  provider: custom\n  default: house\n  base_url: http://10.0.0.5:9000\n"
@@ -19,12 +24,12 @@ EMPTY = "model:\n  provider: openrouter\n  default: x/y\n  base_url: ''\n  api_k
 def providers(home: Path, config: str, **variables: str) -> list[tuple[str, str, str | None]]:
     """Return the name, the address and the key of each provider."""
     (home / "config.yaml").write_text(config)
-    found = configured_providers(configuration(home, environment=variables)) or ()
+    found = configured_providers(make_configuration(home, environment=variables)) or ()
     return [(each.profile.name, each.address, _key(each)) for each in found]
 
 
-def _key(provider: Provider) -> str | None:
-    return provider.configured and (provider.configured.api_key or provider.configured.auth_token)
+def _key(provider: ConfiguredProvider) -> str | None:
+    return provider.credential and (provider.credential.api_key or provider.credential.auth_token)
 
 
 CLAUDE = ("anthropic", "https://api.anthropic.com", None)
@@ -116,18 +121,18 @@ def test_a_home_says_who_is_asked_where_and_with_which_key(tmp_path: Path, name:
     ],
 )
 def test_a_base_url_is_read_as_it_is_written_in_the_field(written: str, called: str) -> None:
-    assert without_path(written, "chat") == called
+    assert normalize_base_url(written, "chat") == called
 
 
 @pytest.mark.parametrize("provider", ["custom", "openrouter", "ollama"])
 async def test_a_home_of_hermes_is_started_unchanged(
     tmp_path: Path, provider: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = Listed("house:8b", extra={"context_length": 32_768})
+    model = ServedModel("house:8b", extra={"context_length": 32_768})
     keys = None if provider == "ollama" else frozenset({"the-key"})
-    endpoint = Endpoint(keys=keys, models=(model, Listed("other")))
+    endpoint = OpenAiServerConfig(keys=keys, models=(model, ServedModel("other")))
     async with openai_api(["Hello.", "Again."], endpoint) as api:
-        known = provider_profiles.profile_called(provider)
+        known = provider_profiles.find_profile(provider)
         assert known is not None
         if provider != "custom":  # its usual address, which is not for tests
             moved = replace(known, base_url=api.url)
@@ -137,19 +142,19 @@ async def test_a_home_of_hermes_is_started_unchanged(
             config += f"  base_url: {api.url}\n  api_key: the-key\n  context_length: 16384\n"
         (tmp_path / "config.yaml").write_text(config)
         (tmp_path / ".env").write_text("OPENROUTER_API_KEY=the-key\n")
-        async with open_editor(configuration(tmp_path)) as editor:
+        async with open_editor(make_configuration(tmp_path)) as editor:
             await editor.initialize()
             session = await editor.new_session(tmp_path)
-            assert at(await editor.prompt(session, "hi"), "stopReason") == "end_turn"
-            assert editor.said(session).endswith("Hello.")
-            await editor.wait_for(lambda _: "'other'" in str(editor.messages))
+            assert json_at(await editor.prompt(session, "hi"), "stopReason") == "end_turn"
+            assert editor.agent_text(session).endswith("Hello.")
+            await editor.wait_for_response(lambda _: "'other'" in str(editor.messages))
             await editor.prompt(session, "again")
             usage = [u for u in editor.updates_of(session) if "usage_update" in str(u)]
-            assert at(usage[-1], "size") == (16_384 if provider == "custom" else 32_768)
-        assert at(api.asks[0].body, "model") == "house:8b"
+            assert json_at(usage[-1], "size") == (16_384 if provider == "custom" else 32_768)
+        assert json_at(api.model_requests[0].body, "model") == "house:8b"
         assert (tmp_path / "config.yaml").read_text() == config
 
 
 def test_a_script_needs_no_provider(tmp_path: Path) -> None:
-    room = open_models(configuration(tmp_path, options={"--model": "scripted:demo"}))
+    room = open_models(make_configuration(tmp_path, options={"--model": "scripted:demo"}))
     assert isinstance(room.catalog, FixedCatalog)

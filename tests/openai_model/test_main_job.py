@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.support.editor import Object, at
+from tests.support.editor import Object, json_at
 from tests.support.messages_api import (
     CutAfterEvents,
-    MessagesApiInThread,
-    Turn,
+    FakeApiServerInThread,
+    ScriptedTurn,
     call,
     messages_api_in_thread,
     rate_limited,
@@ -23,7 +23,7 @@ from tests.support.messages_api import (
     say,
     think,
 )
-from tests.support.openai_api import Endpoint, openai_api_in_thread
+from tests.support.openai_api import OpenAiServerConfig, openai_api_in_thread
 from tests.support.server_process import ServerProcess, start_server
 
 NEW_TEXT = "".join(f"line {number}\n" for number in range(200))
@@ -44,13 +44,13 @@ FORMS = {
 
 
 @contextmanager
-def endpoint_of(form: str, script: Sequence[Turn]) -> Generator[MessagesApiInThread]:
+def endpoint_of(form: str, script: Sequence[ScriptedTurn]) -> Generator[FakeApiServerInThread]:
     """Serve an endpoint of a form, in a thread."""
     if form == "messages":
         with messages_api_in_thread(script) as api:
             yield api
         return
-    endpoint = Endpoint(form="chat" if form == "chat" else "responses")
+    endpoint = OpenAiServerConfig(form="chat" if form == "chat" else "responses")
     with openai_api_in_thread(script, endpoint) as api:
         yield api
 
@@ -58,7 +58,7 @@ def endpoint_of(form: str, script: Sequence[Turn]) -> Generator[MessagesApiInThr
 @pytest.mark.parametrize("form", FORMS)
 def test_a_file_is_read_edited_and_tested_in_one_turn(tmp_path: Path, form: str) -> None:
     (tmp_path / "old.txt").write_text("the old text\n")
-    script: list[Turn] = [
+    script: list[ScriptedTurn] = [
         rate_limited(0.01),
         reply(think("First I read."), say("I read it."), call("read_file", path="old.txt")),
         reply(
@@ -77,25 +77,25 @@ def test_a_file_is_read_edited_and_tested_in_one_turn(tmp_path: Path, form: str)
         with start_server(home, command=[sys.executable, "-m", "acp_server"]) as server:
             server.initialize()
             session = server.new_session(str(tmp_path))
-            request = server.begin_prompt(session, "write it and run it")
+            request = server.start_prompt(session, "write it and run it")
             asked = [_allow_next(server) for _ in range(2)]
-            assert at(server.receive_answer(request), "result", "stopReason") == "end_turn"
+            assert json_at(server.receive_response(request), "result", "stopReason") == "end_turn"
             messages = list(server.messages)
             server.close_stdin()
             assert server.wait() == 0
-        verdicts = [ask.verdict for ask in api.asks]
+        verdicts = [ask.verdict for ask in api.model_requests]
         assert verdicts == ["failed"] + ["answered"] * 5
-        assert "the old text" in str(api.asks[2].body)
-        assert "200" in str(api.asks[-1].body)
+        assert "the old text" in str(api.model_requests[2].body)
+        assert "200" in str(api.model_requests[-1].body)
     assert (tmp_path / "new.txt").read_text() == NEW_TEXT
-    assert [at(each, "params", "toolCall", "kind") for each in asked] == ["edit", "execute"]
+    assert [json_at(each, "params", "toolCall", "kind") for each in asked] == ["edit", "execute"]
     updates = [each for each in messages if each.get("method") == "session/update"]
-    sizes = [size for each in updates for size in _diff_sizes(at(each, "params", "update"))]
+    sizes = [size for each in updates for size in _diff_sizes(json_at(each, "params", "update"))]
     assert len(set(sizes)) > 3, "the diff grew while it was written"
     assert sizes == sorted(sizes)
     assert sizes[-1] == len(NEW_TEXT)
     usage = [each for each in updates if "usage_update" in str(each)]
-    assert at(usage[-1], "params", "update", "size") == 65_536
+    assert json_at(usage[-1], "params", "update", "size") == 65_536
     assert ("'cost'" in str(usage)) is (form == "messages"), "an unknown price is not shown as 0"
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import trustme
 
-from tests.support.editor import at
-from tests.support.openai_api import Endpoint, Listed, openai_api_in_thread
+from tests.support.editor import json_at
+from tests.support.openai_api import OpenAiServerConfig, ServedModel, openai_api_in_thread
 from tests.support.server_process import start_server
 
 HOST = "openrouter.ai"
@@ -89,9 +89,9 @@ def test_a_home_with_openrouter_is_started_unchanged(tmp_path: Path) -> None:
     home.mkdir()
     (home / "config.yaml").write_text(CONFIG)
     (home / ".env").write_text("OPENROUTER_API_KEY=the-key\n")
-    endpoint = Endpoint(
+    endpoint = OpenAiServerConfig(
         keys=frozenset({"the-key"}),
-        models=(Listed("house/large", extra={"context_length": 32_768}),),
+        models=(ServedModel("house/large", extra={"context_length": 32_768}),),
         root="/api",
     )
     with (
@@ -103,12 +103,12 @@ def test_a_home_with_openrouter_is_started_unchanged(tmp_path: Path) -> None:
         with start_server(home, command=command) as server:
             server.initialize()
             session = server.new_session(str(tmp_path))
-            answer = server.receive_answer(server.begin_prompt(session, "hi"))
-            assert at(answer, "result", "stopReason") == "end_turn"
+            answer = server.receive_response(server.start_prompt(session, "hi"))
+            assert json_at(answer, "result", "stopReason") == "end_turn"
             assert any("Hello." in str(each) for each in server.messages)
             server.close_stdin()
             assert server.wait() == 0
         assert set(proxy.asked) == {f"CONNECT {HOST}:443 HTTP/1.1"}
-        assert [ask.verdict for ask in api.asks] == ["answered"]
-        assert at(api.asks[0].body, "model") == "house/large"
+        assert [ask.verdict for ask in api.model_requests] == ["answered"]
+        assert json_at(api.model_requests[0].body, "model") == "house/large"
     assert (home / "config.yaml").read_text() == CONFIG

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.session.user_notices import SWITCHED
+from acp_server.session.user_notices import MODEL_SWITCHED
 from tests.anthropic_model.model_session import HOST, check_history
-from tests.openai_model.two_providers import Houses, open_houses
-from tests.support.editor import at
-from tests.support.messages_api import Reply, call, reply, say, think
+from tests.openai_model.two_providers import TwoProviders, open_two_providers
+from tests.support.editor import json_at
+from tests.support.messages_api import ScriptedReply, call, reply, say, think
 
 TURN = reply(think("I think of it."), say("I look."), call("look", text="x"))
 
 
-def script() -> list[str | Reply]:
+def script() -> list[str | ScriptedReply]:
     """Return a turn with thinking, text, a call and its end."""
     return [TURN, "Done."]
 
@@ -22,49 +22,51 @@ def script() -> list[str | Reply]:
 async def test_a_conversation_goes_from_claude_to_another_and_back(
     tmp_path: Path, form: str
 ) -> None:
-    async with open_houses(tmp_path, form, claude=script() * 2, other=script() * 2) as houses:
+    async with open_two_providers(
+        tmp_path, form, claude=script() * 2, other=script() * 2
+    ) as houses:
         for model in ("claude-opus-5-5", "other:gpt-5.1", "claude-opus-5-5", "other:gpt-5.1"):
-            await houses.choose(model)
-            assert await houses.desk.ask() == "end_turn"
+            await houses.reconcile(model)
+            assert await houses.session.prompt() == "end_turn"
         _check_taken(houses)
-        assert all("claude" not in str(ask.headers) for ask in houses.other.asks)
-        check_history(houses.desk.history())
+        assert all("claude" not in str(ask.headers) for ask in houses.other.model_requests)
+        check_history(houses.session.history())
 
 
 async def test_switching_says_what_is_lost_once(tmp_path: Path) -> None:
-    async with open_houses(tmp_path, "chat", claude=script(), other=["Hello."]) as houses:
-        await houses.desk.ask()
-        assert houses.desk.notices() == []
-        await houses.choose("other:gpt-5.1")
-        await houses.desk.ask()
-        told = [notice for notice in houses.desk.notices() if "gpt-5.1" in notice]
-        assert told == [SWITCHED.format(model="other:gpt-5.1")]
+    async with open_two_providers(tmp_path, "chat", claude=script(), other=["Hello."]) as houses:
+        await houses.session.prompt()
+        assert houses.session.notices() == []
+        await houses.reconcile("other:gpt-5.1")
+        await houses.session.prompt()
+        told = [notice for notice in houses.session.notices() if "gpt-5.1" in notice]
+        assert told == [MODEL_SWITCHED.format(model="other:gpt-5.1")]
 
 
 async def test_the_models_of_all_providers_are_offered(tmp_path: Path) -> None:
-    async with open_houses(tmp_path, "chat", claude=["Hello."], other=[]) as houses:
-        await houses.desk.ask()
-        await houses.desk.editor.wait_for(
-            lambda _: "other:gpt-4.1" in str(houses.desk.editor.messages)
+    async with open_two_providers(tmp_path, "chat", claude=["Hello."], other=[]) as houses:
+        await houses.session.prompt()
+        await houses.session.editor.wait_for_response(
+            lambda _: "other:gpt-4.1" in str(houses.session.editor.messages)
         )
-        options = houses.desk.session.options
+        options = houses.session.session.options
         model = next(option for option in options if option.id == "model")
-        values = {choice.value: choice.name for choice in model.choices}
+        values = {choice.value: choice.name for choice in model.values}
         assert values["claude-opus-5-5"] == "Claude Opus 5.5"
         assert values["other:gpt-5.1"] == "gpt-5.1 (other)"
 
 
 async def test_a_key_goes_to_its_own_endpoint_only(tmp_path: Path) -> None:
-    async with open_houses(tmp_path, "chat", claude=script(), other=script()) as houses:
-        await houses.desk.ask()
-        await houses.choose("other:gpt-5.1")
-        await houses.desk.ask()
+    async with open_two_providers(tmp_path, "chat", claude=script(), other=script()) as houses:
+        await houses.session.prompt()
+        await houses.reconcile("other:gpt-5.1")
+        await houses.session.prompt()
         _check_taken(houses)  # each refuses the other's key
 
 
-def _check_taken(houses: Houses) -> None:
-    for api in (houses.claude, houses.other):
-        assert api.asks
-        assert [ask.message for ask in api.asks if ask.verdict != "answered"] == []
-    assert at(houses.desk.updates("usage_update")[-1], "size")
+def _check_taken(houses: TwoProviders) -> None:
+    for api in (houses.find_claude, houses.other):
+        assert api.model_requests
+        assert [ask.message for ask in api.model_requests if ask.verdict != "answered"] == []
+    assert json_at(houses.session.updates("usage_update")[-1], "size")
     assert HOST in houses.other.url

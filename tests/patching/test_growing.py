@@ -2,7 +2,7 @@
 
 import pytest
 
-from skills_store.patching import Region, regions
+from skills_store.patching import PatchRegion, partial_patch_regions
 
 PATCH = """\
 *** Begin Patch
@@ -19,8 +19,8 @@ PATCH = """\
 *** Delete File: h.py
 *** End Patch
 """
-FIRST = Region("f.py", "a\nb\n", "a\nc\n")
-SECOND = Region("f.py", "", "d\n")
+FIRST = PatchRegion("f.py", "a\nb\n", "a\nc\n")
+SECOND = PatchRegion("f.py", "", "d\n")
 
 
 @pytest.mark.parametrize(
@@ -29,23 +29,29 @@ SECOND = Region("f.py", "", "d\n")
         pytest.param("*** Begin Pa", (), id="the first marker"),
         pytest.param("*** Update File: f.", (), id="a path"),
         pytest.param("@@ def f():\n", (), id="a heading"),
-        pytest.param(" a\n", (Region("f.py", "a\n", "a\n"),), id="context"),
-        pytest.param(" a\n-", (Region("f.py", "a\n", "a\n"),), id="a line that may go on"),
-        pytest.param("-b\n+", (Region("f.py", "a\nb\n", "a\n"),), id="a sign alone"),
-        pytest.param("-b\n+c", (Region("f.py", "a\nb\n", "a\nc"),), id="an added line so far"),
+        pytest.param(" a\n", (PatchRegion("f.py", "a\n", "a\n"),), id="context"),
+        pytest.param(" a\n-", (PatchRegion("f.py", "a\n", "a\n"),), id="a line that may go on"),
+        pytest.param("-b\n+", (PatchRegion("f.py", "a\nb\n", "a\n"),), id="a sign alone"),
+        pytest.param("-b\n+c", (PatchRegion("f.py", "a\nb\n", "a\nc"),), id="an added line so far"),
         pytest.param("+c\n", (FIRST,), id="an added line"),
         pytest.param("+d\n*** Add Fi", (FIRST, SECOND), id="a marker so far"),
-        pytest.param("g.py\n", (FIRST, SECOND, Region("g.py", None, "")), id="an empty new file"),
-        pytest.param("+x\n+y", (FIRST, SECOND, Region("g.py", None, "x\ny")), id="a new file"),
-        pytest.param("*** End Patch\n", (FIRST, SECOND, Region("g.py", None, "x\ny\n")), id="all"),
+        pytest.param(
+            "g.py\n", (FIRST, SECOND, PatchRegion("g.py", None, "")), id="an empty new file"
+        ),
+        pytest.param("+x\n+y", (FIRST, SECOND, PatchRegion("g.py", None, "x\ny")), id="a new file"),
+        pytest.param(
+            "*** End Patch\n", (FIRST, SECOND, PatchRegion("g.py", None, "x\ny\n")), id="all"
+        ),
     ],
 )
-def test_a_patch_is_shown_as_far_as_it_is_written(end: str, expected: tuple[Region, ...]) -> None:
-    assert regions(PATCH[: PATCH.index(end) + len(end)]) == expected
+def test_a_patch_is_shown_as_far_as_it_is_written(
+    end: str, expected: tuple[PatchRegion, ...]
+) -> None:
+    assert partial_patch_regions(PATCH[: PATCH.index(end) + len(end)]) == expected
 
 
 @pytest.mark.parametrize(
     "text", ["", "+", "+a", "\n\n", "```", "*** Delete File: a\n+b", "*** Move to: x\n+y", "@@\r"]
 )
 def test_what_is_no_patch_yet_shows_nothing(text: str) -> None:
-    assert regions(text) == ()
+    assert partial_patch_regions(text) == ()

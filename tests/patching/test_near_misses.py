@@ -4,7 +4,7 @@ import pytest
 
 from skills_store.patching import (
     AmbiguousError,
-    Nearest,
+    NearestText,
     NotFoundError,
     NothingToChangeError,
     NothingToFindError,
@@ -129,7 +129,7 @@ def test_the_nearest_lines_are_shown_with_their_numbers() -> None:
     text = "".join(f"line number {number}\n" for number in range(1, 100)) + "def wanted(a, b):\n"
     with pytest.raises(NotFoundError) as caught:
         replace(text, "line number 41\nline number 42\nline umber 43\n", "x")
-    assert caught.value.nearest == Nearest(
+    assert caught.value.nearest == NearestText(
         41, ("line number 41", "line number 42", "line number 43")
     )
     assert str(caught.value) == (
@@ -141,14 +141,14 @@ def test_the_nearest_lines_are_shown_with_their_numbers() -> None:
 def test_a_line_that_is_like_the_wanted_one_is_shown() -> None:
     with pytest.raises(NotFoundError) as caught:
         replace("import os\n\ndef read(path, mode):\n    pass\n", "def read(path, kind):", "x")
-    assert caught.value.nearest == Nearest(3, ("def read(path, mode):",))
+    assert caught.value.nearest == NearestText(3, ("def read(path, mode):",))
 
 
 def test_of_a_long_text_eight_lines_around_the_difference_are_shown() -> None:
     lines = [f"line {number}" for number in range(1, 41)]
     with pytest.raises(NotFoundError) as caught:
         replace("\n".join(lines), "\n".join([*lines[:29], "other", *lines[30:]]), "x")
-    assert caught.value.nearest == Nearest(28, tuple(lines[27:35]))
+    assert caught.value.nearest == NearestText(28, tuple(lines[27:35]))
 
 
 def test_nothing_is_shown_where_nothing_is_alike() -> None:

@@ -6,7 +6,7 @@ from skills_store.patching import (
     AmbiguousError,
     Hunk,
     HunksApplied,
-    Nearest,
+    NearestText,
     NotFoundError,
     NothingToChangeError,
     PatchError,
@@ -160,7 +160,7 @@ def test_a_hunk_without_one_place_is_refused(
 def test_the_nearest_text_of_a_missing_hunk_is_shown() -> None:
     with pytest.raises(NotFoundError, match=r"^Hunk 1: ") as caught:
         apply_hunks("one\ntwo lines\nthree\n", hunks(" one\n-two line\n+2\n three\n"))
-    assert caught.value.nearest == Nearest(1, ("one", "two lines", "three"))
+    assert caught.value.nearest == NearestText(1, ("one", "two lines", "three"))
 
 
 def test_a_hunk_that_is_applied_already_is_called_so() -> None:

@@ -13,11 +13,11 @@ from skills_store.patching import (
     AddFile,
     NotFoundError,
     PatchError,
-    Region,
+    PatchRegion,
     UpdateFile,
     apply_hunks,
     parse_patch,
-    regions,
+    partial_patch_regions,
     replace,
 )
 
@@ -120,7 +120,7 @@ def test_a_patch_of_small_hunks_makes_the_new_file(numbers: set[int], kind: str)
 
 @given(PIECES)
 def test_a_cut_patch_can_always_be_shown(patch: str) -> None:
-    shown = [regions(patch[:end]) for end in range(len(patch) + 1)]
+    shown = [partial_patch_regions(patch[:end]) for end in range(len(patch) + 1)]
     assert [len(each) for each in shown] == sorted(len(each) for each in shown)
 
 
@@ -131,15 +131,16 @@ def test_what_is_shown_last_is_what_the_patch_says(pieces: str) -> None:
         changes = parse_patch(patch)
     except PatchError:
         return
-    said: list[Region] = []
+    said: list[PatchRegion] = []
     for change in changes:
         if isinstance(change, AddFile):
-            said.append(Region(change.path, None, change.text))
+            said.append(PatchRegion(change.path, None, change.text))
         elif isinstance(change, UpdateFile):
             said += [
-                Region(change.path, whole(h.old_lines), whole(h.new_lines)) for h in change.hunks
+                PatchRegion(change.path, whole(h.old_lines), whole(h.new_lines))
+                for h in change.hunks
             ]
-    assert sorted(regions(patch), key=repr) == sorted(said, key=repr)
+    assert sorted(partial_patch_regions(patch), key=repr) == sorted(said, key=repr)
 
 
 def whole(lines: tuple[str, ...]) -> str:

@@ -7,75 +7,81 @@ from pathlib import Path
 import anyio
 from anyio import lowlevel
 
-from acp_server.permissions.effects import RunCommand, Target, WriteFiles
-from acp_server.permissions.facts import Surveyor
+from acp_server.permissions.effects import FileTarget, RunCommandEffect, WriteFiles
+from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.gate import PermissionGate
 from acp_server.permissions.modes import Mode
-from acp_server.permissions.questions import Choice, ChoiceId, Question
+from acp_server.permissions.questions import (
+    PermissionChoice,
+    PermissionChoiceId,
+    PermissionQuestion,
+)
 from acp_server.permissions.rule_store import RuleStore
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 
 @dataclass(slots=True)
-class Asked:
+class OpenQuestion:
     """A permission request that waits for `answer`."""
 
-    question: Question
-    choices: Sequence[Choice]
-    _answer: ChoiceId | None = None
+    question: PermissionQuestion
+    choices: Sequence[PermissionChoice]
+    _answer: PermissionChoiceId | None = None
     _is_answered: anyio.Event = field(default_factory=anyio.Event)
 
     @property
     def call_id(self) -> str:
         return self.question.call_id
 
-    def answer(self, answer: ChoiceId | None) -> None:
+    def answer(self, answer: PermissionChoiceId | None) -> None:
         self._answer = answer
         self._is_answered.set()
 
-    async def wait(self) -> ChoiceId | None:
+    async def wait(self) -> PermissionChoiceId | None:
         await self._is_answered.wait()
         return self._answer
 
 
 @dataclass(slots=True)
-class User:
+class ManualUser:
     """Records permission requests and never answers by itself."""
 
-    asked: list[Asked] = field(default_factory=list[Asked])
-    most_at_once: int = 0
+    asked: list[OpenQuestion] = field(default_factory=list[OpenQuestion])
+    max_open: int = 0
     _open: int = 0
 
-    async def ask(self, question: Question, choices: Sequence[Choice]) -> ChoiceId | None:
-        asked = Asked(question, choices)
+    async def ask(
+        self, question: PermissionQuestion, choices: Sequence[PermissionChoice]
+    ) -> PermissionChoiceId | None:
+        asked = OpenQuestion(question, choices)
         self.asked.append(asked)
         self._open += 1
-        self.most_at_once = max(self.most_at_once, self._open)
+        self.max_open = max(self.max_open, self._open)
         try:
             return await asked.wait()
         finally:
             self._open -= 1
 
-    async def question(self, number: int) -> Asked:
+    async def wait_for_question(self, number: int) -> OpenQuestion:
         """Wait for the request with this index."""
-        await until(lambda: len(self.asked) > number)
+        await wait_until(lambda: len(self.asked) > number)
         return self.asked[number]
 
 
-async def until(is_so: Callable[[], bool]) -> None:
-    with anyio.fail_after(PATIENCE_SECONDS):
+async def wait_until(is_so: Callable[[], bool]) -> None:
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         while not is_so():
             await lowlevel.checkpoint()  # lets the gate's tasks run, without a wall-clock wait
 
 
 @dataclass(slots=True)
-class Setting:
+class GateSetup:
     """A directory and its permission gates."""
 
     base: Path
     mode: Mode = "ask"
-    user: User = field(default_factory=User)
-    cancelled: list[str] = field(default_factory=list[str])
+    user: ManualUser = field(default_factory=ManualUser)
+    cancelled_at: list[str] = field(default_factory=list[str])
 
     @property
     def root(self) -> Path:
@@ -91,19 +97,21 @@ class Setting:
         return PermissionGate(
             mode=lambda: self.mode,
             asker=self.user,
-            cancel_turn=lambda: self.cancelled.append("turn"),
-            surveyor=Surveyor((self.root,), self.base / "home", self.base / "own"),
+            cancel_turn=lambda: self.cancelled_at.append("turn"),
+            facts=FactCollector((self.root,), self.base / "home", self.base / "own"),
             store=self.store,
             root=self.root,
         )
 
-    def target(self, name: str) -> Target:
+    def target(self, name: str) -> FileTarget:
         path = self.root / name
         real = path.resolve()
-        return Target(path, real, is_inside=real.is_relative_to(self.root))
+        return FileTarget(path, real, is_inside=real.is_relative_to(self.root))
 
-    def edit(self, call_id: str, name: str = "src/a.py") -> Question:
-        return Question(call_id, WriteFiles((self.target(name),)), f"Edit {name}", "edit")
+    def edit(self, call_id: str, name: str = "src/a.py") -> PermissionQuestion:
+        return PermissionQuestion(call_id, WriteFiles((self.target(name),)), f"Edit {name}", "edit")
 
-    def command(self, call_id: str, command: str) -> Question:
-        return Question(call_id, RunCommand(command, self.target(".")), command, "execute")
+    def command(self, call_id: str, command: str) -> PermissionQuestion:
+        return PermissionQuestion(
+            call_id, RunCommandEffect(command, self.target(".")), command, "execute"
+        )

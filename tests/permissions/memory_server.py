@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import anyio
 from pydantic import JsonValue
 
-from acp_server.mcp.ports import Host, Json, Progress, Wire
+from acp_server.mcp.ports import ClientCallbacks, Json, McpConnection, ProgressCallback
 from acp_server.session.ports.mcp_configs import ServerConfig
 
 PLAIN_TOOL: dict[str, JsonValue] = {"name": "tool", "inputSchema": {"type": "object"}}
@@ -17,26 +17,28 @@ PLAIN_TOOL: dict[str, JsonValue] = {"name": "tool", "inputSchema": {"type": "obj
 class MemoryServer:
     """Connector and connection in one; reports the calls that it receives."""
 
-    note: Callable[[Json], object]
+    on_call: Callable[[Json], object]
     tool: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """Fields that extend or override the plain tool's definition."""
     closed: anyio.Event = field(default_factory=anyio.Event)
 
     @property
-    def introduction(self) -> Json:
+    def initialize_result(self) -> Json:
         return {"capabilities": {"tools": {}}}
 
     async def request(
-        self, method: str, parameters: Json, progress: Progress | None = None
+        self, method: str, parameters: Json, progress: ProgressCallback | None = None
     ) -> Json:
         del progress
         if method == "tools/list":
             return {"tools": [PLAIN_TOOL | self.tool]}
-        self.note(parameters)
+        self.on_call(parameters)
         return {"content": [{"type": "text", "text": "done"}]}
 
     @asynccontextmanager
-    async def connect(self, server: ServerConfig, host: Host) -> AsyncGenerator[Wire]:
+    async def connect(
+        self, server: ServerConfig, host: ClientCallbacks
+    ) -> AsyncGenerator[McpConnection]:
         del server, host
         yield self
 

@@ -206,7 +206,7 @@ CALLS: dict[str, tuple[str, dict[str, JsonValue]]] = {
     "list what runs": ("process", {"action": "list"}),
 }
 
-ASKED = (
+COMMANDS_THAT_ASK = (
     "grep -r foo .",
     "grep -r foo",
     "grep -R foo .",

@@ -17,19 +17,25 @@ from pathlib import Path
 import anyio
 from pydantic import JsonValue
 
-from acp_server.mcp.ports import Changing, Json
-from acp_server.mcp.session_servers import Around, SessionServers
-from acp_server.permissions.gate import Gate, look_away
+from acp_server.mcp.ports import Json, TrackFileChanges
+from acp_server.mcp.session_servers import McpContext, SessionServers
+from acp_server.permissions.gate import Gate, no_audit
 from acp_server.permissions.policy import Decision, Facts, Refuse
-from acp_server.permissions.run_rules import Orders
-from acp_server.session.commands.registry import Invocation
-from acp_server.session.ports.mcp_configs import ProcessServer
-from acp_server.session.project.headless_policy import Terms
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.permissions.run_rules import RunRules
+from acp_server.session.commands.registry import CommandInvocation
+from acp_server.session.ports.mcp_configs import StdioServerConfig
+from acp_server.session.project.headless_policy import HeadlessPolicy
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Text, UserMessage
 from tests.permissions.file_attempts import Attempt
 from tests.permissions.memory_server import MemoryServer
-from tests.permissions.secret_workspace import Actor, Screen, acting_with, premises_of, set_up
+from tests.permissions.secret_workspace import (
+    EventLog,
+    ToolCaller,
+    create_secret_workspace,
+    make_tool_config,
+    open_tool_caller_with,
+)
 from tests.permissions.test_red_team_delegation import Puppet
 
 REFUSED = "refused by the test"
@@ -69,33 +75,33 @@ ALLOWED = ("write_file", "terminal", "web_fetch", "a server's tool")
 """Attempts that run at the end, when nothing is refused any more."""
 
 
-@frozen
-class Switch(Orders):
+@frozen_dataclass
+class SwitchableRules(RunRules):
     """Rules that refuse nothing until the switch is on, then everything."""
 
     is_on: list[bool] | None = None
 
-    def applied(self, decision: Decision, tool: str, facts: Facts, root: Path) -> Decision:
+    def apply(self, decision: Decision, tool: str, facts: Facts, root: Path) -> Decision:
         del tool, facts, root
         return Refuse(REFUSED) if self.is_on else decision
 
 
-class Ears:
+class AuditRecorder:
     """Audit hook that records the effects of this process on the system."""
 
     def __init__(self) -> None:
-        self.heard: list[str] = []
-        self.is_open = False
-        sys.addaudithook(self._hear)
+        self.effects: list[str] = []
+        self.is_recording = False
+        sys.addaudithook(self._on_audit_event)
 
-    def _hear(self, event: str, arguments: tuple[object, ...]) -> None:
-        if self.is_open and _is_effect(event, arguments):
-            self.heard.append(f"{event} {arguments[:2]}")
+    def _on_audit_event(self, event: str, arguments: tuple[object, ...]) -> None:
+        if self.is_recording and _is_effect(event, arguments):
+            self.effects.append(f"{event} {arguments[:2]}")
 
     def take(self) -> list[JsonValue]:
         """Return the effects since the last call."""
-        heard: list[JsonValue] = [*self.heard]
-        self.heard.clear()
+        heard: list[JsonValue] = [*self.effects]
+        self.effects.clear()
         return heard
 
 
@@ -110,76 +116,82 @@ def _is_effect(event: str, arguments: tuple[object, ...]) -> bool:
 
 async def main(folder: Path) -> Mapping[str, JsonValue]:
     """Run all attempts; return the result to print."""
-    stage, puppet, switch = set_up(folder), Puppet(), list[bool]()
+    stage, puppet, switch = create_secret_workspace(folder), Puppet(), list[bool]()
     stage.model = puppet
-    ears = Ears()
-    terms = Terms(Switch(is_on=switch), look_away)
-    premises = replace(premises_of(stage), terms=terms)
+    ears = AuditRecorder()
+    terms = HeadlessPolicy(SwitchableRules(is_on=switch), no_audit)
+    premises = replace(make_tool_config(stage), headless_policy=terms)
     servers, told = list[SessionServers](), dict[str, JsonValue]()
     async with anyio.create_task_group() as tasks:
 
         def note(call: Json) -> None:
-            ears.heard.append(f"a call of a server's {call}")
+            ears.effects.append(f"a call of a server's {call}")
 
-        def join(gate: Gate, changing: Changing) -> SessionServers:
-            around = Around(gate, (stage.root,), tasks, MemoryServer(note).load, changing=changing)
-            servers.append(SessionServers([ProcessServer("s", "program")], around))
-            servers[0].begin()
+        def join(gate: Gate, tracking_file_changes: TrackFileChanges) -> SessionServers:
+            around = McpContext(
+                gate,
+                (stage.root,),
+                tasks,
+                MemoryServer(note).load,
+                tracking_file_changes=tracking_file_changes,
+            )
+            servers.append(SessionServers([StdioServerConfig("s", "program")], around))
+            servers[0].start()
             return servers[0]
 
-        async with acting_with(stage, "bypass", premises, join_servers=join) as actor:
-            await servers[0].ready()
-            told |= await _told(actor, puppet, ears, switch)
+        async with open_tool_caller_with(stage, "bypass", premises, join_servers=join) as actor:
+            await servers[0].wait_ready()
+            told |= await _collect_effects(actor, puppet, ears, switch)
             await servers[0].close()
     return told
 
 
-async def _told(
-    actor: Actor, puppet: Puppet, ears: Ears, switch: list[bool]
+async def _collect_effects(
+    actor: ToolCaller, puppet: Puppet, ears: AuditRecorder, switch: list[bool]
 ) -> Mapping[str, JsonValue]:
     process = await _prepare(actor, puppet)
-    attempts = {name: _filled(attempt, process) for name, attempt in ATTEMPTS.items()}
-    before = actor.stage.snapshot()
+    attempts = {name: _fill_process(attempt, process) for name, attempt in ATTEMPTS.items()}
+    before = actor.workspace.snapshot()
     switch.append(True)
-    ears.is_open = True
+    ears.is_recording = True
     told: dict[str, JsonValue] = {}
     for name, attempt in attempts.items():
         outcome = await actor.call(*attempt)
         told[name] = [outcome.text, ears.take()]
     for name, attempt in attempts.items():
-        (text,) = await _delegated(actor, puppet, attempt)
+        (text,) = await _run_in_subagent(actor, puppet, attempt)
         told[f"{name}, by a sub-agent"] = [text, ears.take()]
-    undone = await actor.session.commands.answer(Invocation("undo", ""), Screen())
+    undone = await actor.session.commands.run(CommandInvocation("undo", ""), EventLog())
     told["an undo"] = [undone, ears.take()]
-    told["the disk"] = ["as before" if actor.stage.snapshot() == before else "changed", []]
+    told["the disk"] = ["as before" if actor.workspace.snapshot() == before else "changed", []]
     switch.clear()
     for name in ALLOWED:
         outcome = await actor.call(*attempts[name])
         told[f"{name}, allowed"] = [outcome.text, ears.take()]
-    ears.is_open = False
+    ears.is_recording = False
     return told
 
 
-async def _prepare(actor: Actor, puppet: Puppet) -> str:
+async def _prepare(actor: ToolCaller, puppet: Puppet) -> str:
     """Import and use everything once, make a change that can be undone, start a process."""
     prompt = UserMessage((Text("change it"),))
-    async with actor.session.checkpoints.turn(prompt, actor.session.conversation):
+    async with actor.session.checkpoints.record_turn(prompt, actor.session.conversation):
         await actor.call("write_file", {"path": "README.md", "content": "changed"})
     started = await actor.call("terminal", {"command": "exec cat", "background": True})
     process = str((started.raw_output or {})["session_id"])
     for attempt in (ATTEMPTS["read_file"], ATTEMPTS["search_files"], ATTEMPTS["web_fetch"]):
         await actor.call(*attempt)
-        await _delegated(actor, puppet, attempt)
+        await _run_in_subagent(actor, puppet, attempt)
     return process
 
 
-async def _delegated(actor: Actor, puppet: Puppet, attempt: Attempt) -> list[str]:
+async def _run_in_subagent(actor: ToolCaller, puppet: Puppet, attempt: Attempt) -> list[str]:
     puppet.attempts, puppet.results = [attempt], []
     await actor.call("delegate_task", {"goal": "try"}, call_id="parent")
     return [result.text for result in puppet.results]
 
 
-def _filled(attempt: Attempt, process: str) -> Attempt:
+def _fill_process(attempt: Attempt, process: str) -> Attempt:
     name, arguments = attempt
     return name, {key: process if value == PROCESS else value for key, value in arguments.items()}
 

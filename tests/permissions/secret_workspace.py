@@ -16,17 +16,21 @@ from acp_server.hooks.rules import HookRules
 from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.models.scripted import ScriptedModel
 from acp_server.permissions.modes import Mode
-from acp_server.permissions.questions import Choice, ChoiceId, Question
-from acp_server.session.ports.editor import NoEditor
-from acp_server.session.ports.user_questions import NoEnquirer
-from acp_server.session.session import Session, Workspace
-from acp_server.tools.factory import SessionToolMaker
-from acp_server.tools.lazy_imports import JoinServers, Premises, Surroundings, WebRules
+from acp_server.permissions.questions import (
+    PermissionChoice,
+    PermissionChoiceId,
+    PermissionQuestion,
+)
+from acp_server.session.ports.editor import NullEditor
+from acp_server.session.ports.user_questions import NoUserAsker
+from acp_server.session.session import Session, SessionWorkspace
+from acp_server.tools.factory import ToolFactory
+from acp_server.tools.lazy_imports import ConnectServers, SessionToolContext, ToolConfig, WebConfig
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.events import Event
-from acp_server.turn.ports import Model, Outcome, Toolbox
-from tests.support.server_parts import equipment
-from tests.support.timeouts import PATIENCE_SECONDS
+from acp_server.turn.ports import Model, Toolbox, ToolOutcome
+from tests.support.server_parts import make_services
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 MARKER = "hush-4711"
 """Text contained in every secret, and nowhere else."""
@@ -65,7 +69,7 @@ Snapshot: TypeAlias = Mapping[str, tuple[int, str]]
 
 
 @dataclass(slots=True)
-class Stage:
+class SecretWorkspace:
     """Directory with a workspace, an outside directory and this program's settings."""
 
     base: Path
@@ -82,10 +86,10 @@ class Stage:
         self.home = self.base / "home"
 
     @property
-    def own(self) -> Path:
+    def config_home(self) -> Path:
         return self.root / "agent"
 
-    def put(self, path: str | Path, text: str) -> Path:
+    def write_file(self, path: str | Path, text: str) -> Path:
         """Create a file; relative paths are inside the workspace."""
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -96,7 +100,7 @@ class Stage:
         """Return all paths with kind and mode, and contents or link targets."""
         return {str(each.relative_to(self.base)): _state(each) for each in self.base.rglob("*")}
 
-    def filled(self, value: JsonValue) -> JsonValue:
+    def fill_placeholders(self, value: JsonValue) -> JsonValue:
         """Return arguments with their placeholders replaced."""
         match value:
             case str():
@@ -105,18 +109,18 @@ class Stage:
                     value = value.replace(f"<{name}>", str(path))
                 return value
             case dict():
-                return {name: self.filled(each) for name, each in value.items()}
+                return {name: self.fill_placeholders(each) for name, each in value.items()}
             case _:
                 return value
 
 
-def set_up(base: Path) -> Stage:
+def create_secret_workspace(base: Path) -> SecretWorkspace:
     """Create the workspace with its files."""
-    stage = Stage(base)
+    stage = SecretWorkspace(base)
     for name, text in (PLAIN_FILES | SECRET_FILES).items():
-        stage.put(name, text)
+        stage.write_file(name, text)
     for path in (stage.outside / "plans.txt", stage.home / ".ssh/id_rsa", stage.home / ".bashrc"):
-        stage.put(path, f"{MARKER}\n")
+        stage.write_file(path, f"{MARKER}\n")
     links = {
         stage.root / "harmless.txt": stage.root / ".env",
         stage.root / "far.txt": stage.outside / "plans.txt",
@@ -138,26 +142,28 @@ def _state(path: Path) -> tuple[int, str]:
 
 
 @dataclass(slots=True)
-class Recorder:
+class RecordingUser:
     """User who answers all requests alike and records them."""
 
-    answer: ChoiceId = "reject_once"
-    questions: list[Question] = field(default_factory=list[Question])
+    answer: PermissionChoiceId = "reject_once"
+    questions: list[PermissionQuestion] = field(default_factory=list[PermissionQuestion])
 
-    async def ask(self, question: Question, choices: Sequence[Choice]) -> ChoiceId | None:
+    async def ask(
+        self, question: PermissionQuestion, choices: Sequence[PermissionChoice]
+    ) -> PermissionChoiceId | None:
         del choices
         self.questions.append(question)
         return self.answer
 
 
-class Somebody(NoEnquirer):
+class UserWithoutForms(NoUserAsker):
     """A present user whose client has no forms."""
 
     is_attended = True
 
 
 @dataclass(slots=True)
-class Screen:
+class EventLog:
     """Event sink that records all events."""
 
     events: list[Event] = field(default_factory=list[Event])
@@ -170,20 +176,20 @@ class Screen:
 
 
 @dataclass(frozen=True, slots=True)
-class Actor:
+class ToolCaller:
     """Tools of a session in a `SecretWorkspace`."""
 
-    stage: Stage
+    workspace: SecretWorkspace
     session: Session
     toolbox: Toolbox
-    user: Recorder
-    screen: Screen = field(default_factory=Screen)
+    user: RecordingUser
+    screen: EventLog = field(default_factory=EventLog)
 
     async def call(
         self, tool: str, arguments: Mapping[str, JsonValue], call_id: str = "call"
-    ) -> Outcome:
+    ) -> ToolOutcome:
         """Make a call: stream its arguments, then run it."""
-        text = json.dumps(self.stage.filled(dict(arguments)))
+        text = json.dumps(self.workspace.fill_placeholders(dict(arguments)))
         live = await self.toolbox.open(call_id, tool, self.screen)
         for piece in (text[: len(text) // 2], text[len(text) // 2 :]):
             await live.write(piece)
@@ -191,38 +197,38 @@ class Actor:
 
 
 @asynccontextmanager
-async def acting(
-    stage: Stage,
+async def open_tool_caller(
+    stage: SecretWorkspace,
     mode: Mode,
-    user: Recorder | None = None,
+    user: RecordingUser | None = None,
     additional: tuple[Path, ...] = (),
-    web: WebRules | None = None,
+    web: WebConfig | None = None,
     hooks: HookRules | None = None,
-) -> AsyncGenerator[Actor]:
+) -> AsyncGenerator[ToolCaller]:
     """Open a session in a `SecretWorkspace`; exiting ends all its processes."""
-    premises = replace(premises_of(stage), web=web or WebRules(), hooks=hooks or HookRules())
-    async with acting_with(stage, mode, premises, user, additional) as actor:
+    premises = replace(make_tool_config(stage), web=web or WebConfig(), hooks=hooks or HookRules())
+    async with open_tool_caller_with(stage, mode, premises, user, additional) as actor:
         yield actor
 
 
-def premises_of(stage: Stage) -> Premises:
+def make_tool_config(stage: SecretWorkspace) -> ToolConfig:
     """Return the tool configuration of a `SecretWorkspace`."""
     environment = {"PATH": os.defpath, "HOME": str(stage.home), "DATABASE_KEY": MARKER}
     environment |= {"ACP_TEST_KEY": "hush-key-4711"}
-    return Premises(stage.home, stage.own, environment, ("ACP_TEST_KEY",))
+    return ToolConfig(stage.home, stage.config_home, environment, ("ACP_TEST_KEY",))
 
 
 @asynccontextmanager
-async def acting_with(
-    stage: Stage,
+async def open_tool_caller_with(
+    stage: SecretWorkspace,
     mode: Mode,
-    premises: Premises,
-    user: Recorder | None = None,
+    premises: ToolConfig,
+    user: RecordingUser | None = None,
     additional: tuple[Path, ...] = (),
-    join_servers: JoinServers | None = None,
-) -> AsyncGenerator[Actor]:
+    join_servers: ConnectServers | None = None,
+) -> AsyncGenerator[ToolCaller]:
     """Open a session with its own tool configuration; exiting ends all its processes."""
-    user = user or Recorder()
+    user = user or RecordingUser()
     catalog = FixedCatalog("test", "test", lambda: stage.model or ScriptedModel("nothing"))
     made: list[Toolbox] = []
 
@@ -230,17 +236,17 @@ async def acting_with(
         del session
         return made[0]
 
-    equipped = replace(equipment(catalog, mode=mode), toolbox=own)
-    session = Session(Workspace(stage.root, additional), equipped)
-    maker = SessionToolMaker(premises)
+    equipped = replace(make_services(catalog, mode=mode), toolbox=own)
+    session = Session(SessionWorkspace(stage.root, additional), equipped)
+    maker = ToolFactory(premises)
     async with anyio.create_task_group() as tasks:
-        toolbox = maker.toolbox(
-            Surroundings(session, NoEditor(), user, tasks, Somebody(), join_servers)
+        toolbox = maker.create_toolbox(
+            SessionToolContext(session, NullEditor(), user, tasks, UserWithoutForms(), join_servers)
         )
         made.append(toolbox)
         try:
-            with anyio.fail_after(PATIENCE_SECONDS):
-                yield Actor(stage, session, toolbox, user)
+            with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+                yield ToolCaller(stage, session, toolbox, user)
         finally:
             # on a timeout the scope is cancelled, but the tools' processes must still end
             with anyio.CancelScope(shield=True):

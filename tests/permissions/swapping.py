@@ -53,15 +53,15 @@ def swapping_folder(folder: Path, target: Path) -> Generator[None]:
     aside = folder.with_name(f"{folder.name}-aside")
     aside.symlink_to(target)
     try:
-        with _repeating(lambda: exchange(folder, aside)):
+        with _repeating(lambda: swap_entries(folder, aside)):
             yield
     finally:
         if folder.is_symlink():
-            exchange(folder, aside)
+            swap_entries(folder, aside)
         aside.unlink()
 
 
-def exchange(one: Path, other: Path) -> None:
+def swap_entries(one: Path, other: Path) -> None:
     """Swap two directory entries atomically, or with renames where the system cannot."""
     if sys.platform == "linux":
         names = os.fsencode(one), os.fsencode(other)

@@ -10,8 +10,8 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
-from tests.support.editor import Editor, Object, at, configuration, open_editor
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.editor import Editor, Object, json_at, make_configuration, open_editor
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 SCRIPT = """\
 prompt: edit
@@ -41,7 +41,7 @@ class Talk:
     root: Path
 
     async def question(self) -> Object:
-        return await self.editor.wait_for(
+        return await self.editor.wait_for_response(
             lambda message: message.get("method") == "session/request_permission"
         )
 
@@ -54,39 +54,39 @@ async def talking(folder: Path) -> AsyncGenerator[Talk]:
     home, root = folder / "home", folder / "root"
     for made in (home, root):
         made.mkdir()
-    async with open_editor(configuration(home, SCRIPT)) as editor:
+    async with open_editor(make_configuration(home, SCRIPT)) as editor:
         await editor.initialize()
         yield Talk(editor, await editor.new_session(root), root)
 
 
 async def test_an_edit_is_asked_on_the_id_of_its_call_with_its_diff(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
-        pending = talk.editor.begin_prompt(talk.session_id, "edit")
+        pending = talk.editor.start_prompt(talk.session_id, "edit")
         question = await talk.question()
-        call = at(question, "params", "toolCall")
+        call = json_at(question, "params", "toolCall")
         path = str(talk.root / "src/new.py")
         diff: JsonValue = {"type": "diff", "path": path, "newText": "x = 1\n"}
-        shown = at(call, "content", 0)
+        shown = json_at(call, "content", 0)
         assert isinstance(shown, dict)
         assert {name: value for name, value in shown.items() if value is not None} == diff
         updates = talk.editor.updates_of(talk.session_id)
         ids = [u["toolCallId"] for u in updates if isinstance(u, dict) and "toolCallId" in u]
         assert ids
-        assert all(each == at(call, "toolCallId") for each in ids)
+        assert all(each == json_at(call, "toolCallId") for each in ids)
         assert not (talk.root / "src").exists()
         talk.answer(question, "allow_once")
-        assert at(await pending.response(), "result", "stopReason") == "end_turn"
+        assert json_at(await pending.response(), "result", "stopReason") == "end_turn"
         assert (talk.root / "src/new.py").read_text() == "x = 1\n"
 
 
 async def test_a_command_is_asked_with_its_text_and_without_an_always(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
-        pending = talk.editor.begin_prompt(talk.session_id, "run")
+        pending = talk.editor.start_prompt(talk.session_id, "run")
         question = await talk.question()
-        assert "touch made; pwd" in json.dumps(at(question, "params", "toolCall", "content"))
-        options = at(question, "params", "options")
+        assert "touch made; pwd" in json.dumps(json_at(question, "params", "toolCall", "content"))
+        options = json_at(question, "params", "options")
         assert isinstance(options, list)
-        assert [at(option, "kind") for option in options] == ["allow_once", "reject_once"]
+        assert [json_at(option, "kind") for option in options] == ["allow_once", "reject_once"]
         talk.answer(question, "reject_once")
         await pending.response()
         assert not (talk.root / "made").exists()
@@ -97,24 +97,24 @@ async def test_cancel_ends_a_question_at_once_and_a_late_yes_does_nothing(
     tmp_path: Path, prompt: str
 ) -> None:
     async with talking(tmp_path) as talk:
-        pending = talk.editor.begin_prompt(talk.session_id, prompt)
+        pending = talk.editor.start_prompt(talk.session_id, prompt)
         question = await talk.question()
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             talk.editor.cancel(talk.session_id)
-            assert at(await pending.response(), "result", "stopReason") == "cancelled"
+            assert json_at(await pending.response(), "result", "stopReason") == "cancelled"
         talk.answer(question, "allow_once")
-        assert at(await talk.editor.prompt(talk.session_id, "hi"), "stopReason") == "end_turn"
+        assert json_at(await talk.editor.prompt(talk.session_id, "hi"), "stopReason") == "end_turn"
         assert list(talk.root.iterdir()) == []
 
 
 async def test_an_editor_that_answers_cancelled_ends_the_turn(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
-        pending = talk.editor.begin_prompt(talk.session_id, "edit")
+        pending = talk.editor.start_prompt(talk.session_id, "edit")
         question = await talk.question()
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             talk.editor.reply(question, {"outcome": {"outcome": "cancelled"}})
-            assert at(await pending.response(), "result", "stopReason") == "cancelled"
-        assert at(await talk.editor.prompt(talk.session_id, "hi"), "stopReason") == "end_turn"
+            assert json_at(await pending.response(), "result", "stopReason") == "cancelled"
+        assert json_at(await talk.editor.prompt(talk.session_id, "hi"), "stopReason") == "end_turn"
         assert list(talk.root.iterdir()) == []
 
 
@@ -130,31 +130,34 @@ ODD_ANSWERS: dict[str, JsonValue] = {
 @pytest.mark.parametrize("answer", ODD_ANSWERS.values(), ids=ODD_ANSWERS.keys())
 async def test_an_answer_that_is_none_allows_nothing(tmp_path: Path, answer: JsonValue) -> None:
     async with talking(tmp_path) as talk:
-        pending = talk.editor.begin_prompt(talk.session_id, "edit")
+        pending = talk.editor.start_prompt(talk.session_id, "edit")
         talk.editor.reply(await talk.question(), answer)
-        assert at(await pending.response(), "result", "stopReason") in {"end_turn", "cancelled"}
+        assert json_at(await pending.response(), "result", "stopReason") in {
+            "end_turn",
+            "cancelled",
+        }
         assert list(talk.root.iterdir()) == []
 
 
 async def test_an_error_in_place_of_an_answer_allows_nothing(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
-        pending = talk.editor.begin_prompt(talk.session_id, "edit")
-        talk.editor.refuse(await talk.question(), -32601, "no such method")
-        assert at(await pending.response(), "result", "stopReason") == "end_turn"
+        pending = talk.editor.start_prompt(talk.session_id, "edit")
+        talk.editor.record_blocked_call(await talk.question(), -32601, "no such method")
+        assert json_at(await pending.response(), "result", "stopReason") == "end_turn"
         assert list(talk.root.iterdir()) == []
 
 
 async def test_an_editor_that_leaves_under_a_question_allows_nothing(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
-        talk.editor.begin_prompt(talk.session_id, "edit")
+        talk.editor.start_prompt(talk.session_id, "edit")
         await talk.question()
-        await talk.editor.leave()
+        await talk.editor.disconnect()
         assert list(talk.root.iterdir()) == []
 
 
 async def test_always_in_this_workspace_outlives_the_session(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
-        pending = talk.editor.begin_prompt(talk.session_id, "edit")
+        pending = talk.editor.start_prompt(talk.session_id, "edit")
         talk.answer(await talk.question(), "allow_workspace")
         await pending.response()
         other = await talk.editor.new_session(talk.root)

@@ -15,33 +15,38 @@ from acp_server.permissions.gate import (
     PermissionGate,
     Refusal,
 )
-from acp_server.permissions.policy import PLANNING, REJECTED_ONCE_FOR_ALL
-from acp_server.permissions.questions import AskingError, Choice, ChoiceId, Question
-from acp_server.permissions.rules import Rule
-from acp_server.permissions.scopes import CommandScope, FolderScope
-from tests.permissions.gates import Setting, until
-from tests.support.timeouts import PATIENCE_SECONDS
+from acp_server.permissions.policy import PLANNING, REJECTED_BY_RULE
+from acp_server.permissions.questions import (
+    AskingError,
+    PermissionChoice,
+    PermissionChoiceId,
+    PermissionQuestion,
+)
+from acp_server.permissions.rules import PermissionRule
+from acp_server.permissions.scopes import CommandScope, DirectoryScope
+from tests.permissions.gates import GateSetup, wait_until
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 
 @pytest.fixture
-def setting(tmp_path: Path) -> Setting:
-    return Setting(tmp_path)
+def setting(tmp_path: Path) -> GateSetup:
+    return GateSetup(tmp_path)
 
 
 async def passing(
-    gate: PermissionGate, question: Question, results: dict[str, Refusal | None]
+    gate: PermissionGate, question: PermissionQuestion, results: dict[str, Refusal | None]
 ) -> None:
     """Go through a gate as a call does, its place in line being held already."""
     try:
-        results[question.call_id] = await gate.pass_through(question)
+        results[question.call_id] = await gate.authorize(question)
     finally:
-        gate.leave(question.call_id)
+        gate.leave_queue(question.call_id)
 
 
 async def answered(
-    setting: Setting,
-    question: Question,
-    answer: ChoiceId | None,
+    setting: GateSetup,
+    question: PermissionQuestion,
+    answer: PermissionChoiceId | None,
     gate: PermissionGate | None = None,
 ) -> Refusal | None:
     """Ask, answer, return what came of it."""
@@ -49,7 +54,7 @@ async def answered(
     count = len(setting.user.asked)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(passing, gate or setting.gate(), question, results)
-        (await setting.user.question(count)).answer(answer)
+        (await setting.user.wait_for_question(count)).answer(answer)
     return results[question.call_id]
 
 
@@ -64,12 +69,12 @@ async def answered(
     ],
 )
 async def test_an_answer_decides(
-    setting: Setting, answer: ChoiceId, result: Refusal | None
+    setting: GateSetup, answer: PermissionChoiceId, result: Refusal | None
 ) -> None:
     assert await answered(setting, setting.edit("a"), answer) == result
 
 
-async def test_once_is_once(setting: Setting) -> None:
+async def test_once_is_once(setting: GateSetup) -> None:
     gate = setting.gate()
     for number in range(2):
         assert await answered(setting, setting.edit(f"{number}"), "allow_once", gate) is None
@@ -79,38 +84,38 @@ async def test_once_is_once(setting: Setting) -> None:
 @pytest.mark.parametrize(
     ("answer", "here", "elsewhere"),
     [("allow_session", None, 1), ("allow_workspace", None, 0),
-     ("reject_workspace", Refusal(REJECTED_ONCE_FOR_ALL), 0)],
+     ("reject_workspace", Refusal(REJECTED_BY_RULE), 0)],
 )  # fmt: skip
 async def test_for_all_time_holds_here_and_perhaps_in_other_sessions(
-    setting: Setting, answer: ChoiceId, here: Refusal | None, elsewhere: int
+    setting: GateSetup, answer: PermissionChoiceId, here: Refusal | None, elsewhere: int
 ) -> None:
     gate, other = setting.gate(), setting.gate()
     await answered(setting, setting.edit("a"), answer, gate)
-    assert await gate.pass_through(setting.edit("b", "src/deep/b.py")) == here
+    assert await gate.authorize(setting.edit("b", "src/deep/b.py")) == here
     assert len(setting.user.asked) == 1
     results: dict[str, Refusal | None] = {}
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(passing, other, setting.edit("c"), results)
-        await until(lambda: bool(results) or len(setting.user.asked) > 1)
+        await wait_until(lambda: bool(results) or len(setting.user.asked) > 1)
         tasks.cancel_scope.cancel()
     assert len(setting.user.asked) == 1 + elsewhere
 
 
-async def test_an_always_is_kept_with_its_scope(setting: Setting) -> None:
+async def test_an_always_is_kept_with_its_scope(setting: GateSetup) -> None:
     await answered(setting, setting.edit("a"), "allow_workspace")
     await answered(setting, setting.command("b", "pytest tests -q"), "reject_workspace")
     assert setting.store.load(setting.root) == (
-        Rule(FolderScope("write", setting.root / "src"), is_allowed=True),
-        Rule(CommandScope(("pytest", "tests")), is_allowed=False),
+        PermissionRule(DirectoryScope("write", setting.root / "src"), is_allowed=True),
+        PermissionRule(CommandScope(("pytest", "tests")), is_allowed=False),
     )
     assert [path.name for path in setting.root.iterdir()] == ["src"]
 
 
-async def test_what_cannot_be_kept_holds_for_the_session(setting: Setting) -> None:
+async def test_what_cannot_be_kept_holds_for_the_session(setting: GateSetup) -> None:
     (setting.base / "own").write_text("no folder")
     gate = setting.gate()
     assert await answered(setting, setting.edit("a"), "allow_workspace", gate) is None
-    assert await gate.pass_through(setting.edit("b")) is None
+    assert await gate.authorize(setting.edit("b")) is None
 
 
 @pytest.mark.parametrize(
@@ -119,144 +124,148 @@ async def test_what_cannot_be_kept_holds_for_the_session(setting: Setting) -> No
      "pytest; ls", "x=1 pytest", "pytest .env"],
 )  # fmt: skip
 async def test_no_always_is_offered_for_what_could_be_anything(
-    setting: Setting, command: str
+    setting: GateSetup, command: str
 ) -> None:
     await answered(setting, setting.command("a", command), "reject_once")
     ids = [choice.id for choice in setting.user.asked[0].choices]
     assert ids == ["allow_once", "reject_once"]
 
 
-async def test_questions_come_one_at_a_time_in_the_order_of_the_calls(setting: Setting) -> None:
+async def test_questions_come_one_at_a_time_in_the_order_of_the_calls(setting: GateSetup) -> None:
     gate = setting.gate()
     results: dict[str, Refusal | None] = {}
     for name in "abc":
-        gate.join(name)
+        gate.enter_queue(name)
     async with anyio.create_task_group() as tasks:
         for name in "cba":
             tasks.start_soon(passing, gate, setting.edit(name), results)
             await anyio.wait_all_tasks_blocked()
         for number in range(3):
-            (await setting.user.question(number)).answer("allow_once")
+            (await setting.user.wait_for_question(number)).answer("allow_once")
     assert [asked.call_id for asked in setting.user.asked] == ["a", "b", "c"]
-    assert (setting.user.most_at_once, results) == (1, {"a": None, "b": None, "c": None})
+    assert (setting.user.max_open, results) == (1, {"a": None, "b": None, "c": None})
 
 
-async def test_an_always_is_applied_to_those_waiting(setting: Setting) -> None:
+async def test_an_always_is_applied_to_those_waiting(setting: GateSetup) -> None:
     gate = setting.gate()
     results: dict[str, Refusal | None] = {}
     questions = [setting.edit("a"), setting.edit("b"), setting.edit("c", "x.py")]
     for question in questions:
-        gate.join(question.call_id)
+        gate.enter_queue(question.call_id)
     async with anyio.create_task_group() as tasks:
         for question in questions:
             tasks.start_soon(passing, gate, question, results)
-        (await setting.user.question(0)).answer("allow_session")
-        (await setting.user.question(1)).answer("reject_once")
+        (await setting.user.wait_for_question(0)).answer("allow_session")
+        (await setting.user.wait_for_question(1)).answer("reject_once")
     assert [asked.call_id for asked in setting.user.asked] == ["a", "c"]
     assert results == {"a": None, "b": None, "c": Refusal(REJECTED)}
 
 
-async def test_a_call_that_need_not_ask_keeps_nobody_waiting(setting: Setting) -> None:
+async def test_a_call_that_need_not_ask_keeps_nobody_waiting(setting: GateSetup) -> None:
     gate = setting.gate()
     for name in "ab":
-        gate.join(name)
-    assert await gate.pass_through(setting.command("a", "ls")) is None  # and it runs on
+        gate.enter_queue(name)
+    assert await gate.authorize(setting.command("a", "ls")) is None  # and it runs on
     assert await answered(setting, setting.edit("b"), "allow_once", gate) is None
 
 
 async def test_a_call_that_was_allowed_keeps_nobody_waiting_while_it_runs(
-    setting: Setting,
+    setting: GateSetup,
 ) -> None:
     gate = setting.gate()
     for name in "ab":
-        gate.join(name)
+        gate.enter_queue(name)
     for number, name in enumerate("ab"):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(gate.pass_through, setting.edit(name))
-            (await setting.user.question(number)).answer("allow_once")
+            tasks.start_soon(gate.authorize, setting.edit(name))
+            (await setting.user.wait_for_question(number)).answer("allow_once")
 
 
 async def test_two_calls_with_one_id_are_asked_about_one_after_the_other(
-    setting: Setting,
+    setting: GateSetup,
 ) -> None:
     gate = setting.gate()
     async with anyio.create_task_group() as tasks:
         for name in ("src/a.py", "src/b.py"):
-            gate.join("same")
-            tasks.start_soon(gate.pass_through, setting.edit("same", name))
-        (await setting.user.question(0)).answer("allow_once")
-        (await setting.user.question(1)).answer("reject_once")
-    assert setting.user.most_at_once == 1
+            gate.enter_queue("same")
+            tasks.start_soon(gate.authorize, setting.edit("same", name))
+        (await setting.user.wait_for_question(0)).answer("allow_once")
+        (await setting.user.wait_for_question(1)).answer("reject_once")
+    assert setting.user.max_open == 1
 
 
 async def test_a_cancelled_question_is_over_at_once_and_the_next_one_comes(
-    setting: Setting,
+    setting: GateSetup,
 ) -> None:
     gate = setting.gate()
     results: dict[str, Refusal | None] = {}
-    with anyio.fail_after(PATIENCE_SECONDS):
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(passing, gate, setting.edit("a"), results)
-            await setting.user.question(0)
+            await setting.user.wait_for_question(0)
             tasks.cancel_scope.cancel()
     setting.user.asked[0].answer("allow_session")
     assert await answered(setting, setting.edit("b"), "reject_once", gate) == Refusal(REJECTED)
     assert results == {}
 
 
-async def test_one_who_waits_behind_a_cancelled_call_is_asked(setting: Setting) -> None:
+async def test_one_who_waits_behind_a_cancelled_call_is_asked(setting: GateSetup) -> None:
     gate = setting.gate()
     results: dict[str, Refusal | None] = {}
     for name in "ab":
-        gate.join(name)
+        gate.enter_queue(name)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(passing, gate, setting.edit("b"), results)
         with anyio.CancelScope() as first:
             async with anyio.create_task_group() as inner:
                 inner.start_soon(passing, gate, setting.edit("a"), results)
-                await setting.user.question(0)
+                await setting.user.wait_for_question(0)
                 first.cancel()
-        (await setting.user.question(1)).answer("allow_once")
+        (await setting.user.wait_for_question(1)).answer("allow_once")
     assert results == {"b": None}
 
 
-async def test_an_answer_that_cancels_ends_the_turn_and_allows_nothing(setting: Setting) -> None:
+async def test_an_answer_that_cancels_ends_the_turn_and_allows_nothing(setting: GateSetup) -> None:
     results: dict[str, Refusal | None] = {}
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(passing, setting.gate(), setting.edit("a"), results)
-        (await setting.user.question(0)).answer(None)
-        await until(lambda: setting.cancelled == ["turn"])
+        (await setting.user.wait_for_question(0)).answer(None)
+        await wait_until(lambda: setting.cancelled_at == ["turn"])
         tasks.cancel_scope.cancel()
     assert results == {}
 
 
 @pytest.mark.parametrize("answer", ["allow_workspace", "allow_session", "yes", ""])
-async def test_an_answer_that_was_not_offered_allows_nothing(setting: Setting, answer: str) -> None:
-    given = cast("ChoiceId", answer)
+async def test_an_answer_that_was_not_offered_allows_nothing(
+    setting: GateSetup, answer: str
+) -> None:
+    given = cast("PermissionChoiceId", answer)
     refusal = await answered(setting, setting.command("a", "make"), given)
     reason = NOT_ASKED.format(reason="the answer was none of those offered")
     assert (refusal, setting.store.load(setting.root)) == (Refusal(reason), ())
 
 
 class _Nobody:
-    async def ask(self, question: Question, choices: Sequence[Choice]) -> ChoiceId | None:
+    async def ask(
+        self, question: PermissionQuestion, choices: Sequence[PermissionChoice]
+    ) -> PermissionChoiceId | None:
         del question, choices
         raise AskingError("nobody is there")
 
 
 async def test_when_nobody_can_be_asked_it_is_refused_and_the_next_call_is_not_held_up(
-    setting: Setting,
+    setting: GateSetup,
 ) -> None:
     gate = setting.gate()
     gate.asker = _Nobody()
     for name in "ab":
-        refusal = await gate.pass_through(setting.edit(name))
+        refusal = await gate.authorize(setting.edit(name))
         assert refusal == Refusal(NOT_ASKED.format(reason="nobody is there"))
 
 
-async def test_a_yes_counts_for_nothing_once_plan_mode_is_on(setting: Setting) -> None:
+async def test_a_yes_counts_for_nothing_once_plan_mode_is_on(setting: GateSetup) -> None:
     async def switch_and_allow() -> None:
-        asked = await setting.user.question(0)
+        asked = await setting.user.wait_for_question(0)
         setting.mode = "plan"
         asked.answer("allow_session")
 
@@ -267,12 +276,12 @@ async def test_a_yes_counts_for_nothing_once_plan_mode_is_on(setting: Setting) -
     assert results == {"a": Refusal(PLANNING)}
 
 
-async def test_a_yes_counts_for_nothing_once_the_path_leads_elsewhere(setting: Setting) -> None:
+async def test_a_yes_counts_for_nothing_once_the_path_leads_elsewhere(setting: GateSetup) -> None:
     gate, question = setting.gate(), setting.edit("a")
     results: dict[str, Refusal | None] = {}
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(passing, gate, question, results)
-        asked = await setting.user.question(0)
+        asked = await setting.user.wait_for_question(0)
         (setting.root / "src").rename(setting.base / "old")
         (setting.root / "src").symlink_to(setting.base)
         asked.answer("allow_once")
@@ -280,7 +289,7 @@ async def test_a_yes_counts_for_nothing_once_the_path_leads_elsewhere(setting: S
 
 
 async def test_a_yes_counts_for_nothing_once_a_command_would_read_something_else(
-    setting: Setting,
+    setting: GateSetup,
 ) -> None:
     gate = setting.gate()
     outside = setting.base / "outside.txt"
@@ -289,29 +298,29 @@ async def test_a_yes_counts_for_nothing_once_a_command_would_read_something_else
     results: dict[str, Refusal | None] = {}
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(passing, gate, setting.command("a", "cat *.txt"), results)
-        asked = await setting.user.question(0)
+        asked = await setting.user.wait_for_question(0)
         (setting.root / "credentials.txt").symlink_to(setting.root / ".env")
         (setting.root / ".env").write_text("")
         asked.answer("allow_once")
     assert results == {"a": Refusal(CHANGED)}
 
 
-async def test_a_call_that_waited_is_not_asked_once_bypass_is_on(setting: Setting) -> None:
+async def test_a_call_that_waited_is_not_asked_once_bypass_is_on(setting: GateSetup) -> None:
     gate = setting.gate()
     results: dict[str, Refusal | None] = {}
     for name in "ab":
-        gate.join(name)
+        gate.enter_queue(name)
     async with anyio.create_task_group() as tasks:
         for name in "ab":
             tasks.start_soon(passing, gate, setting.edit(name), results)
-        asked = await setting.user.question(0)
+        asked = await setting.user.wait_for_question(0)
         setting.mode = "bypass"
         asked.answer("reject_once")
     assert (len(setting.user.asked), results) == (1, {"a": Refusal(REJECTED), "b": None})
 
 
-async def test_nothing_is_left_out_of_searches_only_in_bypass(setting: Setting) -> None:
+async def test_nothing_is_left_out_of_searches_only_in_bypass(setting: GateSetup) -> None:
     gate = setting.gate()
-    assert ".env*" in gate.left_out_of_searches()
+    assert ".env*" in gate.search_excludes()
     setting.mode = "bypass"
-    assert gate.left_out_of_searches() == ()
+    assert gate.search_excludes() == ()

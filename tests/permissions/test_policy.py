@@ -8,9 +8,9 @@ import pytest
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.policy import (
     ALWAYS_REFUSED,
-    MEMORY_ASKED,
+    MEMORY_NEEDS_APPROVAL,
     PLANNING,
-    REJECTED_ONCE_FOR_ALL,
+    REJECTED_BY_RULE,
     Allow,
     Ask,
     CommandFacts,
@@ -18,13 +18,13 @@ from acp_server.permissions.policy import (
     Facts,
     FetchFacts,
     FileFacts,
+    McpToolFacts,
     MemoryFacts,
     Refuse,
-    ServerFacts,
     decide,
 )
-from acp_server.permissions.rules import Rule, RuleBook
-from acp_server.permissions.scopes import CommandScope, FolderScope, ServerScope, SiteScope
+from acp_server.permissions.rules import PermissionRule, RuleBook
+from acp_server.permissions.scopes import CommandScope, DirectoryScope, McpToolScope, SiteScope
 from acp_server.permissions.shell.findings import Assessment
 
 Outcome = Literal["allow", "ask", "ask, always", "refuse"]
@@ -32,38 +32,40 @@ Said = Literal["nothing", "yes", "no"]
 
 ROOT = Path("/code/space")
 FILE, SECRET, FAR = ROOT / "src/a.py", ROOT / ".env", Path("/elsewhere/b.py")
-SERVER = ServerScope("github", "0123", "search")
+SERVER = McpToolScope("github", "0123", "search")
 SITE = SiteScope("example.com")
 PYTEST = Assessment("asks", "it runs", prefix=("pytest",))
 
 FACTS: dict[str, Facts] = {
-    "read": FileFacts("read", (FILE,), folder=FILE.parent),
-    "read secret": FileFacts("read", (SECRET,), protected=(SECRET,), folder=ROOT),
-    "read outside": FileFacts("read", (FAR,), outside=(FAR,), folder=FAR.parent),
+    "read": FileFacts("read", (FILE,), coverable_directory=FILE.parent),
+    "read secret": FileFacts("read", (SECRET,), protected=(SECRET,), coverable_directory=ROOT),
+    "read outside": FileFacts("read", (FAR,), outside=(FAR,), coverable_directory=FAR.parent),
     "read far and wide": FileFacts("read", (FAR,), outside=(FAR,)),
-    "write": FileFacts("write", (FILE,), folder=FILE.parent),
-    "write secret": FileFacts("write", (SECRET,), protected=(SECRET,), folder=ROOT),
-    "write one secret": FileFacts("write", (FILE, SECRET), protected=(SECRET,), folder=ROOT),
-    "write outside": FileFacts("write", (FAR,), outside=(FAR,), folder=FAR.parent),
+    "write": FileFacts("write", (FILE,), coverable_directory=FILE.parent),
+    "write secret": FileFacts("write", (SECRET,), protected=(SECRET,), coverable_directory=ROOT),
+    "write one secret": FileFacts(
+        "write", (FILE, SECRET), protected=(SECRET,), coverable_directory=ROOT
+    ),
+    "write outside": FileFacts("write", (FAR,), outside=(FAR,), coverable_directory=FAR.parent),
     "reading command": CommandFacts("ls", Assessment("reads")),
     "reading command in doubt": CommandFacts("cat /etc/x", Assessment("reads"), ("outside",)),
     "command": CommandFacts("pytest", PYTEST),
     "command without a prefix": CommandFacts("make", Assessment("asks", "it runs")),
     "command in doubt": CommandFacts("pytest .env", PYTEST, ("secret",)),
-    "confined command": CommandFacts("pytest", PYTEST, standing="confined"),
-    "confined reading": CommandFacts("ls", Assessment("reads"), standing="confined"),
-    "unconfined command": CommandFacts("pytest", PYTEST, standing="unconfined"),
-    "unconfined reading": CommandFacts("ls", Assessment("reads"), standing="unconfined"),
-    "unprotected command": CommandFacts("pytest", PYTEST, standing="unprotected"),
-    "unprotected reading": CommandFacts("ls", Assessment("reads"), standing="unprotected"),
+    "confined command": CommandFacts("pytest", PYTEST, sandbox_status="confined"),
+    "confined reading": CommandFacts("ls", Assessment("reads"), sandbox_status="confined"),
+    "unconfined command": CommandFacts("pytest", PYTEST, sandbox_status="unconfined"),
+    "unconfined reading": CommandFacts("ls", Assessment("reads"), sandbox_status="unconfined"),
+    "unprotected command": CommandFacts("pytest", PYTEST, sandbox_status="unprotected"),
+    "unprotected reading": CommandFacts("ls", Assessment("reads"), sandbox_status="unprotected"),
     "disaster": CommandFacts("rm -rf /", Assessment("refused", "it deletes everything")),
     "memory": MemoryFacts(asks_first=False),
     "memory, asked first": MemoryFacts(asks_first=True),
     "page": FetchFacts(SITE),
-    "server": ServerFacts(SERVER, claims_to_read=False, claims_to_destroy=False),
-    "server that claims to read": ServerFacts(SERVER, claims_to_read=True, claims_to_destroy=False),
-    "server that destroys": ServerFacts(SERVER, claims_to_read=False, claims_to_destroy=True),
-    "server that claims both": ServerFacts(SERVER, claims_to_read=True, claims_to_destroy=True),
+    "server": McpToolFacts(SERVER, read_only_hint=False, destructive_hint=False),
+    "server that claims to read": McpToolFacts(SERVER, read_only_hint=True, destructive_hint=False),
+    "server that destroys": McpToolFacts(SERVER, read_only_hint=False, destructive_hint=True),
+    "server that claims both": McpToolFacts(SERVER, read_only_hint=True, destructive_hint=True),
 }
 
 # facts, what the rules say: what becomes of it in the modes ask, accept_edits, plan, bypass
@@ -142,13 +144,15 @@ ROWS = [
 def rules_that_say(said: Said) -> RuleBook:
     """Return rules that cover all that the table has."""
     scopes = (
-        FolderScope("read", Path("/")),
-        FolderScope("write", Path("/")),
+        DirectoryScope("read", Path("/")),
+        DirectoryScope("write", Path("/")),
         SERVER,
         SITE,
         CommandScope(("pytest",)),
     )
-    return RuleBook([] if said == "nothing" else [Rule(each, said == "yes") for each in scopes])
+    return RuleBook(
+        [] if said == "nothing" else [PermissionRule(each, said == "yes") for each in scopes]
+    )
 
 
 @pytest.mark.parametrize(("facts", "said", "mode", "outcome"), ROWS)
@@ -171,7 +175,7 @@ def test_the_table_holds(facts: Facts, said: Said, mode: Mode, outcome: Outcome)
     [
         ("write", "plan", "nothing", PLANNING),
         ("memory", "plan", "nothing", PLANNING),
-        ("write", "ask", "no", REJECTED_ONCE_FOR_ALL),
+        ("write", "ask", "no", REJECTED_BY_RULE),
         ("disaster", "bypass", "nothing", ALWAYS_REFUSED.format(reason="it deletes everything")),
     ],
 )
@@ -182,16 +186,16 @@ def test_a_refusal_says_who_refused(name: str, mode: Mode, said: Said, reason: s
 @pytest.mark.parametrize(
     ("name", "decision"),
     [
-        ("write", Ask("", FolderScope("write", FILE.parent))),
+        ("write", Ask("", DirectoryScope("write", FILE.parent))),
         (
             "read outside",
-            Ask(f"it is outside the workspace: {FAR}", FolderScope("read", FAR.parent)),
+            Ask(f"it is outside the workspace: {FAR}", DirectoryScope("read", FAR.parent)),
         ),
         ("read secret", Ask(".env may hold secrets or settings")),
         ("command", Ask("it runs", CommandScope(("pytest",)))),
         ("command in doubt", Ask("it runs")),
         ("reading command in doubt", Ask("outside")),
-        ("memory, asked first", Ask(MEMORY_ASKED)),
+        ("memory, asked first", Ask(MEMORY_NEEDS_APPROVAL)),
     ],
 )
 def test_a_question_says_why_and_what_an_always_would_cover(name: str, decision: Ask) -> None:
@@ -209,5 +213,7 @@ def test_a_question_says_why_and_what_an_always_would_cover(name: str, decision:
 )
 def test_what_other_programs_run_is_not_written_unasked(mode: Mode, decision: Decision) -> None:
     path = Path("/code/.vscode/tasks.json")
-    facts = FileFacts("write", (path,), run_by_others=(path,), folder=path.parent)
+    facts = FileFacts(
+        "write", (path,), executable_by_others=(path,), coverable_directory=path.parent
+    )
     assert decide(facts, mode, RuleBook()) == decision

@@ -7,30 +7,43 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.permissions.questions import Choice, ChoiceId, Question
-from tests.permissions.secret_workspace import MARKER, Actor, Recorder, Stage, acting, set_up
+from acp_server.permissions.questions import (
+    PermissionChoice,
+    PermissionChoiceId,
+    PermissionQuestion,
+)
+from tests.permissions.secret_workspace import (
+    MARKER,
+    RecordingUser,
+    SecretWorkspace,
+    ToolCaller,
+    create_secret_workspace,
+    open_tool_caller,
+)
 
 
 @dataclass(slots=True)
-class Swapper(Recorder):
+class Swapper(RecordingUser):
     """A user who says yes, right after something has changed."""
 
-    answer: ChoiceId = "allow_once"
+    answer: PermissionChoiceId = "allow_once"
     change: Callable[[], object] = bool
 
-    async def ask(self, question: Question, choices: Sequence[Choice]) -> ChoiceId | None:
+    async def ask(
+        self, question: PermissionQuestion, choices: Sequence[PermissionChoice]
+    ) -> PermissionChoiceId | None:
         self.change()
-        return await Recorder.ask(self, question, choices)
+        return await RecordingUser.ask(self, question, choices)
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Stage:
-    stage = set_up(tmp_path)
-    stage.put("door2/plans.txt", "harmless\n")
+def stage(tmp_path: Path) -> SecretWorkspace:
+    stage = create_secret_workspace(tmp_path)
+    stage.write_file("door2/plans.txt", "harmless\n")
     return stage
 
 
-def lead_out(stage: Stage, name: str) -> None:
+def lead_out(stage: SecretWorkspace, name: str) -> None:
     """Put a link to what lies outside in the place of a folder."""
     (stage.root / name).rename(stage.base / "moved")
     (stage.root / name).symlink_to(stage.outside)
@@ -49,13 +62,13 @@ ASKED_CALLS: dict[str, tuple[str, dict[str, JsonValue]]] = {
 
 @pytest.mark.parametrize("call", ASKED_CALLS.values(), ids=ASKED_CALLS.keys())
 async def test_a_folder_that_becomes_a_link_under_an_open_question_is_left_alone(
-    stage: Stage, call: tuple[str, dict[str, JsonValue]]
+    stage: SecretWorkspace, call: tuple[str, dict[str, JsonValue]]
 ) -> None:
-    stage.put("door2/server.key", "harmless\n")
+    stage.write_file("door2/server.key", "harmless\n")
     (stage.outside / "server.key").write_text(f"{MARKER}\n")
     lies_outside = {path: path.read_text() for path in stage.outside.glob("*.[tk]*")}
     user = Swapper(change=lambda: lead_out(stage, "door2"))
-    async with acting(stage, "ask", user) as actor:
+    async with open_tool_caller(stage, "ask", user) as actor:
         outcome = await actor.call(*call)
     assert (len(user.questions), outcome.is_error) == (1, True)
     assert MARKER not in outcome.text
@@ -63,7 +76,7 @@ async def test_a_folder_that_becomes_a_link_under_an_open_question_is_left_alone
 
 
 async def test_a_file_that_becomes_a_link_under_an_open_question_is_not_written(
-    stage: Stage,
+    stage: SecretWorkspace,
 ) -> None:
     file, far = stage.root / "src/app.py", stage.outside / "plans.txt"
 
@@ -71,17 +84,17 @@ async def test_a_file_that_becomes_a_link_under_an_open_question_is_not_written(
         file.unlink()
         file.symlink_to(far)
 
-    async with acting(stage, "ask", Swapper(change=swap)) as actor:
+    async with open_tool_caller(stage, "ask", Swapper(change=swap)) as actor:
         outcome = await actor.call("write_file", {"path": "src/app.py", "content": "x\n"})
     assert (outcome.is_error, far.read_text()) == (True, f"{MARKER}\n")
 
 
 async def test_bytes_that_changed_under_an_open_question_are_not_overwritten(
-    stage: Stage,
+    stage: SecretWorkspace,
 ) -> None:
     file = stage.root / "src/app.py"
     user = Swapper(change=lambda: file.write_text("mine\n"))
-    async with acting(stage, "ask", user) as actor:
+    async with open_tool_caller(stage, "ask", user) as actor:
         outcome = await actor.call("write_file", {"path": "src/app.py", "content": "x\n"})
     assert (outcome.is_error, file.read_text()) == (True, "mine\n")
 
@@ -96,19 +109,19 @@ async def test_bytes_that_changed_under_an_open_question_are_not_overwritten(
     ids=["write", "command", "patch"],
 )
 async def test_plan_mode_that_comes_under_an_open_question_lets_nothing_through(
-    stage: Stage, call: tuple[str, dict[str, JsonValue]]
+    stage: SecretWorkspace, call: tuple[str, dict[str, JsonValue]]
 ) -> None:
     before = stage.snapshot()
     user = Swapper("allow_session")
-    async with acting(stage, "ask", user) as actor:
+    async with open_tool_caller(stage, "ask", user) as actor:
         user.change = lambda: actor.session.set_mode("plan")
         outcome = await actor.call(*call)
     assert (outcome.is_error, stage.snapshot()) == (True, before)
 
 
-async def test_one_answer_is_good_for_one_call(stage: Stage) -> None:
+async def test_one_answer_is_good_for_one_call(stage: SecretWorkspace) -> None:
     user = Swapper()
-    async with acting(stage, "ask", user) as actor:
+    async with open_tool_caller(stage, "ask", user) as actor:
         first = await actor.call("write_file", {"path": "a.py", "content": "x\n"}, "same")
         user.answer = "reject_once"
         second = await actor.call("write_file", {"path": "a.py", "content": "y\n"}, "same")
@@ -116,14 +129,14 @@ async def test_one_answer_is_good_for_one_call(stage: Stage) -> None:
     assert (stage.root / "a.py").read_text() == "x\n"
 
 
-async def test_what_one_session_was_allowed_another_one_is_asked(stage: Stage) -> None:
-    async def write(actor: Actor) -> bool:
+async def test_what_one_session_was_allowed_another_one_is_asked(stage: SecretWorkspace) -> None:
+    async def write(actor: ToolCaller) -> bool:
         outcome = await actor.call("write_file", {"path": "src/new.py", "content": "x\n"})
         return outcome.is_error
 
     async with (
-        acting(stage, "ask", Recorder("allow_session")) as first,
-        acting(stage, "ask", Recorder("reject_once")) as second,
+        open_tool_caller(stage, "ask", RecordingUser("allow_session")) as first,
+        open_tool_caller(stage, "ask", RecordingUser("reject_once")) as second,
     ):
         assert [await write(first), await write(second)] == [False, True]
         assert [await write(first), len(first.user.questions)] == [False, 1]
@@ -131,10 +144,10 @@ async def test_what_one_session_was_allowed_another_one_is_asked(stage: Stage) -
 
 
 async def test_in_accept_edits_a_link_that_lies_outside_is_not_deleted_unasked(
-    stage: Stage,
+    stage: SecretWorkspace,
 ) -> None:
     link = stage.outside / "inward.py"
     text = f"*** Begin Patch\n*** Delete File: {link}\n*** End Patch"
-    async with acting(stage, "accept_edits") as actor:
+    async with open_tool_caller(stage, "accept_edits") as actor:
         outcome = await actor.call("patch", {"mode": "patch", "patch": text})
     assert (len(actor.user.questions), outcome.is_error, link.is_symlink()) == (1, True, True)

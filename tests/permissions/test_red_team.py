@@ -6,10 +6,17 @@ from typing import get_args
 import pytest
 
 from acp_server.permissions.modes import Mode
-from acp_server.permissions.questions import ChoiceId
+from acp_server.permissions.questions import PermissionChoiceId
 from tests.permissions.command_attempts import COMMAND_ATTEMPTS, WORKDIR_ATTEMPTS
 from tests.permissions.file_attempts import EDITS, FILE_ATTEMPTS, QUIET_SEARCHES, Attempt
-from tests.permissions.secret_workspace import MARKER, Actor, Recorder, Stage, acting, set_up
+from tests.permissions.secret_workspace import (
+    MARKER,
+    RecordingUser,
+    SecretWorkspace,
+    ToolCaller,
+    create_secret_workspace,
+    open_tool_caller,
+)
 
 MODES: tuple[Mode, ...] = ("ask", "accept_edits", "plan")
 COMMANDS: dict[str, Attempt] = {}
@@ -39,32 +46,34 @@ ATTEMPTS = FILE_ATTEMPTS | COMMANDS | PROCESSES | PLANS | ASSURED
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
-    stage = set_up(tmp_path_factory.mktemp("red-team"))
+def stage(tmp_path_factory: pytest.TempPathFactory) -> SecretWorkspace:
+    stage = create_secret_workspace(tmp_path_factory.mktemp("red-team"))
     stage.before = stage.snapshot()  # no attempt may change it
     return stage
 
 
-async def _held(stage: Stage, mode: Mode, attempt: Attempt) -> tuple[bool, bool]:
+async def _held(stage: SecretWorkspace, mode: Mode, attempt: Attempt) -> tuple[bool, bool]:
     """Make an attempt that is rejected; say whether it was asked about, and whether it failed."""
-    async with acting(stage, mode) as actor:
+    async with open_tool_caller(stage, mode) as actor:
         return await _made(actor, attempt)
 
 
-async def _made(actor: Actor, attempt: Attempt) -> tuple[bool, bool]:
+async def _made(actor: ToolCaller, attempt: Attempt) -> tuple[bool, bool]:
     actor.user.questions.clear()
     actor.screen.events.clear()
     outcome = await actor.call(*attempt)
     was_asked = bool(actor.user.questions)
-    assert actor.stage.snapshot() == actor.stage.before
+    assert actor.workspace.snapshot() == actor.workspace.before
     assert MARKER not in outcome.text
     assert was_asked or not any(MARKER in repr(event) for event in actor.screen.events)
     return was_asked, outcome.is_error
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS.values(), ids=ATTEMPTS.keys())
-async def test_no_attempt_has_an_effect_or_tells_a_secret(stage: Stage, attempt: Attempt) -> None:
-    async with acting(stage, "ask") as actor:
+async def test_no_attempt_has_an_effect_or_tells_a_secret(
+    stage: SecretWorkspace, attempt: Attempt
+) -> None:
+    async with open_tool_caller(stage, "ask") as actor:
         for mode in MODES:
             actor.session.set_mode(mode)
             _, has_failed = await _made(actor, attempt)
@@ -72,10 +81,15 @@ async def test_no_attempt_has_an_effect_or_tells_a_secret(stage: Stage, attempt:
             assert actor.session.mode == mode, "only the user switches it"
 
 
-@pytest.mark.parametrize("answer", get_args(ChoiceId))
-async def test_only_an_accepted_plan_leaves_plan_mode(stage: Stage, answer: ChoiceId) -> None:
-    modes: dict[ChoiceId, Mode] = {"accept_and_ask": "ask", "accept_edits": "accept_edits"}
-    async with acting(stage, "plan", Recorder(answer)) as actor:
+@pytest.mark.parametrize("answer", get_args(PermissionChoiceId))
+async def test_only_an_accepted_plan_leaves_plan_mode(
+    stage: SecretWorkspace, answer: PermissionChoiceId
+) -> None:
+    modes: dict[PermissionChoiceId, Mode] = {
+        "accept_and_ask": "ask",
+        "accept_edits": "accept_edits",
+    }
+    async with open_tool_caller(stage, "plan", RecordingUser(answer)) as actor:
         outcome = await actor.call("exit_plan", {"plan": "1. Change it."})
         assert actor.session.mode == modes.get(answer, "plan")
         assert outcome.is_error is (answer not in modes)
@@ -85,9 +99,9 @@ async def test_only_an_accepted_plan_leaves_plan_mode(stage: Stage, answer: Choi
 @pytest.mark.parametrize("answer", ["accept_and_ask", "accept_edits"])
 @pytest.mark.parametrize("attempt", EDITS.values(), ids=EDITS.keys())
 async def test_the_answers_to_a_plan_let_no_edit_through(
-    stage: Stage, attempt: Attempt, answer: ChoiceId
+    stage: SecretWorkspace, attempt: Attempt, answer: PermissionChoiceId
 ) -> None:
-    async with acting(stage, "ask", Recorder(answer)) as actor:
+    async with open_tool_caller(stage, "ask", RecordingUser(answer)) as actor:
         outcome = await actor.call(*attempt)
         assert outcome.is_error
         assert actor.session.mode == "ask"
@@ -95,8 +109,10 @@ async def test_the_answers_to_a_plan_let_no_edit_through(
 
 
 @pytest.mark.parametrize("attempt", QUIET_SEARCHES.values(), ids=QUIET_SEARCHES.keys())
-async def test_no_search_of_the_workspace_tells_a_secret(stage: Stage, attempt: Attempt) -> None:
-    async with acting(stage, "ask") as actor:
+async def test_no_search_of_the_workspace_tells_a_secret(
+    stage: SecretWorkspace, attempt: Attempt
+) -> None:
+    async with open_tool_caller(stage, "ask") as actor:
         for mode in MODES:
             actor.session.set_mode(mode)
             was_asked, _ = await _made(actor, attempt)
@@ -104,22 +120,24 @@ async def test_no_search_of_the_workspace_tells_a_secret(stage: Stage, attempt: 
 
 
 @pytest.mark.parametrize("attempt", EDITS.values(), ids=EDITS.keys())
-async def test_an_edit_is_asked_in_the_mode_ask(stage: Stage, attempt: Attempt) -> None:
+async def test_an_edit_is_asked_in_the_mode_ask(stage: SecretWorkspace, attempt: Attempt) -> None:
     assert await _held(stage, "ask", attempt) == (True, True)
 
 
 @pytest.mark.parametrize("attempt", EDITS.values(), ids=EDITS.keys())
-async def test_an_edit_is_refused_in_the_mode_plan(stage: Stage, attempt: Attempt) -> None:
+async def test_an_edit_is_refused_in_the_mode_plan(
+    stage: SecretWorkspace, attempt: Attempt
+) -> None:
     assert await _held(stage, "plan", attempt) == (False, True)
 
 
 @pytest.mark.parametrize("attempt", EDITS.values(), ids=EDITS.keys())
 async def test_an_edit_is_made_in_the_mode_accept_edits(tmp_path: Path, attempt: Attempt) -> None:
-    stage = set_up(tmp_path)
+    stage = create_secret_workspace(tmp_path)
     before = stage.snapshot()
-    async with acting(stage, "accept_edits") as actor:
+    async with open_tool_caller(stage, "accept_edits") as actor:
         outcome = await actor.call(*attempt)
-    assert (actor.user, outcome.is_error) == (Recorder(), False)
+    assert (actor.user, outcome.is_error) == (RecordingUser(), False)
     assert stage.snapshot() != before
 
 

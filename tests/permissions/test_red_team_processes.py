@@ -10,18 +10,18 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.permissions.modes import Mode
-from acp_server.tools.lazy_imports import Premises
-from acp_server.tools.shell.confinement.config import SandboxRules
+from acp_server.tools.lazy_imports import ToolConfig
+from acp_server.tools.shell.confinement.config import SandboxConfig
 from tests.permissions.command_attempts import COMMAND_ATTEMPTS, WORKDIR_ATTEMPTS
 from tests.permissions.secret_workspace import (
     MARKER,
-    Actor,
-    Recorder,
-    Stage,
-    acting,
-    acting_with,
-    premises_of,
-    set_up,
+    RecordingUser,
+    SecretWorkspace,
+    ToolCaller,
+    create_secret_workspace,
+    make_tool_config,
+    open_tool_caller,
+    open_tool_caller_with,
 )
 from tests.tools.confinement.sandbox_setup import needs_sandbox
 
@@ -57,17 +57,19 @@ WRITTEN: dict[str, JsonValue] = {
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
-    stage = set_up(tmp_path_factory.mktemp("red-team"))
+def stage(tmp_path_factory: pytest.TempPathFactory) -> SecretWorkspace:
+    stage = create_secret_workspace(tmp_path_factory.mktemp("red-team"))
     stage.before = stage.snapshot()  # no attempt may change it
     return stage
 
 
 @asynccontextmanager
-async def with_a_shell(stage: Stage, mode: Mode) -> AsyncGenerator[tuple[Actor, str]]:
+async def with_a_shell(
+    stage: SecretWorkspace, mode: Mode
+) -> AsyncGenerator[tuple[ToolCaller, str]]:
     """Open a session in which a shell waits for input, by the user's leave; the next is none."""
-    user = Recorder("allow_once")
-    async with acting(stage, "ask", user) as actor:
+    user = RecordingUser("allow_once")
+    async with open_tool_caller(stage, "ask", user) as actor:
         told = await actor.call("terminal", {"command": "exec sh", "background": True})
         found = re.search(r"proc_\w+", told.text)
         assert found is not None, told.text
@@ -79,9 +81,9 @@ async def with_a_shell(stage: Stage, mode: Mode) -> AsyncGenerator[tuple[Actor, 
 
 @pytest.mark.parametrize("arguments", BACKGROUND.values(), ids=BACKGROUND.keys())
 async def test_nothing_is_started_in_the_background_without_leave(
-    stage: Stage, arguments: Mapping[str, JsonValue]
+    stage: SecretWorkspace, arguments: Mapping[str, JsonValue]
 ) -> None:
-    async with acting(stage, "ask") as actor:
+    async with open_tool_caller(stage, "ask") as actor:
         for mode in MODES:
             actor.session.set_mode(mode)
             outcome = await actor.call("terminal", {**arguments, "background": True})
@@ -93,7 +95,9 @@ async def test_nothing_is_started_in_the_background_without_leave(
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_nothing_is_written_to_a_shell_without_leave(stage: Stage, mode: Mode) -> None:
+async def test_nothing_is_written_to_a_shell_without_leave(
+    stage: SecretWorkspace, mode: Mode
+) -> None:
     async with with_a_shell(stage, mode) as (actor, name):
         for what, data in WRITTEN.items():
             actor.user.questions.clear()
@@ -108,7 +112,7 @@ async def test_nothing_is_written_to_a_shell_without_leave(stage: Stage, mode: M
         assert stage.snapshot() == stage.before
 
 
-async def test_no_answer_for_later_covers_what_is_written(stage: Stage) -> None:
+async def test_no_answer_for_later_covers_what_is_written(stage: SecretWorkspace) -> None:
     async with with_a_shell(stage, "ask") as (actor, name):
         actor.user.answer = "allow_session"
         writing: dict[str, JsonValue] = {"action": "write", "session_id": name, "data": "true\n"}
@@ -128,8 +132,10 @@ UNKNOWN: dict[str, JsonValue] = {
 
 
 @pytest.mark.parametrize("name", UNKNOWN.values(), ids=UNKNOWN.keys())
-async def test_processes_of_others_are_out_of_reach(stage: Stage, name: JsonValue) -> None:
-    async with acting(stage, "bypass") as actor:
+async def test_processes_of_others_are_out_of_reach(
+    stage: SecretWorkspace, name: JsonValue
+) -> None:
+    async with open_tool_caller(stage, "bypass") as actor:
         for action in ("poll", "log", "write", "wait", "kill"):
             arguments: dict[str, JsonValue] = {
                 "action": action,
@@ -142,8 +148,10 @@ async def test_processes_of_others_are_out_of_reach(stage: Stage, name: JsonValu
             assert "there is no background command" in outcome.text
 
 
-def _confined(stage: Stage) -> Premises:
-    return replace(premises_of(stage), sandbox=SandboxRules("workspace", temporary=()))
+def _confined(stage: SecretWorkspace) -> ToolConfig:
+    return replace(
+        make_tool_config(stage), sandbox=SandboxConfig("workspace", temporary_directories=())
+    )
 
 
 WISHES: dict[str, JsonValue] = {"true": True, "a word": "true", "a number": 1, "yes": "yes"}
@@ -151,8 +159,10 @@ WISHES: dict[str, JsonValue] = {"true": True, "a word": "true", "a number": 1, "
 
 @needs_sandbox
 @pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES.keys())
-async def test_nothing_leaves_the_sandbox_without_leave(stage: Stage, wish: JsonValue) -> None:
-    async with acting_with(stage, "ask", _confined(stage)) as actor:
+async def test_nothing_leaves_the_sandbox_without_leave(
+    stage: SecretWorkspace, wish: JsonValue
+) -> None:
+    async with open_tool_caller_with(stage, "ask", _confined(stage)) as actor:
         for mode in MODES:
             for is_background in (False, True):
                 actor.session.set_mode(mode)
@@ -168,8 +178,8 @@ async def test_nothing_leaves_the_sandbox_without_leave(stage: Stage, wish: Json
 
 @needs_sandbox
 async def test_what_is_written_to_a_confined_shell_stays_confined(tmp_path: Path) -> None:
-    stage = set_up(tmp_path)
-    async with acting_with(stage, "bypass", _confined(stage)) as actor:
+    stage = create_secret_workspace(tmp_path)
+    async with open_tool_caller_with(stage, "bypass", _confined(stage)) as actor:
         started = await actor.call("terminal", {"command": "exec sh", "background": True})
         name = str((started.raw_output or {})["session_id"])
         data = f"echo x > {stage.outside}/new; cat ~/.ssh/id_rsa; cat agent/config.yaml; exit 7\n"

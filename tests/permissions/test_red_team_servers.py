@@ -10,17 +10,17 @@ from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
 from acp_server.mcp.ports import Json
-from acp_server.mcp.session_servers import Around, SessionServers
-from acp_server.permissions.facts import Surveyor
+from acp_server.mcp.session_servers import McpContext, SessionServers
+from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.gate import PermissionGate
 from acp_server.permissions.modes import Mode
-from acp_server.permissions.questions import ChoiceId
+from acp_server.permissions.questions import PermissionChoiceId
 from acp_server.permissions.rule_store import RuleStore
-from acp_server.session.ports.mcp_configs import ProcessServer
+from acp_server.session.ports.mcp_configs import StdioServerConfig
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.conversation import ToolCall
 from tests.permissions.memory_server import MemoryServer
-from tests.permissions.secret_workspace import Recorder, Screen
+from tests.permissions.secret_workspace import EventLog, RecordingUser
 
 MODES: tuple[Mode, ...] = ("ask", "accept_edits", "plan")
 ATTEMPTS: dict[str, dict[str, JsonValue]] = {
@@ -48,7 +48,7 @@ class Scene:
     folder: Path
     tool: dict[str, JsonValue]
     mode: Mode = "ask"
-    user: Recorder = field(default_factory=Recorder)
+    user: RecordingUser = field(default_factory=RecordingUser)
     calls: list[Json] = field(default_factory=list[Json])
     """Those that have reached the server."""
 
@@ -57,31 +57,31 @@ class Scene:
             mode=lambda: self.mode,
             asker=self.user,
             cancel_turn=lambda: None,
-            surveyor=Surveyor((self.folder,), self.folder, self.folder / "own"),
+            facts=FactCollector((self.folder,), self.folder, self.folder / "own"),
             store=RuleStore(self.folder / "own/permissions.json"),
             root=self.folder,
         )
 
-    async def call(self, config: ProcessServer) -> bool:
+    async def call(self, config: StdioServerConfig) -> bool:
         """Call the server's tool; say whether it was done."""
         is_done = False
         async with anyio.create_task_group() as tasks:
             servers = await self._opened(config, self.gate(), tasks)
             toolbox = SessionToolbox(servers.tools())
             (name,) = (tool.spec.name for tool in servers.tools())
-            live = await toolbox.open("call", name, Screen())
+            live = await toolbox.open("call", name, EventLog())
             outcome = await live.run(ToolCall("call", name, "{}"))
             is_done = not outcome.is_error
             await servers.close()
         return is_done
 
     async def _opened(
-        self, config: ProcessServer, gate: PermissionGate, tasks: TaskGroup
+        self, config: StdioServerConfig, gate: PermissionGate, tasks: TaskGroup
     ) -> SessionServers:
         server = MemoryServer(self.calls.append, self.tool)
-        servers = SessionServers((config,), Around(gate, (self.folder,), tasks, server.load))
-        servers.begin()
-        await servers.ready()
+        servers = SessionServers((config,), McpContext(gate, (self.folder,), tasks, server.load))
+        servers.start()
+        await servers.wait_ready()
         return servers
 
 
@@ -91,17 +91,17 @@ async def test_no_call_is_made_before_the_user_was_asked(
     tmp_path: Path, mode: Mode, tool: dict[str, JsonValue]
 ) -> None:
     scene = Scene(tmp_path, tool, mode)
-    assert not await scene.call(ProcessServer("s", "program"))
+    assert not await scene.call(StdioServerConfig("s", "program"))
     assert scene.calls == []
     assert mode == "plan" or len(scene.user.questions) == 1
 
 
 async def _answers(
-    scene: Scene, config: ProcessServer, answers: Sequence[ChoiceId]
+    scene: Scene, config: StdioServerConfig, answers: Sequence[PermissionChoiceId]
 ) -> Sequence[tuple[bool, int]]:
     found: list[tuple[bool, int]] = []
     for answer in answers:
-        scene.user = Recorder(answer)
+        scene.user = RecordingUser(answer)
         found.append((await scene.call(config), len(scene.user.questions)))
     return found
 
@@ -110,7 +110,7 @@ async def test_an_always_holds_for_later_sessions_and_for_this_program_only(
     tmp_path: Path,
 ) -> None:
     scene = Scene(tmp_path, {})
-    program, impostor = ProcessServer("s", "program"), ProcessServer("s", "another")
+    program, impostor = StdioServerConfig("s", "program"), StdioServerConfig("s", "another")
     assert await _answers(scene, program, ["allow_workspace", "reject_once"]) == [
         (True, 1),
         (True, 0),
@@ -122,8 +122,8 @@ async def test_an_always_holds_for_later_sessions_and_for_this_program_only(
 
 async def test_what_is_kept_holds_no_secret(tmp_path: Path) -> None:
     secrets: Mapping[str, str] = {"TOKEN": "hush-4711"}
-    scene = Scene(tmp_path, {}, user=Recorder("allow_workspace"))
-    await scene.call(ProcessServer("s", "program", ("--key", "hush-4711"), secrets))
+    scene = Scene(tmp_path, {}, user=RecordingUser("allow_workspace"))
+    await scene.call(StdioServerConfig("s", "program", ("--key", "hush-4711"), secrets))
     kept = (tmp_path / "own/permissions.json").read_text()
     assert '"tool": "tool"' in kept
     assert "hush" not in kept

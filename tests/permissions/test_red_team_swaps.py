@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 
 from acp_server.permissions.modes import Mode
-from acp_server.tools.shell.confinement.config import SandboxRules
-from acp_server.turn.ports import Outcome
+from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.turn.ports import ToolOutcome
 from tests.permissions.file_attempts import Attempt
 from tests.permissions.secret_workspace import (
     MARKER,
-    Recorder,
-    Stage,
-    acting,
-    acting_with,
-    premises_of,
-    set_up,
+    RecordingUser,
+    SecretWorkspace,
+    create_secret_workspace,
+    make_tool_config,
+    open_tool_caller,
+    open_tool_caller_with,
 )
 from tests.permissions.swapping import swapping_file, swapping_folder
 from tests.permissions.test_red_team_delegation import Puppet
@@ -58,17 +58,17 @@ FOLDER_CALLS: dict[str, Attempt] = {
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Stage:
-    return set_up(tmp_path)
+def stage(tmp_path: Path) -> SecretWorkspace:
+    return create_secret_workspace(tmp_path)
 
 
 @pytest.mark.parametrize("mode", ["ask", "accept_edits", "plan"])
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
 async def test_nothing_is_reached_through_a_link_that_comes_and_goes(
-    stage: Stage, call: Attempt, mode: Mode
+    stage: SecretWorkspace, call: Attempt, mode: Mode
 ) -> None:
     far = stage.outside / "plans.txt"
-    async with acting(stage, mode) as actor:
+    async with open_tool_caller(stage, mode) as actor:
         with swapping_file(stage.root / "swap.txt", far):
             for _ in range(ROUNDS):
                 outcome = await actor.call(*call)
@@ -79,12 +79,12 @@ async def test_nothing_is_reached_through_a_link_that_comes_and_goes(
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
 async def test_a_yes_to_the_file_is_none_to_where_the_link_leads(
-    stage: Stage, call: Attempt
+    stage: SecretWorkspace, call: Attempt
 ) -> None:
     """All questions are answered with yes: of those about the link, none is asked of the user."""
     far = stage.outside / "plans.txt"
-    user = Recorder("allow_once")
-    async with acting(stage, "ask", user) as actor:
+    user = RecordingUser("allow_once")
+    async with open_tool_caller(stage, "ask", user) as actor:
         with swapping_file(stage.root / "swap.txt", far):
             for _ in range(ROUNDS):
                 user.questions.clear()
@@ -95,10 +95,10 @@ async def test_a_yes_to_the_file_is_none_to_where_the_link_leads(
                 far.write_text(f"{MARKER}\n")
 
 
-async def test_nor_by_a_sub_agent(stage: Stage) -> None:
+async def test_nor_by_a_sub_agent(stage: SecretWorkspace) -> None:
     far, puppet = stage.outside / "plans.txt", Puppet()
-    stage.model, puppet.stage = puppet, stage
-    async with acting(stage, "accept_edits") as actor:
+    stage.model, puppet.workspace = puppet, stage
+    async with open_tool_caller(stage, "accept_edits") as actor:
         with swapping_file(stage.root / "swap.txt", far):
             puppet.attempts = list(CALLS.values()) * (ROUNDS // 2)
             await actor.call("delegate_task", {"goal": "try"})
@@ -107,24 +107,24 @@ async def test_nor_by_a_sub_agent(stage: Stage) -> None:
     assert far.read_text() == f"{MARKER}\n"
 
 
-def furnish(stage: Stage) -> None:
+def furnish(stage: SecretWorkspace) -> None:
     """Put the same names into the folder that is swapped and into the one outside."""
     for name in ("mine.txt", "door/plans.txt", "hall/door/plans.txt"):
-        stage.put(name, "harmless\n")
-    stage.put("door/rooms/small.txt", "harmless\n")
+        stage.write_file(name, "harmless\n")
+    stage.write_file("door/rooms/small.txt", "harmless\n")
     far = den(stage)
     for name in ("plans.txt", "rooms/secret.txt", "plan2.txt"):
-        stage.put(far / name, f"{MARKER}\n")
+        stage.write_file(far / name, f"{MARKER}\n")
     for folder, text in ((stage.root / "door", b"harmless"), (far, MARKER.encode())):
         (folder / "picture.png").write_bytes(PNG_START + text)
         (folder / "link.txt").symlink_to(folder / "plans.txt")
 
 
-def den(stage: Stage) -> Path:
+def den(stage: SecretWorkspace) -> Path:
     return stage.outside / "den"
 
 
-def told(outcome: Outcome) -> str:
+def told(outcome: ToolOutcome) -> str:
     """Return all that the model is told, pictures included."""
     looks = [b64decode(each.data).decode(errors="replace") for each in outcome.media]
     return "\n".join([outcome.text, *looks])
@@ -139,16 +139,16 @@ def lies_in(folder: Path) -> dict[str, str | bytes]:
 @pytest.mark.parametrize("mode", ["ask", "accept_edits"])
 @pytest.mark.parametrize("call", FOLDER_CALLS.values(), ids=FOLDER_CALLS.keys())
 async def test_nor_through_a_folder_that_becomes_a_link(
-    stage: Stage, call: Attempt, mode: Mode
+    stage: SecretWorkspace, call: Attempt, mode: Mode
 ) -> None:
     furnish(stage)
     far = lies_in(den(stage))
-    premises = replace(premises_of(stage), sandbox=SandboxRules("workspace"))
+    premises = replace(make_tool_config(stage), sandbox=SandboxConfig("workspace"))
     folder = stage.root / ("hall/door" if "hall" in repr(call) else "door")
-    async with acting_with(stage, mode, premises) as actor:
+    async with open_tool_caller_with(stage, mode, premises) as actor:
         with swapping_folder(folder, den(stage)):
             for _ in range(ROUNDS):
-                stage.put("mine.txt", "harmless\n")
+                stage.write_file("mine.txt", "harmless\n")
                 outcome = await actor.call(*call)
                 assert not [each for each in BEHIND if each in told(outcome)]
     assert not any(MARKER in repr(event) for event in actor.screen.events)
@@ -157,17 +157,17 @@ async def test_nor_through_a_folder_that_becomes_a_link(
 
 @pytest.mark.parametrize("call", FOLDER_CALLS.values(), ids=FOLDER_CALLS.keys())
 async def test_a_yes_to_a_folder_is_none_to_where_it_leads_later(
-    stage: Stage, call: Attempt
+    stage: SecretWorkspace, call: Attempt
 ) -> None:
     furnish(stage)
     far = lies_in(den(stage))
-    user = Recorder("allow_once")
-    premises = replace(premises_of(stage), sandbox=SandboxRules("workspace"))
+    user = RecordingUser("allow_once")
+    premises = replace(make_tool_config(stage), sandbox=SandboxConfig("workspace"))
     folder = stage.root / ("hall/door" if "hall" in repr(call) else "door")
-    async with acting_with(stage, "ask", premises, user) as actor:
+    async with open_tool_caller_with(stage, "ask", premises, user) as actor:
         with swapping_folder(folder, den(stage)):
             for _ in range(ROUNDS):
-                stage.put("mine.txt", "harmless\n")
+                stage.write_file("mine.txt", "harmless\n")
                 user.questions.clear()
                 outcome = await actor.call(*call)
                 if not any(str(stage.outside) in repr(each.effect) for each in user.questions):

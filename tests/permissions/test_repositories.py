@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.permissions.git_checks import doubt_on_git
+from acp_server.permissions.git_checks import find_git_doubt
 from acp_server.permissions.ignore_files import IgnoreFiles
-from acp_server.permissions.resolved_workspace import Ground, ground_of
+from acp_server.permissions.resolved_workspace import ResolvedWorkspace, resolve_workspace
 
 PROGRAMS = "the git configuration of this repository names programs that git would run"
 SHOWN = ".env is tracked by git, and its changes may be shown"
@@ -29,13 +29,13 @@ def git(root: Path, *arguments: str) -> None:
     subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True)
 
 
-def ground(root: Path) -> Ground:
-    return ground_of([root], root.parent / "own", IgnoreFiles())
+def ground(root: Path) -> ResolvedWorkspace:
+    return resolve_workspace([root], root.parent / "own", IgnoreFiles())
 
 
 @pytest.mark.parametrize("command", ["git status", "git diff", "git log -p", "git show HEAD", "ls"])
 def test_an_ordinary_repository_is_no_reason_to_ask(root: Path, command: str) -> None:
-    assert doubt_on_git(command, root, ground(root)) == ""
+    assert find_git_doubt(command, root, ground(root)) == ""
 
 
 @pytest.mark.parametrize(
@@ -53,16 +53,16 @@ def test_an_ordinary_repository_is_no_reason_to_ask(root: Path, command: str) ->
 )
 def test_settings_that_name_programs_are_asked_about(root: Path, setting: tuple[str, str]) -> None:
     git(root, "config", *setting)
-    assert doubt_on_git("git diff", root, ground(root)) == PROGRAMS
-    assert doubt_on_git("git status", root, ground(root)) == PROGRAMS
-    assert doubt_on_git("ls", root, ground(root)) == ""
+    assert find_git_doubt("git diff", root, ground(root)) == PROGRAMS
+    assert find_git_doubt("git status", root, ground(root)) == PROGRAMS
+    assert find_git_doubt("ls", root, ground(root)) == ""
 
 
 def test_a_git_file_that_names_a_folder_of_the_workspace_is_followed(root: Path) -> None:
     (root / ".git").rename(root / "dotgit")
     (root / ".git").write_text("gitdir: dotgit\n")
     git(root, "config", "diff.external", "./show")
-    assert doubt_on_git("git diff", root, ground(root)) == PROGRAMS
+    assert find_git_doubt("git diff", root, ground(root)) == PROGRAMS
 
 
 @pytest.mark.parametrize(
@@ -83,16 +83,16 @@ def test_a_tracked_secret_may_be_shown_by_what_shows_changes(
 ) -> None:
     (root / ".env").write_text("KEY=1\n")
     git(root, "add", "-f", ".env")
-    assert doubt_on_git(command, root, ground(root)) == doubt
+    assert find_git_doubt(command, root, ground(root)) == doubt
 
 
 def test_an_index_that_cannot_be_told_is_taken_for_one_with_secrets(root: Path) -> None:
     git(root, "update-index", "--index-version", "4")
-    assert doubt_on_git("git diff", root, ground(root)) == SHOWN
+    assert find_git_doubt("git diff", root, ground(root)) == SHOWN
 
 
 @pytest.mark.parametrize("name", ["index", "config"])
 def test_a_named_pipe_of_gits_is_not_waited_for(root: Path, name: str) -> None:
     (root / ".git" / name).unlink(missing_ok=True)
     os.mkfifo(root / ".git" / name)
-    assert doubt_on_git("git diff", root, ground(root)) == ""
+    assert find_git_doubt("git diff", root, ground(root)) == ""

@@ -12,26 +12,26 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.permissions.rule_store import RuleStore
-from acp_server.permissions.rules import Rule
-from acp_server.permissions.scopes import CommandScope, FolderScope, ServerScope, SiteScope
+from acp_server.permissions.rules import PermissionRule
+from acp_server.permissions.scopes import CommandScope, DirectoryScope, McpToolScope, SiteScope
 from skills_store.locks import LockedError, locked
 
 ROOT = Path("/code/space")
-EDITS = Rule(FolderScope("write", ROOT / "src"), is_allowed=True)
-SITE = Rule(SiteScope("example.com:8080"), is_allowed=True)
-SEARCH = Rule(ServerScope("github", "0123", "search"), is_allowed=True)
-TESTS = Rule(CommandScope(("npm", "run", "test")), is_allowed=False)
+EDITS = PermissionRule(DirectoryScope("write", ROOT / "src"), is_allowed=True)
+SITE = PermissionRule(SiteScope("example.com:8080"), is_allowed=True)
+SEARCH = PermissionRule(McpToolScope("github", "0123", "search"), is_allowed=True)
+TESTS = PermissionRule(CommandScope(("npm", "run", "test")), is_allowed=False)
 
 WRITER = """
 import sys
 from pathlib import Path
 from acp_server.permissions.rule_store import RuleStore
-from acp_server.permissions.rules import Rule
-from acp_server.permissions.scopes import FolderScope
+from acp_server.permissions.rules import PermissionRule
+from acp_server.permissions.scopes import DirectoryScope
 store = RuleStore(Path(sys.argv[1]))
 for number in range(20):
-    scope = FolderScope("write", Path(f"/code/{sys.argv[2]}/{number}"))
-    store.add(Path("/code/space"), Rule(scope, is_allowed=True))
+    scope = DirectoryScope("write", Path(f"/code/{sys.argv[2]}/{number}"))
+    store.add(Path("/code/space"), PermissionRule(scope, is_allowed=True))
 """
 
 
@@ -88,7 +88,9 @@ def test_a_file_that_is_changed_within_its_size_is_read_again(file: Path) -> Non
     store.add(ROOT, EDITS)
     assert store.load(ROOT) == (EDITS,)
     file.write_text(file.read_text().replace("/src", "/new"))
-    assert store.load(ROOT) == (Rule(FolderScope("write", ROOT / "new"), is_allowed=True),)
+    assert store.load(ROOT) == (
+        PermissionRule(DirectoryScope("write", ROOT / "new"), is_allowed=True),
+    )
 
 
 def test_a_file_that_was_deleted_allows_nothing(file: Path) -> None:
@@ -162,12 +164,12 @@ def test_two_processes_that_write_at_once_lose_nothing(file: Path) -> None:
 
 def test_a_lock_that_is_held_is_waited_for_only_so_long(tmp_path: Path) -> None:
     file = tmp_path / "x"
-    with locked(file), pytest.raises(LockedError), locked(file, patience_seconds=0.02):
+    with locked(file), pytest.raises(LockedError), locked(file, timeout_seconds=0.02):
         pass
 
 
 def test_a_lock_is_given_back(tmp_path: Path) -> None:
     file = tmp_path / "x"
     for _ in range(2):
-        with locked(file, patience_seconds=0):
+        with locked(file, timeout_seconds=0):
             assert (tmp_path / "x.lock").exists()

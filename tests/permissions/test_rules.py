@@ -4,22 +4,22 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.permissions.questions import Choice, choices_for
-from acp_server.permissions.rules import Rule, RuleBook
+from acp_server.permissions.questions import PermissionChoice, choices_for
+from acp_server.permissions.rules import PermissionRule, RuleBook
 from acp_server.permissions.scopes import (
     CommandScope,
-    FolderScope,
+    DirectoryScope,
+    McpToolScope,
     Scope,
-    ServerScope,
     SiteScope,
-    described,
+    describe_scope,
 )
 
 ROOT = Path("/code/space")
 
 
-def edits(folder: str, *, is_allowed: bool = True) -> Rule:
-    return Rule(FolderScope("write", ROOT / folder), is_allowed)
+def edits(folder: str, *, is_allowed: bool = True) -> PermissionRule:
+    return PermissionRule(DirectoryScope("write", ROOT / folder), is_allowed)
 
 
 def files(*names: str) -> tuple[Path, ...]:
@@ -45,14 +45,22 @@ def files(*names: str) -> tuple[Path, ...]:
         ),
         pytest.param([edits(".")], (), None, id="no files"),
         pytest.param(
-            [Rule(FolderScope("read", ROOT), is_allowed=True)], ("a",), None, id="another act"
+            [PermissionRule(DirectoryScope("read", ROOT), is_allowed=True)],
+            ("a",),
+            None,
+            id="another act",
         ),
         pytest.param(
-            [Rule(CommandScope(("pytest",)), is_allowed=True)], ("a",), None, id="a command"
+            [PermissionRule(CommandScope(("pytest",)), is_allowed=True)],
+            ("a",),
+            None,
+            id="a command",
         ),
     ],
 )
-def test_rules_on_files(rules: list[Rule], named: tuple[str, ...], *, verdict: bool | None) -> None:
+def test_rules_on_files(
+    rules: list[PermissionRule], named: tuple[str, ...], *, verdict: bool | None
+) -> None:
     assert RuleBook(rules).verdict_on_files("write", files(*named)) is verdict
 
 
@@ -75,8 +83,8 @@ def test_rules_on_files(rules: list[Rule], named: tuple[str, ...], *, verdict: b
 def test_rules_on_commands(command: str, *, verdict: bool | None) -> None:
     book = RuleBook(
         [
-            Rule(CommandScope(("pytest",)), is_allowed=True),
-            Rule(CommandScope(("npm", "run", "build")), is_allowed=False),
+            PermissionRule(CommandScope(("pytest",)), is_allowed=True),
+            PermissionRule(CommandScope(("npm", "run", "build")), is_allowed=False),
         ]
     )
     assert book.verdict_on_command(command) is verdict
@@ -85,14 +93,14 @@ def test_rules_on_commands(command: str, *, verdict: bool | None) -> None:
 @pytest.mark.parametrize(
     ("scope", "verdict"),
     [
-        pytest.param(ServerScope("github", "0123", "search"), True, id="the same"),
-        pytest.param(ServerScope("github", "4567", "search"), None, id="another program"),
-        pytest.param(ServerScope("github", "0123", "delete"), None, id="another tool"),
-        pytest.param(ServerScope("gitlab", "0123", "search"), None, id="another server"),
+        pytest.param(McpToolScope("github", "0123", "search"), True, id="the same"),
+        pytest.param(McpToolScope("github", "4567", "search"), None, id="another program"),
+        pytest.param(McpToolScope("github", "0123", "delete"), None, id="another tool"),
+        pytest.param(McpToolScope("gitlab", "0123", "search"), None, id="another server"),
     ],
 )
-def test_a_rule_covers_one_tool_of_one_server(scope: ServerScope, *, verdict: bool | None) -> None:
-    book = RuleBook([Rule(ServerScope("github", "0123", "search"), is_allowed=True)])
+def test_a_rule_covers_one_tool_of_one_server(scope: McpToolScope, *, verdict: bool | None) -> None:
+    book = RuleBook([PermissionRule(McpToolScope("github", "0123", "search"), is_allowed=True)])
     assert book.verdict_on(scope) is verdict
 
 
@@ -107,39 +115,41 @@ def test_a_rule_covers_one_tool_of_one_server(scope: ServerScope, *, verdict: bo
     ],
 )
 def test_a_rule_covers_one_site(site: str, *, verdict: bool | None) -> None:
-    book = RuleBook([Rule(SiteScope("example.com"), is_allowed=True)])
+    book = RuleBook([PermissionRule(SiteScope("example.com"), is_allowed=True)])
     assert book.verdict_on(SiteScope(site)) is verdict
 
 
 @pytest.mark.parametrize(
     ("scope", "text"),
     [
-        (FolderScope("write", ROOT), "edits in this workspace"),
-        (FolderScope("write", ROOT / "src"), "edits in src/"),
-        (FolderScope("read", Path("/elsewhere")), "reading in /elsewhere/"),
-        (FolderScope("write", ROOT / "a\nb\u202ec"), "edits in a\ufffdb\ufffdc/"),
+        (DirectoryScope("write", ROOT), "edits in this workspace"),
+        (DirectoryScope("write", ROOT / "src"), "edits in src/"),
+        (DirectoryScope("read", Path("/elsewhere")), "reading in /elsewhere/"),
+        (DirectoryScope("write", ROOT / "a\nb\u202ec"), "edits in a\ufffdb\ufffdc/"),
         (CommandScope(("npm", "run", "test")), "commands that begin with `npm run test`"),
         (CommandScope(("pytest", "a; b")), "commands that begin with `pytest 'a; b'`"),
-        (ServerScope("a`\n", "0123", "b"), "`b` of the server `a`\ufffd`"),
+        (McpToolScope("a`\n", "0123", "b"), "`b` of the server `a`\ufffd`"),
         (SiteScope("example.com:8080"), "pages of `example.com:8080`"),
     ],
 )
 def test_a_scope_is_told_in_one_line(scope: Scope, text: str) -> None:
-    assert described(scope, ROOT) == text
+    assert describe_scope(scope, ROOT) == text
 
 
 def test_without_a_scope_only_this_once_is_offered() -> None:
     assert choices_for(None, ROOT) == (
-        Choice("allow_once", "Allow once", "allow_once"),
-        Choice("reject_once", "Reject", "reject_once"),
+        PermissionChoice("allow_once", "Allow once", "allow_once"),
+        PermissionChoice("reject_once", "Reject", "reject_once"),
     )
 
 
 def test_with_a_scope_each_answer_says_what_it_covers() -> None:
-    assert choices_for(FolderScope("write", ROOT / "src"), ROOT) == (
-        Choice("allow_once", "Allow once", "allow_once"),
-        Choice("allow_session", "Allow edits in src/ for this session", "allow_always"),
-        Choice("allow_workspace", "Always allow edits in src/ (saved)", "allow_always"),
-        Choice("reject_once", "Reject", "reject_once"),
-        Choice("reject_workspace", "Always reject edits in src/ (saved)", "reject_always"),
+    assert choices_for(DirectoryScope("write", ROOT / "src"), ROOT) == (
+        PermissionChoice("allow_once", "Allow once", "allow_once"),
+        PermissionChoice("allow_session", "Allow edits in src/ for this session", "allow_always"),
+        PermissionChoice("allow_workspace", "Always allow edits in src/ (saved)", "allow_always"),
+        PermissionChoice("reject_once", "Reject", "reject_once"),
+        PermissionChoice(
+            "reject_workspace", "Always reject edits in src/ (saved)", "reject_always"
+        ),
     )

@@ -6,15 +6,21 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.permissions.secret_workspace import MARKER, Recorder, Stage, acting, set_up
+from tests.permissions.secret_workspace import (
+    MARKER,
+    RecordingUser,
+    SecretWorkspace,
+    create_secret_workspace,
+    open_tool_caller,
+)
 
 
 @dataclass(slots=True)
-class OddStage(Stage):
+class OddSecretWorkspace(SecretWorkspace):
     """A stage on which this program's folder has a name full of characters that globs use."""
 
     @property
-    def own(self) -> Path:
+    def config_home(self) -> Path:
         return self.root / "a[b]{c}"
 
 
@@ -22,11 +28,11 @@ class OddStage(Stage):
     "line", ["/hidden", "hidden/", "hidden/file.txt", "*.txt", "h?dden", "**/file.*", "HIDDEN"]
 )
 async def test_an_additional_folder_has_its_own_ignore_file(tmp_path: Path, line: str) -> None:
-    stage = set_up(tmp_path)
+    stage = create_secret_workspace(tmp_path)
     added = stage.base / "added"
-    stage.put(added / ".hermesignore", f"{line}\n")
-    stage.put(added / "hidden/file.txt", f"{MARKER}\n")
-    async with acting(stage, "ask", additional=(added,)) as actor:
+    stage.write_file(added / ".hermesignore", f"{line}\n")
+    stage.write_file(added / "hidden/file.txt", f"{MARKER}\n")
+    async with open_tool_caller(stage, "ask", additional=(added,)) as actor:
         for path in (str(added), str(added / "hidden"), str(added / "hidden/file.txt")):
             arguments: dict[str, JsonValue] = {"pattern": "hush", "path": path}
             assert MARKER not in (await actor.call("search_files", arguments)).text
@@ -34,11 +40,11 @@ async def test_an_additional_folder_has_its_own_ignore_file(tmp_path: Path, line
 
 
 async def test_a_folder_of_settings_with_an_odd_name_is_left_out(tmp_path: Path) -> None:
-    stage = OddStage(tmp_path)
-    stage.put(stage.own / "notes.txt", f"{MARKER}\n")
-    stage.put("a/notes.txt", "hush, but no secret\n")
-    async with acting(stage, "ask") as actor:
+    stage = OddSecretWorkspace(tmp_path)
+    stage.write_file(stage.config_home / "notes.txt", f"{MARKER}\n")
+    stage.write_file("a/notes.txt", "hush, but no secret\n")
+    async with open_tool_caller(stage, "ask") as actor:
         outcome = await actor.call("search_files", {"pattern": "hush"})
     assert (actor.user, MARKER in outcome.text, "no secret" in outcome.text) == (
-        Recorder(), False, True,
+        RecordingUser(), False, True,
     )  # fmt: skip

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.permissions.effects import ChangeSkill, Target
-from acp_server.permissions.facts import Surveyor
+from acp_server.permissions.effects import ChangeSkill, FileTarget
+from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.policy import (
     PLANNING,
-    REJECTED_ONCE_FOR_ALL,
+    REJECTED_BY_RULE,
     Allow,
     Ask,
     Decision,
@@ -18,8 +18,8 @@ from acp_server.permissions.policy import (
     SkillFacts,
     decide,
 )
-from acp_server.permissions.rules import Rule, RuleBook
-from acp_server.permissions.scopes import FolderScope
+from acp_server.permissions.rules import PermissionRule, RuleBook
+from acp_server.permissions.scopes import DirectoryScope
 
 INSIDE = Path("/code/.agents/skills/release/SKILL.md")
 OUTSIDE = Path("/home/me/.hermes/skills/release/SKILL.md")
@@ -29,15 +29,15 @@ DOUBT = "SKILL.md:5: dangerous"
 
 def facts(path: Path, *doubts: str) -> SkillFacts:
     outside = (path,) if path == OUTSIDE else ()
-    return SkillFacts(FileFacts("write", (path,), outside, folder=path.parent), doubts)
+    return SkillFacts(FileFacts("write", (path,), outside, coverable_directory=path.parent), doubts)
 
 
 def rules(path: Path, *, is_allowed: bool) -> RuleBook:
-    return RuleBook([Rule(FolderScope("write", path.parent), is_allowed)])
+    return RuleBook([PermissionRule(DirectoryScope("write", path.parent), is_allowed)])
 
 
-SCOPE = FolderScope("write", INSIDE.parent)
-LEAVE = Ask(f"it is outside the workspace: {OUTSIDE}", FolderScope("write", OUTSIDE.parent))
+SCOPE = DirectoryScope("write", INSIDE.parent)
+LEAVE = Ask(f"it is outside the workspace: {OUTSIDE}", DirectoryScope("write", OUTSIDE.parent))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_a_doubt_opens_nothing() -> None:
     doubtful = facts(OUTSIDE, DOUBT)
     assert decide(doubtful, "plan", NO_RULES) == Refuse(PLANNING)
     never = rules(OUTSIDE, is_allowed=False)
-    assert decide(doubtful, "ask", never) == Refuse(REJECTED_ONCE_FOR_ALL)
+    assert decide(doubtful, "ask", never) == Refuse(REJECTED_BY_RULE)
 
 
 def test_what_an_always_covers_is_the_skills_folder_alone(tmp_path: Path) -> None:
@@ -76,8 +76,10 @@ def test_what_an_always_covers_is_the_skills_folder_alone(tmp_path: Path) -> Non
     root.mkdir()
     file = own / "skills" / "release" / "SKILL.md"
     file.parent.mkdir(parents=True)
-    surveyor = Surveyor((root,), tmp_path / "home", own)
-    effect = ChangeSkill((Target(file, file, is_inside=False),), (DOUBT,))
-    found = surveyor.facts(effect)
-    assert found == SkillFacts(FileFacts("write", (file,), (file,), folder=file.parent), (DOUBT,))
+    surveyor = FactCollector((root,), tmp_path / "home", own)
+    effect = ChangeSkill((FileTarget(file, file, is_inside=False),), (DOUBT,))
+    found = surveyor.collect(effect)
+    assert found == SkillFacts(
+        FileFacts("write", (file,), (file,), coverable_directory=file.parent), (DOUBT,)
+    )
     assert not surveyor.has_moved(effect)

@@ -5,66 +5,68 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.permissions.effects import ReadFiles, RunCommand, Target, WriteFiles
-from acp_server.permissions.facts import Surveyor
+from acp_server.permissions.effects import FileTarget, ReadFiles, RunCommandEffect, WriteFiles
+from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.policy import CommandFacts, FileFacts
-from acp_server.session.session import Workspace
-from acp_server.tools.display_paths import target_of
-from acp_server.tools.files.paths import place_of
-from tests.permissions.secret_workspace import Stage, set_up
+from acp_server.session.session import SessionWorkspace
+from acp_server.tools.display_paths import target_for
+from acp_server.tools.files.paths import resolve_path
+from tests.permissions.secret_workspace import SecretWorkspace, create_secret_workspace
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Stage:
-    return set_up(tmp_path)
+def stage(tmp_path: Path) -> SecretWorkspace:
+    return create_secret_workspace(tmp_path)
 
 
-def surveyor_of(stage: Stage, *additional: Path) -> Surveyor:
-    return Surveyor((stage.root, *additional), stage.home, stage.own)
+def surveyor_of(stage: SecretWorkspace, *additional: Path) -> FactCollector:
+    return FactCollector((stage.root, *additional), stage.home, stage.config_home)
 
 
-def target(stage: Stage, given: str, *additional: Path) -> Target:
-    return target_of(place_of(given, Workspace(stage.root, additional), stage.home))
+def target(stage: SecretWorkspace, given: str, *additional: Path) -> FileTarget:
+    return target_for(resolve_path(given, SessionWorkspace(stage.root, additional), stage.home))
 
 
-def facts_on(stage: Stage, act: str, *names: str) -> FileFacts:
+def facts_on(stage: SecretWorkspace, act: str, *names: str) -> FileFacts:
     targets = tuple(target(stage, name) for name in names)
-    facts = surveyor_of(stage).facts(ReadFiles(targets) if act == "read" else WriteFiles(targets))
+    facts = surveyor_of(stage).collect(ReadFiles(targets) if act == "read" else WriteFiles(targets))
     assert isinstance(facts, FileFacts)
     return facts
 
 
-def doubts_on(stage: Stage, command: str, workdir: str = ".") -> tuple[str, ...]:
-    facts = surveyor_of(stage).facts(RunCommand(command, target(stage, workdir)))
+def doubts_on(stage: SecretWorkspace, command: str, workdir: str = ".") -> tuple[str, ...]:
+    facts = surveyor_of(stage).collect(RunCommandEffect(command, target(stage, workdir)))
     assert isinstance(facts, CommandFacts)
     return facts.doubts
 
 
-def test_a_file_in_the_workspace_is_nothing_special(stage: Stage) -> None:
+def test_a_file_in_the_workspace_is_nothing_special(stage: SecretWorkspace) -> None:
     file = stage.root / "src/app.py"
-    assert facts_on(stage, "read", "src/app.py") == FileFacts("read", (file,), folder=file.parent)
-
-
-def test_a_link_out_of_the_workspace_is_outside(stage: Stage) -> None:
-    far = stage.outside / "plans.txt"
-    assert facts_on(stage, "read", "far.txt") == FileFacts(
-        "read", (far,), outside=(far,), folder=stage.outside
+    assert facts_on(stage, "read", "src/app.py") == FileFacts(
+        "read", (file,), coverable_directory=file.parent
     )
 
 
-def test_a_link_to_a_secret_is_protected(stage: Stage) -> None:
+def test_a_link_out_of_the_workspace_is_outside(stage: SecretWorkspace) -> None:
+    far = stage.outside / "plans.txt"
+    assert facts_on(stage, "read", "far.txt") == FileFacts(
+        "read", (far,), outside=(far,), coverable_directory=stage.outside
+    )
+
+
+def test_a_link_to_a_secret_is_protected(stage: SecretWorkspace) -> None:
     facts = facts_on(stage, "read", "harmless.txt")
     assert facts.protected == (stage.root / "harmless.txt",)
 
 
-def test_a_link_from_outside_is_written_where_it_stands(stage: Stage) -> None:
+def test_a_link_from_outside_is_written_where_it_stands(stage: SecretWorkspace) -> None:
     link = stage.outside / "inward.py"
     assert facts_on(stage, "read", str(link)).outside == ()
     assert facts_on(stage, "write", str(link)).outside == (link,)
 
 
-def test_an_always_for_a_folder_that_is_read_covers_just_that(stage: Stage) -> None:
-    assert facts_on(stage, "read", str(stage.outside)).folder == stage.outside
+def test_an_always_for_a_folder_that_is_read_covers_just_that(stage: SecretWorkspace) -> None:
+    assert facts_on(stage, "read", str(stage.outside)).coverable_directory == stage.outside
 
 
 @pytest.mark.parametrize(
@@ -76,37 +78,43 @@ def test_an_always_for_a_folder_that_is_read_covers_just_that(stage: Stage) -> N
         pytest.param(("~/.bashrc",), id="the home folder"),
     ],
 )
-def test_no_always_covers_half_the_world(stage: Stage, names: tuple[str, ...]) -> None:
-    assert facts_on(stage, "read", *names).folder is None
+def test_no_always_covers_half_the_world(stage: SecretWorkspace, names: tuple[str, ...]) -> None:
+    assert facts_on(stage, "read", *names).coverable_directory is None
 
 
-def test_several_files_are_covered_by_the_folder_they_share(stage: Stage) -> None:
+def test_several_files_are_covered_by_the_folder_they_share(stage: SecretWorkspace) -> None:
     facts = facts_on(stage, "write", "src/app.py", "src/deep/util.py")
-    assert (facts.folder, facts.outside, facts.protected) == (stage.root / "src", (), ())
+    assert (facts.coverable_directory, facts.outside, facts.protected) == (
+        stage.root / "src",
+        (),
+        (),
+    )
 
 
-def test_a_workspace_reached_by_a_link_is_inside(stage: Stage) -> None:
+def test_a_workspace_reached_by_a_link_is_inside(stage: SecretWorkspace) -> None:
     link = stage.base / "alias"
     link.symlink_to(stage.root)
-    aliased = Stage(stage.base)
+    aliased = SecretWorkspace(stage.base)
     aliased.root = link
     found = facts_on(aliased, "write", "src/app.py")
     assert (found.files, found.outside) == ((stage.root / "src/app.py",), ())
     assert facts_on(aliased, "read", ".env").protected == (link / ".env",)
 
 
-def test_an_additional_folder_is_inside_and_its_secrets_are_protected(stage: Stage) -> None:
+def test_an_additional_folder_is_inside_and_its_secrets_are_protected(
+    stage: SecretWorkspace,
+) -> None:
     (stage.outside / ".hermesignore").write_text("plans.txt\n")
     surveyor = surveyor_of(stage, stage.outside)
     plain = target(stage, str(stage.outside / "a.txt"), stage.outside)
-    assert surveyor.facts(ReadFiles((plain,))) == FileFacts(
-        "read", (stage.outside / "a.txt",), folder=stage.outside
+    assert surveyor.collect(ReadFiles((plain,))) == FileFacts(
+        "read", (stage.outside / "a.txt",), coverable_directory=stage.outside
     )
     assert surveyor.is_protected(stage.outside / "plans.txt")
 
 
-def test_a_workspace_inside_a_git_folder_is_not_protected_as_such(stage: Stage) -> None:
-    surveyor = Surveyor((stage.root / ".git",), stage.home, stage.own)
+def test_a_workspace_inside_a_git_folder_is_not_protected_as_such(stage: SecretWorkspace) -> None:
+    surveyor = FactCollector((stage.root / ".git",), stage.home, stage.config_home)
     assert not surveyor.is_protected(stage.root / ".git/hooks/pre-commit")
 
 
@@ -130,16 +138,16 @@ def test_a_workspace_inside_a_git_folder_is_not_protected_as_such(stage: Stage) 
     ],
 )
 def test_what_the_ignore_file_and_the_settings_protect(
-    stage: Stage, name: str, *, is_protected: bool
+    stage: SecretWorkspace, name: str, *, is_protected: bool
 ) -> None:
     assert surveyor_of(stage).is_protected(stage.root / name) is is_protected
 
 
-def test_an_ignore_file_that_changes_counts_from_then_on(stage: Stage) -> None:
+def test_an_ignore_file_that_changes_counts_from_then_on(stage: SecretWorkspace) -> None:
     surveyor, file = surveyor_of(stage), stage.root / "src/app.py"
     seen = [surveyor.is_protected(file)]
     for text in ("src/*.py\n", "src/*.md\n", "src/*\n!src/app.py\n", "\ufeffsrc/\r\n", "# src\n"):
-        stage.put(".hermesignore", text)
+        stage.write_file(".hermesignore", text)
         seen.append(surveyor.is_protected(file))
     (stage.root / ".hermesignore").unlink()
     seen.append(surveyor.is_protected(file))
@@ -150,27 +158,29 @@ def test_an_ignore_file_that_changes_counts_from_then_on(stage: Stage) -> None:
     "text", [b"x\n" * 60_000, b"a\0b\n" * 30_000], ids=["too long", "too long and odd"]
 )
 def test_an_ignore_file_that_is_not_understood_protects_everything(
-    stage: Stage, text: bytes
+    stage: SecretWorkspace, text: bytes
 ) -> None:
     (stage.root / ".hermesignore").write_bytes(text)
     assert surveyor_of(stage).is_protected(stage.root / "src/app.py")
 
 
-def test_an_ignore_file_that_leads_in_circles_protects_everything(stage: Stage) -> None:
+def test_an_ignore_file_that_leads_in_circles_protects_everything(stage: SecretWorkspace) -> None:
     (stage.root / ".hermesignore").unlink()
     (stage.root / ".hermesignore").symlink_to(stage.root / "round")
     assert surveyor_of(stage).is_protected(stage.root / "src/app.py")
 
 
-def test_an_ignore_file_that_is_a_named_pipe_protects_everything_at_once(stage: Stage) -> None:
+def test_an_ignore_file_that_is_a_named_pipe_protects_everything_at_once(
+    stage: SecretWorkspace,
+) -> None:
     (stage.root / ".hermesignore").unlink()
     os.mkfifo(stage.root / ".hermesignore")
     assert surveyor_of(stage).is_protected(stage.root / "src/app.py")
 
 
-def test_a_path_that_leads_elsewhere_by_now_has_moved(stage: Stage) -> None:
+def test_a_path_that_leads_elsewhere_by_now_has_moved(stage: SecretWorkspace) -> None:
     surveyor, looked_at = surveyor_of(stage), target(stage, "src/app.py")
-    effects = (ReadFiles((looked_at,)), WriteFiles((looked_at,)), RunCommand("ls", looked_at))
+    effects = (ReadFiles((looked_at,)), WriteFiles((looked_at,)), RunCommandEffect("ls", looked_at))
     assert [surveyor.has_moved(effect) for effect in effects] == [False] * 3
     (stage.root / "src").rename(stage.root / "old")
     (stage.root / "src").symlink_to(stage.outside)
@@ -184,7 +194,7 @@ def test_a_path_that_leads_elsewhere_by_now_has_moved(stage: Stage) -> None:
      "pytest door/test_x.py"],
 )  # fmt: skip
 def test_no_always_covers_a_command_that_names_what_is_protected(
-    stage: Stage, command: str
+    stage: SecretWorkspace, command: str
 ) -> None:
     assert doubts_on(stage, command)
 
@@ -199,23 +209,23 @@ def test_no_always_covers_a_command_that_names_what_is_protected(
         "git checkout my/branch",
     ],
 )
-def test_an_always_covers_a_command_that_stays_inside(stage: Stage, command: str) -> None:
+def test_an_always_covers_a_command_that_stays_inside(stage: SecretWorkspace, command: str) -> None:
     assert doubts_on(stage, command) == ()
 
 
 @pytest.mark.parametrize("text", ["ls\n", "pytest\n", "y\n"])
-def test_what_a_running_command_reads_is_in_doubt(stage: Stage, text: str) -> None:
-    facts = surveyor_of(stage).facts(RunCommand(text, target(stage, "."), is_input=True))
+def test_what_a_running_command_reads_is_in_doubt(stage: SecretWorkspace, text: str) -> None:
+    facts = surveyor_of(stage).collect(RunCommandEffect(text, target(stage, "."), is_input=True))
     assert isinstance(facts, CommandFacts)
     assert facts.doubts == ("it is sent to a running command, whose reaction cannot be predicted",)
 
 
-def test_a_command_elsewhere_is_in_doubt(stage: Stage) -> None:
+def test_a_command_elsewhere_is_in_doubt(stage: SecretWorkspace) -> None:
     assert doubts_on(stage, "pytest", "door") == ("it runs outside the workspace",)
 
 
-def test_a_folder_laid_out_as_a_repository_is_in_doubt(stage: Stage) -> None:
-    stage.put("src/HEAD", "ref: refs/heads/main\n")
+def test_a_folder_laid_out_as_a_repository_is_in_doubt(stage: SecretWorkspace) -> None:
+    stage.write_file("src/HEAD", "ref: refs/heads/main\n")
     told = ("git may treat the files of that directory as its own configuration",)
     found = [doubts_on(stage, "git status", folder) for folder in (".", "src", "src/deep")]
     assert found == [(), told, told]
@@ -237,6 +247,6 @@ def test_a_folder_laid_out_as_a_repository_is_in_doubt(stage: Stage) -> None:
 def test_addresses_with_a_password_are_a_secret(
     tmp_path: Path, address: str, command: str, *, is_told: bool
 ) -> None:
-    stage = Stage(tmp_path)
-    stage.put(".git/config", f'[remote "origin"]\n\turl = {address}\n')
+    stage = SecretWorkspace(tmp_path)
+    stage.write_file(".git/config", f'[remote "origin"]\n\turl = {address}\n')
     assert bool(doubts_on(stage, command)) is is_told

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from acp_server.permissions import tree_checks
-from acp_server.permissions.glob_expansion import TooManyError, picked
+from acp_server.permissions.glob_expansion import TooManyEntriesError, expand_glob
 from acp_server.permissions.ignore_files import IgnoreFiles
-from acp_server.permissions.resolved_workspace import ground_of
-from acp_server.permissions.shell.findings import Tree
-from acp_server.permissions.tree_checks import doubt_on_tree
+from acp_server.permissions.resolved_workspace import resolve_workspace
+from acp_server.permissions.shell.findings import SearchedTree
+from acp_server.permissions.tree_checks import find_tree_doubt
 
 FILES = ("README.md", "src/app.py", "src/deep/util.py", "docs/a.md")
 
@@ -30,9 +30,9 @@ def put(root: Path, name: str, text: str = "x\n") -> Path:
     return file
 
 
-def doubt_on(root: Path, tree: Tree | None = None) -> str:
-    ground = ground_of((root,), root.parent / "own", IgnoreFiles())
-    return doubt_on_tree(tree or Tree(str(root)), ground)
+def doubt_on(root: Path, tree: SearchedTree | None = None) -> str:
+    ground = resolve_workspace((root,), root.parent / "own", IgnoreFiles())
+    return find_tree_doubt(tree or SearchedTree(str(root)), ground)
 
 
 def test_an_ordinary_tree_is_not_doubted(root: Path) -> None:
@@ -55,19 +55,25 @@ def test_only_files_that_are_wanted_count(
     root: Path, names: tuple[str, ...], *, is_doubted: bool
 ) -> None:
     put(root, "src/server.key")
-    assert bool(doubt_on(root, Tree(str(root), names=names))) is is_doubted
+    assert bool(doubt_on(root, SearchedTree(str(root), name_patterns=names))) is is_doubted
 
 
 def test_hidden_files_count_when_they_are_read(root: Path) -> None:
     put(root, ".env")
-    seen = [bool(doubt_on(root, Tree(str(root), hidden=hidden))) for hidden in (True, False)]
+    seen = [
+        bool(doubt_on(root, SearchedTree(str(root), includes_hidden=hidden)))
+        for hidden in (True, False)
+    ]
     assert seen == [True, False]
 
 
 def test_a_link_out_counts_when_links_are_followed(root: Path) -> None:
     put(root.parent, "outside/plain.txt")
     (root / "door").symlink_to(root.parent / "outside")
-    seen = [bool(doubt_on(root, Tree(str(root), follows=follows))) for follows in (True, False)]
+    seen = [
+        bool(doubt_on(root, SearchedTree(str(root), follows_symlinks=follows)))
+        for follows in (True, False)
+    ]
     assert seen == [True, False]
 
 
@@ -78,17 +84,19 @@ def test_a_link_to_a_secret_counts(root: Path) -> None:
 
 
 def test_a_loop_of_links_comes_to_an_end(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tree_checks, "MOST_ENTRIES", 1_000)
+    monkeypatch.setattr(tree_checks, "MAX_ENTRIES", 1_000)
     for name in ("a", "b", "c"):
         (root / name).symlink_to(root)
     assert doubt_on(root) == ""
-    assert doubt_on(root, Tree(str(root), follows=True)).endswith("to check for secrets")
+    assert doubt_on(root, SearchedTree(str(root), follows_symlinks=True)).endswith(
+        "to check for secrets"
+    )
 
 
 def test_more_than_can_be_looked_through_is_doubted(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tree_checks, "MOST_ENTRIES", 3)
+    monkeypatch.setattr(tree_checks, "MAX_ENTRIES", 3)
     assert doubt_on(root) == f"{root} contains too many files to check for secrets"
 
 
@@ -129,23 +137,23 @@ def test_credentials_in_the_settings_of_git_are_told(
 ) -> None:
     put(root, f".git/{file}", text)
     assert bool(doubt_on(root)) is is_doubted
-    assert not doubt_on(root, Tree(str(root), hidden=False))
-    assert not doubt_on(root, Tree(str(root), names=("*.py",)))
+    assert not doubt_on(root, SearchedTree(str(root), includes_hidden=False))
+    assert not doubt_on(root, SearchedTree(str(root), name_patterns=("*.py",)))
 
 
 def test_our_own_settings_in_a_tree_are_told(root: Path) -> None:
     put(root, "own/notes.txt")
-    ground = ground_of((root,), root / "own", IgnoreFiles())
-    assert doubt_on_tree(Tree(str(root)), ground)
-    assert not doubt_on_tree(Tree(str(root / "src")), ground)
+    ground = resolve_workspace((root,), root / "own", IgnoreFiles())
+    assert find_tree_doubt(SearchedTree(str(root)), ground)
+    assert not find_tree_doubt(SearchedTree(str(root / "src")), ground)
 
 
 def test_what_is_ignored_in_a_tree_is_told(root: Path) -> None:
     put(root, ".hermesignore", "docs/\n!docs/b.md\n")
-    assert doubt_on(root, Tree(str(root), hidden=False)).endswith(
+    assert doubt_on(root, SearchedTree(str(root), includes_hidden=False)).endswith(
         "a.md may hold secrets or settings"
     )
-    assert not doubt_on(root, Tree(str(root / "src")))
+    assert not doubt_on(root, SearchedTree(str(root / "src")))
 
 
 @pytest.mark.parametrize(
@@ -174,10 +182,10 @@ def test_a_pattern_picks_at_least_what_a_shell_would(
 ) -> None:
     put(root, ".env")
     put(root, "server.key")
-    found = [str(path) for path in picked(root / pattern, 1_000)]
+    found = [str(path) for path in expand_glob(root / pattern, 1_000)]
     assert sorted(found) == sorted(str(root / name) for name in names)
 
 
 def test_a_pattern_over_too_many_files_is_given_up(root: Path) -> None:
-    with pytest.raises(TooManyError):
-        picked(root / "*/*", 5)
+    with pytest.raises(TooManyEntriesError):
+        expand_glob(root / "*/*", 5)

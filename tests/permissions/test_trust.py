@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.permissions.trust import TrustKeeper, TrustStore, Verdict
+from acp_server.permissions.trust import TrustStore, TrustVerdict, WorkspaceTrust
 
 USES = ("mode in .hermes.md",)
 
@@ -17,11 +17,11 @@ USES = ("mode in .hermes.md",)
 class Answering:
     """Answers the same each time, and remembers what it was asked."""
 
-    def __init__(self, verdict: Verdict | None) -> None:
-        self.verdict: Verdict | None = verdict
+    def __init__(self, verdict: TrustVerdict | None) -> None:
+        self.verdict: TrustVerdict | None = verdict
         self.asked: list[tuple[Path, Sequence[str]]] = []
 
-    async def ask_trust(self, root: Path, uses: Sequence[str]) -> Verdict | None:
+    async def ask_trust(self, root: Path, uses: Sequence[str]) -> TrustVerdict | None:
         """Answer."""
         self.asked.append((root, uses))
         await anyio.lowlevel.checkpoint()
@@ -33,11 +33,11 @@ class Answering:
     [("trusted", True, "trusted"), ("declined", False, "declined"), (None, False, None)],
 )
 async def test_what_is_said_holds_and_is_kept(
-    tmp_path: Path, verdict: Verdict | None, *, given: bool, kept: Verdict | None
+    tmp_path: Path, verdict: TrustVerdict | None, *, given: bool, kept: TrustVerdict | None
 ) -> None:
     store, asker = TrustStore(tmp_path / "acp" / "trust.json"), Answering(verdict)
-    keeper = TrustKeeper(store, asker, tmp_path)
-    assert await keeper.is_given(USES) is given
+    keeper = WorkspaceTrust(store, asker, tmp_path)
+    assert await keeper.is_trusted(USES) is given
     assert asker.asked == [(tmp_path, USES)]
     assert store.verdict(tmp_path) == kept
 
@@ -46,35 +46,35 @@ async def test_it_is_asked_once_in_a_session_and_never_again_once_it_was_said(
     tmp_path: Path,
 ) -> None:
     store, asker = TrustStore(tmp_path / "trust.json"), Answering(None)
-    keeper = TrustKeeper(store, asker, tmp_path)
+    keeper = WorkspaceTrust(store, asker, tmp_path)
     async with anyio.create_task_group() as tasks:
         for _ in range(3):
-            tasks.start_soon(keeper.is_given, USES)
+            tasks.start_soon(keeper.is_trusted, USES)
     asker.verdict = "trusted"
-    assert await TrustKeeper(store, asker, tmp_path).is_given(USES)
-    assert await TrustKeeper(store, asker, tmp_path).is_given(USES)
+    assert await WorkspaceTrust(store, asker, tmp_path).is_trusted(USES)
+    assert await WorkspaceTrust(store, asker, tmp_path).is_trusted(USES)
     assert len(asker.asked) == 2
 
 
 class FullStore(TrustStore):
     """A store on a disk that is full."""
 
-    def say(self, root: Path, verdict: Verdict) -> None:
+    def save(self, root: Path, verdict: TrustVerdict) -> None:
         del root, verdict
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 async def test_an_answer_that_cannot_be_kept_holds_for_the_session(tmp_path: Path) -> None:
     store, asker = FullStore(tmp_path / "trust.json"), Answering("trusted")
-    keeper = TrustKeeper(store, asker, tmp_path)
-    assert [await keeper.is_given(USES) for _ in range(2)] == [True, True]
+    keeper = WorkspaceTrust(store, asker, tmp_path)
+    assert [await keeper.is_trusted(USES) for _ in range(2)] == [True, True]
     assert (len(asker.asked), store.verdict(tmp_path)) == (1, None)
 
 
 async def test_nothing_is_asked_while_nothing_waits_for_it(tmp_path: Path) -> None:
     asker = Answering("trusted")
-    keeper = TrustKeeper(TrustStore(tmp_path / "trust.json"), asker, tmp_path)
-    assert not await keeper.is_given(())
+    keeper = WorkspaceTrust(TrustStore(tmp_path / "trust.json"), asker, tmp_path)
+    assert not await keeper.is_trusted(())
     assert asker.asked == []
 
 
@@ -83,7 +83,7 @@ def test_a_root_is_known_by_where_its_links_lead(tmp_path: Path) -> None:
     real.mkdir()
     link.symlink_to(real)
     store = TrustStore(tmp_path / "trust.json")
-    store.say(link, "trusted")
+    store.save(link, "trusted")
     assert store.verdict(real) == "trusted"
     assert json.loads((tmp_path / "trust.json").read_text()) == {str(real): "trusted"}
     assert store.revoke(real)
@@ -98,7 +98,7 @@ def test_a_broken_file_trusts_nothing_and_is_put_aside_when_something_is_said(
     file.write_text("{")
     store = TrustStore(file)
     assert store.verdict(tmp_path) is None
-    store.say(tmp_path, "trusted")
+    store.save(tmp_path, "trusted")
     assert store.verdict(tmp_path) == "trusted"
     assert (tmp_path / "trust.json.broken").read_text() == "{"
     assert file.stat().st_mode & 0o777 == 0o600

@@ -7,10 +7,10 @@ from types import ModuleType
 import pytest
 
 from prompt_engine import assemble, context_windows, memory_entries, model_families, report, section
-from prompt_engine.assemble import ORDER, build
-from prompt_engine.facts import Facts, Passage
-from prompt_engine.report import Entry, Report, report_on
-from prompt_engine.section import Section
+from prompt_engine.assemble import SECTION_WRITERS, build_prompt
+from prompt_engine.facts import PromptFacts, SourcedText
+from prompt_engine.report import PromptReport, SectionReport, build_report
+from prompt_engine.section import PromptSection
 from prompt_engine.sections import day_and_model, memory, platform_hint
 from prompt_engine.sources import environment
 from tests.prompt_engine.golden.situations import FULL, SITUATIONS
@@ -47,63 +47,67 @@ def test_the_examples_in_the_documentation_are_true(module: ModuleType) -> None:
 
 
 def test_sections_stand_in_their_order() -> None:
-    names = [entry.name for entry in build(FULL).report.entries]
+    names = [entry.name for entry in build_prompt(FULL).report.entries]
     assert names == [name for name in FULL_ORDER if name != "soul"]
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_no_tier_comes_back_once_another_has_begun(name: str) -> None:
     facts = SITUATIONS[name]
-    tiers = [part.tier for write in ORDER for part in write(facts)]
+    tiers = [part.tier for write in SECTION_WRITERS for part in write(facts)]
     assert tiers == sorted(tiers, key=("stable", "context", "volatile").index)
 
 
 def test_the_text_is_the_tiers_joined_by_a_blank_line() -> None:
-    prompt = build(FULL)
+    prompt = build_prompt(FULL)
     assert prompt.text == f"{prompt.stable}\n\n{prompt.context}\n\n{prompt.volatile}"
 
 
 def test_a_prompt_without_context_has_two_tiers() -> None:
-    prompt = build(Facts(day=date(2026, 11, 21), model=""))
+    prompt = build_prompt(PromptFacts(day=date(2026, 11, 21), model=""))
     assert prompt.context == ""
     assert prompt.text == f"{prompt.stable}\n\nToday is Saturday, November 21, 2026."
 
 
 def test_white_space_around_a_passage_is_dropped() -> None:
-    facts = Facts(date(2026, 11, 21), "m", system_message=Passage("\n\n  Be kind.\n\n", "config"))
-    assert build(facts).context == "Be kind."
+    facts = PromptFacts(
+        date(2026, 11, 21), "m", system_message=SourcedText("\n\n  Be kind.\n\n", "config")
+    )
+    assert build_prompt(facts).context == "Be kind."
 
 
 def test_a_passage_of_white_space_is_dropped_and_not_reported() -> None:
-    facts = Facts(date(2026, 11, 21), "m", external_memory=Passage(" \n", "provider"))
-    names = [entry.name for entry in build(facts).report.entries]
+    facts = PromptFacts(date(2026, 11, 21), "m", external_memory=SourcedText(" \n", "provider"))
+    names = [entry.name for entry in build_prompt(facts).report.entries]
     assert names == ["identity", "platform_hint", "day", "model"]
 
 
 def test_a_section_without_text_is_reported_when_something_became_of_it() -> None:
-    late = Passage("", "example", "dropped", "it took more than 2 s")
-    facts = Facts(date(2026, 11, 21), "m", external_memory=late)
-    told = [entry for entry in build(facts).report.entries if entry.notice]
+    late = SourcedText("", "example", "dropped", "it took more than 2 s")
+    facts = PromptFacts(date(2026, 11, 21), "m", external_memory=late)
+    told = [entry for entry in build_prompt(facts).report.entries if entry.notice]
     assert told == [
-        Entry("external_memory", "volatile", "example", 0, 0, "dropped", "it took more than 2 s")
+        SectionReport(
+            "external_memory", "volatile", "example", 0, 0, "dropped", "it took more than 2 s"
+        )
     ]
     assert told[0].notice == "example was dropped: it took more than 2 s"
 
 
 SECTIONS = (
-    Section("identity", "stable", "Be kind."),
-    Section("soul", "stable", "", "SOUL.md", "absent", "there is no such file"),
-    Section("day", "volatile", "Today is Día."),
+    PromptSection("identity", "stable", "Be kind."),
+    PromptSection("soul", "stable", "", "SOUL.md", "absent", "there is no such file"),
+    PromptSection("day", "volatile", "Today is Día."),
 )
 
 
 def test_a_report_counts_characters_and_estimates_tokens_from_bytes() -> None:
-    found = report_on(SECTIONS)
-    assert found == Report(
+    found = build_report(SECTIONS)
+    assert found == PromptReport(
         (
-            Entry("identity", "stable", "", 8, 4, "kept", ""),
-            Entry("soul", "stable", "SOUL.md", 0, 0, "absent", "there is no such file"),
-            Entry("day", "volatile", "", 13, 6, "kept", ""),
+            SectionReport("identity", "stable", "", 8, 4, "kept", ""),
+            SectionReport("soul", "stable", "SOUL.md", 0, 0, "absent", "there is no such file"),
+            SectionReport("day", "volatile", "", 13, 6, "kept", ""),
         )
     )
     assert found.characters == 8 + 2 + 13
@@ -111,7 +115,7 @@ def test_a_report_counts_characters_and_estimates_tokens_from_bytes() -> None:
 
 
 def test_a_report_as_json_holds_everything() -> None:
-    assert report_on(SECTIONS[:1]).as_json() == {
+    assert build_report(SECTIONS[:1]).as_json() == {
         "characters": 8,
         "estimated_tokens": 4,
         "sections": [
@@ -131,12 +135,15 @@ def test_a_report_as_json_holds_everything() -> None:
 @pytest.mark.parametrize(
     ("entry", "notice"),
     [
-        (Entry("day", "volatile", "", 1, 1, "kept", ""), ""),
-        (Entry("soul", "stable", "S", 0, 0, "absent", "no such file"), "S: no such file"),
-        (Entry("soul", "stable", "S", 9, 4, "truncated", "3 of 9"), "S was truncated: 3 of 9"),
-        (Entry("workspace", "context", "", 0, 0, "dropped", ""), "workspace was dropped"),
+        (SectionReport("day", "volatile", "", 1, 1, "kept", ""), ""),
+        (SectionReport("soul", "stable", "S", 0, 0, "absent", "no such file"), "S: no such file"),
+        (
+            SectionReport("soul", "stable", "S", 9, 4, "truncated", "3 of 9"),
+            "S was truncated: 3 of 9",
+        ),
+        (SectionReport("workspace", "context", "", 0, 0, "dropped", ""), "workspace was dropped"),
     ],
     ids=["kept", "absent", "truncated", "without a source or reason"],
 )
-def test_a_notice_says_what_became_of_what(entry: Entry, notice: str) -> None:
+def test_a_notice_says_what_became_of_what(entry: SectionReport, notice: str) -> None:
     assert entry.notice == notice

@@ -8,12 +8,18 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prompt_engine.assemble import build
+from prompt_engine.assemble import build_prompt
 from prompt_engine.context_file_types import ContextFile
-from prompt_engine.facts import Environment, Facts, Identity, MemoryStore, Passage
-from prompt_engine.findings import Finding, Scope
-from prompt_engine.section import joined
-from prompt_engine.sources.environment import Host, read_environment
+from prompt_engine.facts import (
+    AgentIdentity,
+    MachineFacts,
+    MemorySnapshot,
+    PromptFacts,
+    SourcedText,
+)
+from prompt_engine.findings import ScanScope, ThreatFinding
+from prompt_engine.section import join_parts
+from prompt_engine.sources.environment import HostInfo, read_environment
 from prompt_engine.sources.memory_snapshot import MEMORY_LIMIT, read_memory
 from prompt_engine.sources.soul import read_soul
 from prompt_engine.sources.workspace_snapshot import read_workspace
@@ -21,19 +27,19 @@ from tests.prompt_engine.golden.situations import ALL_TOOLS
 
 TEXTS = st.text(alphabet=" \n\tab§#{}é", max_size=12)
 FATES = st.sampled_from(["kept", "truncated", "blocked", "dropped", "absent"])
-PASSAGES = st.builds(Passage, TEXTS, TEXTS, FATES, TEXTS)
-STORES = st.builds(MemoryStore, st.lists(TEXTS, max_size=3).map(tuple), st.just(9), st.just(0))
+PASSAGES = st.builds(SourcedText, TEXTS, TEXTS, FATES, TEXTS)
+STORES = st.builds(MemorySnapshot, st.lists(TEXTS, max_size=3).map(tuple), st.just(9), st.just(0))
 FACTS = st.builds(
-    Facts,
+    PromptFacts,
     day=st.dates(),
     model=st.sampled_from(["", "claude-opus-5", "gpt-5.2", "gemini-3-pro"]),
     tools=st.frozensets(st.sampled_from(sorted(ALL_TOOLS))),
     platform=st.sampled_from(["", "acp", "telegram", "fax"]),
-    identity=st.builds(Identity, PASSAGES, TEXTS, st.booleans(), st.booleans()),
+    identity=st.builds(AgentIdentity, PASSAGES, TEXTS, st.booleans(), st.booleans()),
     enforcement=st.sampled_from(["auto", True, False]),
     board=PASSAGES,
     skills_index=PASSAGES,
-    environment=st.builds(Environment, python=TEXTS, hints=st.tuples(PASSAGES)),
+    environment=st.builds(MachineFacts, python=TEXTS, hints=st.tuples(PASSAGES)),
     system_message=PASSAGES,
     context_files=st.lists(st.builds(ContextFile, TEXTS, TEXTS, st.just(0)), max_size=2).map(tuple),
     memory=st.none() | STORES,
@@ -42,24 +48,24 @@ FACTS = st.builds(
 
 
 @given(FACTS)
-def test_every_prompt_is_its_reported_parts_and_nothing_else(facts: Facts) -> None:
-    prompt = build(facts)
-    assert prompt == build(facts)
+def test_every_prompt_is_its_reported_parts_and_nothing_else(facts: PromptFacts) -> None:
+    prompt = build_prompt(facts)
+    assert prompt == build_prompt(facts)
     assert prompt.text == prompt.text.strip()
-    assert prompt.text == joined(prompt.stable, prompt.context, prompt.volatile)
+    assert prompt.text == join_parts(prompt.stable, prompt.context, prompt.volatile)
     assert prompt.report.characters == len(prompt.text)
     assert all(entry.characters or entry.fate != "kept" for entry in prompt.report.entries)
 
 
 @given(FACTS)
-def test_every_prompt_says_who_the_agent_is_and_what_day_it_is(facts: Facts) -> None:
-    prompt = build(facts)
+def test_every_prompt_says_who_the_agent_is_and_what_day_it_is(facts: PromptFacts) -> None:
+    prompt = build_prompt(facts)
     assert prompt.stable
     assert prompt.volatile.count("Today is ") == 1
 
 
-def find_evil(text: str, scope: Scope) -> Sequence[Finding]:
-    return [Finding("evil", scope, 1, 1)] if "evil" in text else []
+def find_evil(text: str, scope: ScanScope) -> Sequence[ThreatFinding]:
+    return [ThreatFinding("evil", scope, 1, 1)] if "evil" in text else []
 
 
 def test_a_prompt_read_from_disk(tmp_path: Path) -> None:
@@ -69,15 +75,15 @@ def test_a_prompt_read_from_disk(tmp_path: Path) -> None:
     (home / "SOUL.md").write_text("Be evil.")
     (home / "memories" / "MEMORY.md").write_text("Uses uv\n§\nCI is slow\n")
     (folder / "go.mod").write_text("module example\n")
-    facts = Facts(
+    facts = PromptFacts(
         day=date(2026, 11, 21),
         model="claude-opus-5",
-        identity=Identity(read_soul(home, find_evil)),
-        environment=read_environment({}, Host("win32", "11", "AMD64", tmp_path)),
+        identity=AgentIdentity(read_soul(home, find_evil)),
+        environment=read_environment({}, HostInfo("win32", "11", "AMD64", tmp_path)),
         workspace=read_workspace(folder, {"PATH": os.defpath}),
         memory=read_memory(home / "memories" / "MEMORY.md", MEMORY_LIMIT, find_evil),
     )
-    prompt = build(facts)
+    prompt = build_prompt(facts)
     assert prompt.stable.startswith("You are Hermes Agent")
     assert "## Environment\n\nWindows 11, AMD64." in prompt.stable
     assert prompt.context.endswith(

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 import prompt_engine
 from prompt_engine import cache_control
-from prompt_engine.cache_control import Block, mark
+from prompt_engine.cache_control import Block, add_cache_breakpoints
 
 EPHEMERAL: JsonValue = {"type": "ephemeral"}
 
@@ -34,12 +34,12 @@ def talk(*sizes: int) -> list[Block]:
 
 def marked_places(messages: list[Block]) -> list[int]:
     """Return which messages are marked."""
-    _, copies = mark([], messages)
+    _, copies = add_cache_breakpoints([], messages)
     return [place for place, copy in enumerate(copies) if "cache_control" in str(copy)]
 
 
 def test_the_last_block_of_the_system_prompt_is_marked() -> None:
-    assert mark([text("a"), text("b")], []) == ([text("a"), marked(text("b"))], [])
+    assert add_cache_breakpoints([text("a"), text("b")], []) == ([text("a"), marked(text("b"))], [])
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_marks_stand_where_this_request_and_those_before_it_end(
 
 
 def test_only_the_last_block_of_a_message_is_marked() -> None:
-    _, copies = mark([], [message("user", text("a"), text("b"))])
+    _, copies = add_cache_breakpoints([], [message("user", text("a"), text("b"))])
     assert copies == [message("user", text("a"), marked(text("b")))]
 
 
@@ -70,23 +70,23 @@ def test_only_the_last_block_of_a_message_is_marked() -> None:
 )
 def test_what_cannot_carry_a_mark_is_passed_over_for_an_earlier_message(last: Block) -> None:
     messages = [message("user", text("a")), message("assistant", text("b"), last)]
-    _, copies = mark([], messages)
+    _, copies = add_cache_breakpoints([], messages)
     assert copies == [message("user", marked(text("a"))), messages[1]]
 
 
 def test_the_callers_messages_are_not_changed() -> None:
     system, messages = [text("a")], [message("user", text("b"))]
-    mark(system, messages)
+    add_cache_breakpoints(system, messages)
     assert (system, messages) == ([text("a")], [message("user", text("b"))])
 
 
 def test_an_hour_is_written_into_the_mark() -> None:
-    system, _ = mark([text("a")], [], "1h")
+    system, _ = add_cache_breakpoints([text("a")], [], "1h")
     assert system == [{**text("a"), "cache_control": {"type": "ephemeral", "ttl": "1h"}}]
 
 
 def test_nothing_to_mark_is_no_error() -> None:
-    assert mark([], []) == ([], [])
+    assert add_cache_breakpoints([], []) == ([], [])
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from prompt_engine.cache_control import Block, mark
-from tests.support.messages_api import VERSION, Endpoint
+from prompt_engine.cache_control import Block, add_cache_breakpoints
+from tests.support.messages_api import VERSION, MessagesServerConfig
 from tests.support.messages_api.cache import PromptCache
 from tests.support.messages_api.model_specs import OPUS_5_5
-from tests.support.messages_api.parsed_request import Headers, read_ask
-from tests.support.messages_api.prefix import pieces
+from tests.support.messages_api.parsed_request import ParsedHeaders, parse_request
+from tests.support.messages_api.prefix import prefix_parts
 from tests.support.messages_api.shapes import MessagesRequest
 
 SYSTEM: list[Block] = [{"type": "text", "text": "Be kind."}]
-HEADERS = Headers(VERSION, frozenset())
-ENDPOINT = Endpoint(families=(replace(OPUS_5_5, cache_minimum_tokens=1),))
+HEADERS = ParsedHeaders(VERSION, frozenset())
+ENDPOINT = MessagesServerConfig(model_specs=(replace(OPUS_5_5, cache_minimum_tokens=1),))
 MOST_MARKS = 4
 
 
@@ -46,10 +46,10 @@ def sent_again(requests: Sequence[Request]) -> list[tuple[int, int]]:
     most = 0
     for number, request in enumerate(requests):
         messages += _added(request, number)
-        system, marked = mark(SYSTEM, messages)
+        system, marked = add_cache_breakpoints(SYSTEM, messages)
         assert _marks(system, marked) <= MOST_MARKS
-        ask = read_ask(_body(system, marked), MessagesRequest, HEADERS, ENDPOINT)
-        usage, store = cache.account(ask, pieces(ask.request))
+        ask = parse_request(_body(system, marked), MessagesRequest, HEADERS, ENDPOINT)
+        usage, store = cache.account(ask, prefix_parts(ask.request))
         found.append((usage.read, most))
         if request.is_answered:
             store()

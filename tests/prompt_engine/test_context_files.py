@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from prompt_engine.assemble import build
+from prompt_engine.assemble import build_prompt
 from prompt_engine.context_file_types import ContextFile
-from prompt_engine.facts import Environment, Facts, Workspace
-from prompt_engine.sources.context_files import ContextRequest, find_context
+from prompt_engine.facts import MachineFacts, PromptFacts, WorkspaceFacts
+from prompt_engine.sources.context_files import ContextRequest, find_project_context
 from prompt_engine.threats import scan
-from prompt_engine.truncation import LEAST_CAP_CHARACTERS
+from prompt_engine.truncation import MIN_FILE_CHARACTERS
 
 
 def found_in(folder: Path) -> tuple[ContextFile, ...]:
-    return find_context(ContextRequest(folder), scan).files
+    return find_project_context(ContextRequest(folder), scan).files
 
 
 def test_hermes_md_counts_before_agents_md(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_a_long_file_keeps_its_head_and_its_tail(tmp_path: Path) -> None:
     assert found.text.startswith("a" * 14_000)
     assert found.text.endswith("z" * 4_000)
     assert "18,000 of 30,000 characters are shown; read AGENTS.md for the rest" in found.text
-    assert len(found.text) < LEAST_CAP_CHARACTERS
+    assert len(found.text) < MIN_FILE_CHARACTERS
 
 
 def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
@@ -64,15 +64,15 @@ def test_a_huge_file_of_many_bytes_a_character_is_read(tmp_path: Path) -> None:
 
 
 def test_the_same_facts_give_the_same_bytes_in_three_tiers() -> None:
-    facts = Facts(
+    facts = PromptFacts(
         day=date(2026, 11, 21),
         model="",
-        environment=Environment(system="Linux"),
-        workspace=Workspace("/project"),
+        environment=MachineFacts(system="Linux"),
+        workspace=WorkspaceFacts("/project"),
         context_files=(ContextFile("AGENTS.md", "Use tabs.", 9),),
     )
-    prompt = build(facts)
-    assert prompt == build(facts)
+    prompt = build_prompt(facts)
+    assert prompt == build_prompt(facts)
     assert "Linux" in prompt.stable
     assert "# Project Context\n\nThese instructions of the project were loaded." in prompt.context
     assert "## AGENTS.md\n\nUse tabs." in prompt.context

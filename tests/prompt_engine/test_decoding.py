@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prompt_engine.decoding import UndecodableError, decode
+from prompt_engine.decoding import UndecodableError, decode_text
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from prompt_engine.decoding import UndecodableError, decode
     ],
 )
 def test_text_is_decoded(raw: bytes, text: str) -> None:
-    assert decode(raw) == text
+    assert decode_text(raw) == text
 
 
 @pytest.mark.parametrize(
@@ -36,14 +36,14 @@ def test_text_is_decoded(raw: bytes, text: str) -> None:
 )
 def test_what_is_no_text_says_why(raw: bytes, reason: str) -> None:
     with pytest.raises(UndecodableError) as failure:
-        decode(raw)
+        decode_text(raw)
     assert failure.value.reason == reason
 
 
 @given(st.binary())
 def test_any_bytes_are_text_or_refused(raw: bytes) -> None:
     try:
-        text = decode(raw)
+        text = decode_text(raw)
     except UndecodableError:
         return
     assert "\r" not in text

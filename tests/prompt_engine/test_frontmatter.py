@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from prompt_engine.frontmatter import MOST_CHARACTERS, Frontmatter, split
+from prompt_engine.frontmatter import MAX_CHARACTERS, Frontmatter, split_frontmatter
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from prompt_engine.frontmatter import MOST_CHARACTERS, Frontmatter, split
 )
 def test_a_block_is_read(block: str, values: dict[str, JsonValue]) -> None:
     whole = f"---\n{block}---\nbody\n"
-    assert split(whole) == Frontmatter("body\n", values, is_present=True)
+    assert split_frontmatter(whole) == Frontmatter("body\n", values, is_present=True)
 
 
 @pytest.mark.parametrize(
@@ -36,16 +36,16 @@ def test_a_block_is_read(block: str, values: dict[str, JsonValue]) -> None:
         pytest.param("---\nUse tabs.\n---\nNever spaces.\n", id="prose between rulers"),
         pytest.param("---\n- a\n- b\n---\n", id="a list"),
         pytest.param("----\na: b\n----\n", id="four dashes"),
-        pytest.param(f"---\na: {'b' * MOST_CHARACTERS}\n---\n", id="a block too large"),
+        pytest.param(f"---\na: {'b' * MAX_CHARACTERS}\n---\n", id="a block too large"),
         pytest.param("---\n*: [\n---\n", id="nonsense"),
     ],
 )
 def test_what_is_no_frontmatter_stays(text: str) -> None:
-    assert split(text) == Frontmatter(text)
+    assert split_frontmatter(text) == Frontmatter(text)
 
 
 def test_an_end_without_a_line_end_is_an_end() -> None:
-    assert split("---\na: b\n---") == Frontmatter("", {"a": "b"}, is_present=True)
+    assert split_frontmatter("---\na: b\n---") == Frontmatter("", {"a": "b"}, is_present=True)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_an_end_without_a_line_end_is_an_end() -> None:
 def test_a_block_that_is_refused_is_read_by_its_lines(
     block: str, values: dict[str, JsonValue], problem: str
 ) -> None:
-    parts = split(f"---\n{block}---\nbody")
+    parts = split_frontmatter(f"---\n{block}---\nbody")
     assert (parts.body, parts.values, parts.is_present) == ("body", values, True)
     assert parts.problem.startswith(f"its frontmatter is not plain YAML ({problem}")
 
@@ -95,17 +95,17 @@ def test_a_block_that_is_refused_is_read_by_its_lines(
 def test_a_bomb_of_aliases_is_refused_at_once() -> None:
     lines = ["a0: &a0 [x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]
-    parts = split("---\n" + "\n".join(lines) + "\n---\nbody")
+    parts = split_frontmatter("---\n" + "\n".join(lines) + "\n---\nbody")
     assert parts.body == "body"
     assert len(parts.values) == 30
 
 
 def test_the_deepest_block_there_is_room_for_harms_nobody() -> None:
-    block = "a: " + "[" * (MOST_CHARACTERS - 100)
-    assert split(f"---\n{block}\n---\nbody").body == "body"
+    block = "a: " + "[" * (MAX_CHARACTERS - 100)
+    assert split_frontmatter(f"---\n{block}\n---\nbody").body == "body"
 
 
 @given(st.text(st.sampled_from([*"ab:-[]{}!&*#|>'\"%@`,? \n\t0129.=<~"])))
 def test_no_text_fails(block: str) -> None:
     text = f"---\n{block}\n---\nbody"
-    assert text.endswith(split(text).body)
+    assert text.endswith(split_frontmatter(text).body)

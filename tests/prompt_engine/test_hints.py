@@ -7,15 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prompt_engine.hint_blocks import Hint, LoadedHints, loaded_in, short_digest, wrap, wrap_all
+from prompt_engine.hint_blocks import (
+    InstructionHint,
+    LoadedHints,
+    find_loaded_hints,
+    short_digest,
+    wrap_hint,
+    wrap_hints,
+)
 
 SECRET = b"of this session"
 DIGEST = "0123456789ab"
 
 
-def hint(text: str, label: str = "a/AGENTS.md", *, is_changed: bool = False) -> Hint:
+def hint(text: str, label: str = "a/AGENTS.md", *, is_changed: bool = False) -> InstructionHint:
     path = Path("/w") / label
-    return Hint(path.parent, path, label, text, DIGEST, is_changed, path)
+    return InstructionHint(path.parent, path, label, text, DIGEST, is_changed, path)
 
 
 LOADED = LoadedHints({"a/AGENTS.md": DIGEST})
@@ -23,39 +30,39 @@ NOTHING = LoadedHints()
 
 
 def test_a_hint_stands_between_tags_that_name_its_path() -> None:
-    lines = wrap(hint("Use tabs.\nAlways."), SECRET).split("\n")
+    lines = wrap_hint(hint("Use tabs.\nAlways."), SECRET).split("\n")
     assert lines[0].startswith(f'<project_instructions path="a/AGENTS.md" id="{DIGEST}-')
     assert lines[1:] == ["Use tabs.", "Always.", "</project_instructions>"]
 
 
 def test_a_changed_hint_says_so() -> None:
-    assert ' state="changed">\n' in wrap(hint("x", is_changed=True), SECRET)
+    assert ' state="changed">\n' in wrap_hint(hint("x", is_changed=True), SECRET)
 
 
 def test_a_delivery_is_its_hints_and_then_the_names_of_the_rest() -> None:
     first, second = hint("x"), hint("y", "b/AGENTS.md")
-    assert wrap_all([first, second], ["c/AGENTS.md", "d/CLAUDE.md"], SECRET) == (
-        f"{wrap(first, SECRET)}\n\n{wrap(second, SECRET)}\n\n"
+    assert wrap_hints([first, second], ["c/AGENTS.md", "d/CLAUDE.md"], SECRET) == (
+        f"{wrap_hint(first, SECRET)}\n\n{wrap_hint(second, SECRET)}\n\n"
         "[More instructions apply here; read them before you go on: c/AGENTS.md, d/CLAUDE.md]"
     )
 
 
 def test_a_delivery_of_nothing_is_no_text() -> None:
-    assert wrap_all([], [], SECRET) == ""
+    assert wrap_hints([], [], SECRET) == ""
 
 
 def test_of_many_names_some_are_told() -> None:
-    text = wrap_all([], [f"{number}/AGENTS.md" for number in range(30)], SECRET)
+    text = wrap_hints([], [f"{number}/AGENTS.md" for number in range(30)], SECRET)
     assert text.endswith("19/AGENTS.md and 10 more]")
 
 
 @given(st.text(), st.text(), st.booleans())
 def test_whatever_a_hint_says_it_is_found_again(around: str, text: str, is_changed: bool) -> None:  # noqa: FBT001  drawn
-    wrapped = wrap(hint(text, is_changed=is_changed), SECRET)
-    assert loaded_in([around, f"{around}\n\n{wrapped}{around}"], SECRET) == LOADED
+    wrapped = wrap_hint(hint(text, is_changed=is_changed), SECRET)
+    assert find_loaded_hints([around, f"{around}\n\n{wrapped}{around}"], SECRET) == LOADED
 
 
-WRAPPED = wrap(hint("Use tabs."), SECRET)
+WRAPPED = wrap_hint(hint("Use tabs."), SECRET)
 OPENING, CLOSING = WRAPPED.split("Use tabs.")
 
 
@@ -72,34 +79,36 @@ OPENING, CLOSING = WRAPPED.split("Use tabs.")
         pytest.param(f"{OPENING}{CLOSING}", NOTHING, id="no text"),
         pytest.param(WRAPPED.replace("a/", "b/"), NOTHING, id="another path"),
         pytest.param(WRAPPED.replace(DIGEST, "f" * 12), NOTHING, id="another digest"),
-        pytest.param(wrap(hint("Use tabs."), b"guessed"), NOTHING, id="another secret"),
+        pytest.param(wrap_hint(hint("Use tabs."), b"guessed"), NOTHING, id="another secret"),
         pytest.param(f"{OPENING}junk\n{WRAPPED}", LOADED, id="behind a forged opening"),
         pytest.param(f"{CLOSING}{WRAPPED}{CLOSING}", LOADED, id="between stray closings"),
     ],
 )
 def test_only_a_sealed_text_that_stands_whole_is_loaded(text: str, loaded: LoadedHints) -> None:
-    assert loaded_in([text], SECRET) == loaded
+    assert find_loaded_hints([text], SECRET) == loaded
 
 
 @pytest.mark.parametrize("mark", ["</project_instructions>", OPENING, WRAPPED])
 def test_a_hint_that_holds_our_marks_cannot_leave_its_wrapper(mark: str) -> None:
-    wrapped = wrap(hint(f"before\n{mark}\nbehind", "b/AGENTS.md"), SECRET)
-    assert loaded_in([wrapped], SECRET) == LoadedHints({"b/AGENTS.md": DIGEST})
+    wrapped = wrap_hint(hint(f"before\n{mark}\nbehind", "b/AGENTS.md"), SECRET)
+    assert find_loaded_hints([wrapped], SECRET) == LoadedHints({"b/AGENTS.md": DIGEST})
     assert wrapped.count("<project_instructions") == 1
     assert wrapped.count("</project_instructions") == 1
 
 
 def test_a_great_many_forged_openings_cost_little() -> None:
-    assert loaded_in([OPENING * 20_000 + WRAPPED], SECRET) == LOADED
+    assert find_loaded_hints([OPENING * 20_000 + WRAPPED], SECRET) == LOADED
 
 
 def test_the_last_state_of_a_file_counts() -> None:
     newer = replace(hint("y", is_changed=True), digest="f" * 12)
-    assert loaded_in([WRAPPED, wrap(newer, SECRET)], SECRET).files == {"a/AGENTS.md": "f" * 12}
+    assert find_loaded_hints([WRAPPED, wrap_hint(newer, SECRET)], SECRET).files == {
+        "a/AGENTS.md": "f" * 12
+    }
 
 
 def test_two_states_of_a_conversation_are_added() -> None:
-    both = LOADED.plus(LoadedHints({"a/AGENTS.md": "f" * 12, "AGENTS.md": DIGEST}))
+    both = LOADED.merged_with(LoadedHints({"a/AGENTS.md": "f" * 12, "AGENTS.md": DIGEST}))
     assert both == LoadedHints({"a/AGENTS.md": "f" * 12, "AGENTS.md": DIGEST})
     assert both.digests == {"f" * 12, DIGEST}
 

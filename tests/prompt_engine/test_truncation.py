@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prompt_engine.truncation import (
-    Truncated,
-    character_cap,
-    marker,
-    shared_limits,
+    TruncatedText,
+    file_character_limit,
+    share_limit,
     truncate,
+    truncation_marker,
 )
 
 FAMILY = "👨\u200d👩\u200d👧"
@@ -37,7 +37,7 @@ TEXTS = st.text(
     ],
 )
 def test_a_file_has_a_cap(window_tokens: int | None, explicit: int | None, cap: int) -> None:
-    assert character_cap(window_tokens, explicit) == cap
+    assert file_character_limit(window_tokens, explicit) == cap
 
 
 @pytest.mark.parametrize(
@@ -51,37 +51,37 @@ def test_a_file_has_a_cap(window_tokens: int | None, explicit: int | None, cap: 
     ],
 )
 def test_files_of_a_chain_share_a_cap(lengths: list[int], limits: tuple[int, ...]) -> None:
-    assert shared_limits(lengths, 100) == limits
+    assert share_limit(lengths, 100) == limits
 
 
 @given(st.lists(st.integers(0, 300)), st.integers(0, 500))
 def test_shared_limits_never_exceed_the_cap_or_a_file(lengths: list[int], cap: int) -> None:
-    limits = shared_limits(lengths, cap)
+    limits = share_limit(lengths, cap)
     assert sum(limits) == min(cap, sum(lengths))
     assert all(limit <= length for limit, length in zip(limits, lengths, strict=True))
 
 
 def test_a_text_within_its_limit_is_left_alone() -> None:
-    assert truncate("abc", 3, "x.md") == Truncated("abc", 3, 3)
+    assert truncate("abc", 3, "x.md") == TruncatedText("abc", 3, 3)
 
 
 def test_a_long_text_keeps_seven_tenths_from_its_head_and_two_from_its_tail() -> None:
     cut = truncate("a" * 800 + "z" * 400, 1_000, "x.md")
     said = "[… 900 of 1,200 characters are shown; read x.md for the rest …]"
-    assert cut == Truncated(f"{'a' * 700}\n\n{said}\n\n{'z' * 200}", 900, 1_200)
+    assert cut == TruncatedText(f"{'a' * 700}\n\n{said}\n\n{'z' * 200}", 900, 1_200)
 
 
 def test_without_room_only_the_marker_is_left() -> None:
-    assert truncate("abc", 0, "x.md") == Truncated(marker(0, 3, "x.md"), 0, 3)
+    assert truncate("abc", 0, "x.md") == TruncatedText(truncation_marker(0, 3, "x.md"), 0, 3)
 
 
 @given(TEXTS, st.integers(0, 60))
 def test_a_cut_text_is_head_marker_and_tail_within_the_limit(text: str, limit: int) -> None:
     cut = truncate(text, limit, "x.md")
     if len(text) <= limit:
-        assert cut == Truncated(text, len(text), len(text))
+        assert cut == TruncatedText(text, len(text), len(text))
         return
-    said = marker(cut.kept_characters, len(text), "x.md")
+    said = truncation_marker(cut.kept_characters, len(text), "x.md")
     before, behind = cut.text.split(said)
     head, tail = before.removesuffix("\n\n"), behind.removeprefix("\n\n")
     assert text.startswith(head)

@@ -2,35 +2,42 @@
 
 from pathlib import Path
 
-from prompt_engine.findings import Finding, Scope
-from prompt_engine.trust import Verdict, blocked_line, judge, sha256_of, told, trust_nothing
+from prompt_engine.findings import ScanScope, ThreatFinding
+from prompt_engine.trust import (
+    ScanVerdict,
+    blocked_line,
+    describe_findings,
+    scan_file_text,
+    sha256_of,
+    trust_nothing,
+)
 
-FINDING = Finding("hide-from-user", "context", 3, 1)
+FINDING = ThreatFinding("hide-from-user", "context", 3, 1)
 
 
-def scan(text: str, scope: Scope) -> list[Finding]:
+def scan(text: str, scope: ScanScope) -> list[ThreatFinding]:
     assert scope == "context"
     return [FINDING] if "bad" in text else []
 
 
 def test_a_text_without_findings_is_shown_and_nobody_asked() -> None:
     asked: list[str] = []
-    verdict = judge("good", scan, lambda: bool(asked.append("asked")))
-    assert (verdict, verdict.is_blocked, asked) == (Verdict(), False, [])
+    verdict = scan_file_text("good", scan, lambda: bool(asked.append("asked")))
+    assert (verdict, verdict.is_blocked, asked) == (ScanVerdict(), False, [])
 
 
 def test_a_text_with_findings_is_blocked() -> None:
-    verdict = judge("bad", scan, lambda: False)
-    assert (verdict, verdict.is_blocked) == (Verdict((FINDING,)), True)
+    verdict = scan_file_text("bad", scan, lambda: False)
+    assert (verdict, verdict.is_blocked) == (ScanVerdict((FINDING,)), True)
 
 
 def test_a_trusted_text_keeps_its_findings_and_is_shown() -> None:
-    verdict = judge("bad", scan, lambda: True)
-    assert (verdict, verdict.is_blocked) == (Verdict((FINDING,), is_trusted=True), False)
+    verdict = scan_file_text("bad", scan, lambda: True)
+    assert (verdict, verdict.is_blocked) == (ScanVerdict((FINDING,), is_trusted=True), False)
 
 
 def test_a_blocked_file_is_one_line_with_each_pattern_and_line_once() -> None:
-    findings = [FINDING, FINDING, Finding("prompt-leak", "all", 9, 4)]
+    findings = [FINDING, FINDING, ThreatFinding("prompt-leak", "all", 9, 4)]
     assert blocked_line("a/AGENTS.md", findings) == (
         "[a/AGENTS.md was blocked and is not shown: "
         "hide-from-user in line 3; prompt-leak in line 9.]"
@@ -38,8 +45,8 @@ def test_a_blocked_file_is_one_line_with_each_pattern_and_line_once() -> None:
 
 
 def test_of_many_findings_some_are_named() -> None:
-    findings = [Finding("x", "context", line, 1) for line in range(1, 101)]
-    assert told(findings).endswith("x in line 8; and 92 more")
+    findings = [ThreatFinding("x", "context", line, 1) for line in range(1, 101)]
+    assert describe_findings(findings).endswith("x in line 8; and 92 more")
 
 
 def test_the_digest_is_the_one_of_sha256sum() -> None:

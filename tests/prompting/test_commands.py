@@ -7,19 +7,19 @@ from pydantic import JsonValue
 from acp_server.turn.conversation import AssistantMessage, RedactedThinking, Text, Thinking
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import Spent
+from acp_server.turn.loop import UsageTotals
 from acp_server.turn.ports import TextDelta, ThinkingDelta, ThinkingSigned, UsageReported
-from tests.prompting.prompted_session import ATTACK, hints_in, open_briefed_room
+from tests.prompting.prompted_session import INJECTION, hints_in, open_prompted_session
 from tests.tools.typing_model import call
 
 THINKING = [ThinkingDelta("Hm."), ThinkingSigned("sealed"), TextDelta("I see.")]
 
 
 async def test_context_names_the_sections_and_their_sources(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
-        room.put("AGENTS.md", "Of all.")
-        room.put("CLAUDE.md", "Not wanted beside AGENTS.md.")
-        said = await room.command("/context")
+    async with open_prompted_session(tmp_path) as room:
+        room.write_file("AGENTS.md", "Of all.")
+        room.write_file("CLAUDE.md", "Not wanted beside AGENTS.md.")
+        said = await room.run_command("/context")
         assert said.startswith(
             "| section | source | characters | tokens | |\n|---|---|---|---|---|\n"
         )
@@ -30,38 +30,40 @@ async def test_context_names_the_sections_and_their_sources(tmp_path: Path) -> N
 
 
 async def test_context_and_the_first_prompt_mean_the_same_text(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
-        room.put("AGENTS.md", "Of all.")
-        said = await room.command("/context")
-        assert f"| **all** | | {len((await room.say()).system):,} |" in said
+    async with open_prompted_session(tmp_path) as room:
+        room.write_file("AGENTS.md", "Of all.")
+        said = await room.run_command("/context")
+        assert f"| **all** | | {len((await room.prompt()).system):,} |" in said
 
 
 async def test_context_names_a_blocked_file(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
-        room.put("AGENTS.md", ATTACK)
-        assert "blocked: ignore-earlier-instructions in line 1" in await room.command("/context")
+    async with open_prompted_session(tmp_path) as room:
+        room.write_file("AGENTS.md", INJECTION)
+        assert "blocked: ignore-earlier-instructions in line 1" in await room.run_command(
+            "/context"
+        )
 
 
 async def test_context_names_the_instructions_of_folders_at_once(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
-        room.put("a/AGENTS.md", "Of a.")
-        assert "loaded so far: none yet." in await room.command("/context")
+    async with open_prompted_session(tmp_path) as room:
+        room.write_file("a/AGENTS.md", "Of a.")
+        assert "loaded so far: none yet." in await room.run_command("/context")
         await room.run_one(call("read_file", path="a/AGENTS.md"))
-        assert "loaded so far: `a/AGENTS.md`." in await room.command("/context")
+        assert "loaded so far: `a/AGENTS.md`." in await room.run_command("/context")
         room.sessions[room.session_id].conversation.rebuild(())
-        assert "loaded so far: none yet." in await room.command("/context")
+        assert "loaded so far: none yet." in await room.run_command("/context")
 
 
 async def test_reload_reads_the_instructions_anew_and_leaves_no_thinking(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
-        room.put("AGENTS.md", "Of all.")
-        before = await room.say(answer=THINKING)
-        sealed = (await room.say()).messages[1]
+    async with open_prompted_session(tmp_path) as room:
+        room.write_file("AGENTS.md", "Of all.")
+        before = await room.prompt(answer=THINKING)
+        sealed = (await room.prompt()).messages[1]
         assert sealed == AssistantMessage((Thinking("Hm.", "sealed"), Text("I see.")))
-        room.put("AGENTS.md", "Of all, now.")
-        said = await room.command("/reload")
+        room.write_file("AGENTS.md", "Of all, now.")
+        said = await room.run_command("/reload")
         assert said.startswith("The instructions were read again.")
-        after = await room.say()
+        after = await room.prompt()
         assert after.system == before.system.replace("Of all.", "Of all, now.")
         parts = [part for message in after.messages for part in message.parts]
         assert not any(isinstance(part, Thinking | RedactedThinking) for part in parts)
@@ -69,42 +71,42 @@ async def test_reload_reads_the_instructions_anew_and_leaves_no_thinking(tmp_pat
 
 
 async def test_reload_reads_the_memory_anew(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
-        await room.say()
+    async with open_prompted_session(tmp_path) as room:
+        await room.prompt()
         (tmp_path / "own/memories").mkdir()
         (tmp_path / "own/memories/MEMORY.md").write_text("The tests run with `just`.")
-        await room.command("/reload")
-        assert "The tests run with `just`." in (await room.say()).system
+        await room.run_command("/reload")
+        assert "The tests run with `just`." in (await room.prompt()).system
 
 
 async def test_what_reload_has_read_does_not_come_again_as_changed(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
-        room.put("AGENTS.md", "Of all.")
-        room.put("a.txt", "text")
-        await room.say()
-        room.put("AGENTS.md", "Of all, now.")
-        await room.command("/reload")
+    async with open_prompted_session(tmp_path) as room:
+        room.write_file("AGENTS.md", "Of all.")
+        room.write_file("a.txt", "text")
+        await room.prompt()
+        room.write_file("AGENTS.md", "Of all, now.")
+        await room.run_command("/reload")
         assert hints_in((await room.run_one(call("read_file", path="a.txt"))).text) == []
 
 
 async def test_compact_reads_everything_anew_and_lost_instructions_come_back(
     tmp_path: Path,
 ) -> None:
-    async with open_briefed_room(tmp_path) as room:
-        room.put("AGENTS.md", "Of all.")
-        room.put("a/AGENTS.md", "Of a.")
-        await room.say()
-        before = await room.say()
+    async with open_prompted_session(tmp_path) as room:
+        room.write_file("AGENTS.md", "Of all.")
+        room.write_file("a/AGENTS.md", "Of a.")
+        await room.prompt()
+        before = await room.prompt()
         await room.run_one(call("read_file", path="a/AGENTS.md"))
         for _ in range(14):
-            await room.say()
-        room.put("AGENTS.md", "Of all, now.")
+            await room.prompt()
+        room.write_file("AGENTS.md", "Of all, now.")
         room.model.rounds = [[TextDelta("Much was said.")]]
-        assert await room.command("/compact") == "The conversation now has 24 messages."
+        assert await room.run_command("/compact") == "The conversation now has 24 messages."
         asked = room.model.requests[-1]
         assert asked.system == before.system
         assert asked.messages[: len(before.messages)] == before.messages
-        after = await room.say()
+        after = await room.prompt()
         assert after.system == before.system.replace("Of all.", "Of all, now.")
         told = await room.run_one(call("read_file", path="a/AGENTS.md"))
         assert hints_in(told.text) == [("a/AGENTS.md", "Of a.")]
@@ -115,9 +117,9 @@ async def test_a_summary_that_fails_changes_nothing_but_what_was_spent(tmp_path:
         reason = "the endpoint is down"
         raise ModelFailedError(reason)
 
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         for _ in range(14):
-            await room.say()
+            await room.prompt()
         session = room.sessions[room.session_id]
         before = (session.conversation.generation, tuple(session.conversation))
         room.model.rounds = [[UsageReported(Usage(90, 10)), TextDelta("Much"), fail]]
@@ -128,4 +130,4 @@ async def test_a_summary_that_fails_changes_nothing_but_what_was_spent(tmp_path:
         answer = await room.editor.call("session/prompt", params)
         assert "the endpoint is down" in str(answer["error"])
         assert (session.conversation.generation, tuple(session.conversation)) == before
-        assert session.spent == Spent(Usage(90, 10), requests=1)
+        assert session.totals == UsageTotals(Usage(90, 10), requests=1)

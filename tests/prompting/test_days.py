@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 
 from acp_server.session.prompting.day_change import remark_on_day
-from acp_server.session.prompting.provider import Subject
-from acp_server.session.prompting.workspace_prompt import ProjectBriefing
-from acp_server.session.session import Session, Workspace
+from acp_server.session.prompting.provider import SystemPromptRequest
+from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
+from acp_server.session.session import Session, SessionWorkspace
 from acp_server.turn.conversation import AssistantMessage, Conversation, Message, Text, UserMessage
 from acp_server.turn.ports import ModelRequest, TextDelta
-from tests.prompting.prompted_session import prompt_settings
-from tests.support.server_parts import Shelf, equipment
-from tests.turn.fake_sinks import RecordingSink
-from tests.turn.turn_harness import HI, Playing, Round
+from tests.prompting.prompted_session import make_prompt_config
+from tests.support.server_parts import FakeModelCatalog, make_services
+from tests.turn.fake_sinks import MemorySink
+from tests.turn.turn_harness import HI, ModelRound, RoundModel
 
 EVE, DAY, NEXT = date(2026, 11, 21), date(2026, 11, 22), date(2026, 11, 23)
 ON_DAY = Text("[It is another day now: Sunday, November 22, 2026.]")
 ON_NEXT = Text("[It is another day now: Monday, November 23, 2026.]")
-SUBJECT = Subject("test", None, frozenset())
+SUBJECT = SystemPromptRequest("test", None, frozenset())
 
 
 class Calendar:
@@ -39,19 +39,21 @@ class Talk:
 
     def __init__(self, folder: Path) -> None:
         self.calendar = Calendar()
-        self.model = Playing(Round([TextDelta("Yes.")]))
-        settings = prompt_settings(folder)
+        self.model = RoundModel(ModelRound([TextDelta("Yes.")]))
+        settings = make_prompt_config(folder)
 
-        def briefing(workspace: Workspace) -> ProjectBriefing:
-            return ProjectBriefing(settings, workspace, today=self.calendar.today)
+        def briefing(workspace: SessionWorkspace) -> WorkspacePromptProvider:
+            return WorkspacePromptProvider(settings, workspace, today=self.calendar.today)
 
-        equipped = replace(equipment(Shelf({"test": self.model})), briefing=briefing)
-        self.session = Session(Workspace(folder), equipped)
+        equipped = replace(
+            make_services(FakeModelCatalog({"test": self.model})), prompt_provider=briefing
+        )
+        self.session = Session(SessionWorkspace(folder), equipped)
 
     async def say(self, text: str = "hi") -> ModelRequest:
         message = UserMessage((Text(text),))
-        ticket = self.session.admit(message)
-        await self.session.prompt(ticket, message, RecordingSink(), lambda: None)
+        ticket = self.session.enqueue(message)
+        await self.session.prompt(ticket, message, MemorySink(), lambda: None)
         return self.model.requests[-1]
 
 
@@ -77,7 +79,7 @@ async def test_a_session_that_is_opened_before_midnight_and_used_after_it_names_
     tmp_path: Path,
 ) -> None:
     talk = Talk(tmp_path)
-    await talk.session.gather()
+    await talk.session.gather_facts()
     talk.calendar.day = DAY
     request = await talk.say()
     assert "Today is Sunday, November 22, 2026." in request.system
@@ -98,13 +100,17 @@ async def test_a_prompt_that_is_written_anew_names_the_day_and_nothing_is_said(
 
 async def test_another_process_goes_on_from_the_day_that_the_prompt_names(tmp_path: Path) -> None:
     calendar = Calendar()
-    former = ProjectBriefing(prompt_settings(tmp_path), Workspace(tmp_path), today=calendar.today)
-    text = await former.write(SUBJECT)
-    later = ProjectBriefing(prompt_settings(tmp_path), Workspace(tmp_path), today=calendar.today)
+    former = WorkspacePromptProvider(
+        make_prompt_config(tmp_path), SessionWorkspace(tmp_path), today=calendar.today
+    )
+    text = await former.write_prompt(SUBJECT)
+    later = WorkspacePromptProvider(
+        make_prompt_config(tmp_path), SessionWorkspace(tmp_path), today=calendar.today
+    )
     assert await later.restore(text, former.state())
-    assert later.remarks(Conversation()) == ()
+    assert later.prompt_remarks(Conversation()) == ()
     calendar.day = DAY
-    assert later.remarks(Conversation()) == (ON_DAY.text,)
+    assert later.prompt_remarks(Conversation()) == (ON_DAY.text,)
 
 
 @pytest.mark.parametrize(

@@ -8,49 +8,49 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
-from acp_server.session.prompting.directory_events import FolderEvents, Notifier
+from acp_server.session.prompting.directory_events import DirectoryEvents, FileNotifier
 from acp_server.session.prompting.file_changes import RELOAD
 from tests.prompting.prompted_session import (
     NOTICES,
-    BriefedRoom,
-    file,
+    PromptedSession,
     hints_in,
-    open_briefed_room,
+    open_prompted_session,
+    write_file,
 )
 from tests.prompting.test_stability import assert_each_begins_with_the_former
-from tests.session.watch_listener import SAVES, quick_events, save_by_rename
-from tests.support.editor import at, configuration, is_update, open_editor
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.session.watch_listener import SAVE_METHODS, make_fast_events, save_by_rename
+from tests.support.editor import is_update, json_at, make_configuration, open_editor
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.tools.typing_model import call
 
 EXHAUSTED = "no watches are left"
 CHANGED = f"AGENTS.md has changed; {RELOAD}"
-open_watched = partial(open_briefed_room, events=quick_events, capabilities=NOTICES)
+open_watched = partial(open_prompted_session, events=make_fast_events, capabilities=NOTICES)
 Save = Callable[[Path, str], None]
 Change = Callable[[Path], object]
 
 
-async def until_told(room: BriefedRoom, sentence: str, session_id: str = "") -> None:
+async def until_told(room: PromptedSession, sentence: str, session_id: str = "") -> None:
     """Wait until a notice was shown, in the first session unless another is named."""
 
     def find() -> bool | None:
         updates = room.editor.updates_of(session_id or room.session_id)
-        shown = [each for each in updates if at(each, "sessionUpdate") == "notice"]
-        return any(at(each, "title") == sentence for each in shown) or None
+        shown = [each for each in updates if json_at(each, "sessionUpdate") == "notice"]
+        return any(json_at(each, "title") == sentence for each in shown) or None
 
     await room.editor.wait_until(find, f"notice {sentence!r}")
 
 
-@pytest.mark.parametrize("save", SAVES.values(), ids=SAVES.keys())
+@pytest.mark.parametrize("save", SAVE_METHODS.values(), ids=SAVE_METHODS.keys())
 async def test_the_user_is_told_of_a_change_and_the_prompt_stays(
     tmp_path: Path, save: Save
 ) -> None:
     async with open_watched(tmp_path) as room:
-        path = room.put("AGENTS.md", "Be kind.")
-        await room.say()
+        path = room.write_file("AGENTS.md", "Be kind.")
+        await room.prompt()
         save(path, "Be brief.")
         await until_told(room, CHANGED)
-        await room.say()
+        await room.prompt()
         await room.run_one(call("terminal", command="true"))
         requests = room.model.requests
         assert_each_begins_with_the_former(requests)
@@ -62,18 +62,18 @@ async def test_what_the_model_was_told_comes_again_as_changed_at_the_next_touch(
     tmp_path: Path,
 ) -> None:
     async with open_watched(tmp_path) as room:
-        room.put("AGENTS.md", "Of all.")
-        room.put("a/AGENTS.md", "Of a.")
-        room.put("a/b.txt", "text")
+        room.write_file("AGENTS.md", "Of all.")
+        room.write_file("a/AGENTS.md", "Of a.")
+        room.write_file("a/b.txt", "text")
         await room.run_one(call("read_file", path="a/b.txt"))
-        room.put("a/AGENTS.md", "Of a, now.")
+        room.write_file("a/AGENTS.md", "Of a, now.")
         remedy = "the current text is loaded when the agent next works in its directory"
         change = f"a/AGENTS.md has changed; {remedy}"
         await until_told(room, change)
         told = await room.run_one(call("read_file", path="a/b.txt"))
         assert hints_in(told.text) == [("a/AGENTS.md*", "Of a, now.")]
-        room.put("a/AGENTS.md", "Of a, in the end.")
-        room.put("AGENTS.md", "Of all, in the end.")
+        room.write_file("a/AGENTS.md", "Of a, in the end.")
+        room.write_file("AGENTS.md", "Of all, in the end.")
         await until_told(room, CHANGED)
         await room.editor.wait_until(lambda: room.notices().count(change) == 2 or None, "another")
         assert_each_begins_with_the_former(room.model.requests)
@@ -81,29 +81,29 @@ async def test_what_the_model_was_told_comes_again_as_changed_at_the_next_touch(
 
 async def test_reload_uses_what_is_there_and_later_changes_are_told_again(tmp_path: Path) -> None:
     async with open_watched(tmp_path) as room:
-        room.put("AGENTS.md", "One.")
-        await room.say()
-        room.put("AGENTS.md", "Two.")
+        room.write_file("AGENTS.md", "One.")
+        await room.prompt()
+        room.write_file("AGENTS.md", "Two.")
         await until_told(room, CHANGED)
-        await room.command("/reload")
-        assert "Two." in (await room.say()).system
-        room.put("AGENTS.md", "Three.")
+        await room.run_command("/reload")
+        assert "Two." in (await room.prompt()).system
+        room.write_file("AGENTS.md", "Three.")
         await room.editor.wait_until(lambda: room.notices() == [CHANGED] * 2 or None, "another")
 
 
 async def test_a_client_without_notices_is_told_with_the_next_prompt_once(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path, events=quick_events) as room:
-        room.put("AGENTS.md", "One.")
-        await room.say()
+    async with open_prompted_session(tmp_path, events=make_fast_events) as room:
+        room.write_file("AGENTS.md", "One.")
+        await room.prompt()
         other = await room.editor.new_session(room.root)
-        room.put("AGENTS.md", "Two.")
-        with anyio.fail_after(PATIENCE_SECONDS):
-            while CHANGED not in room.editor.said(room.session_id):
-                await room.say()
-        await room.say()
-        await room.say(session_id=other)
-        assert room.editor.said(room.session_id).count(CHANGED) == 1
-        assert room.editor.said(other).count(CHANGED) == 0
+        room.write_file("AGENTS.md", "Two.")
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            while CHANGED not in room.editor.agent_text(room.session_id):
+                await room.prompt()
+        await room.prompt()
+        await room.prompt(session_id=other)
+        assert room.editor.agent_text(room.session_id).count(CHANGED) == 1
+        assert room.editor.agent_text(other).count(CHANGED) == 0
 
 
 GONE, CURSOR_RULE = "AGENTS.md was deleted", "---\nglobs: x\n---\nNo."
@@ -113,17 +113,25 @@ CHANGES: dict[str, tuple[Change, str]] = {
         lambda root: (root / "AGENTS.md").rename(root / "CLAUDE.md"),
         f"{GONE}, CLAUDE.md now applies",
     ),
-    "emptied": (lambda root: file(root / "AGENTS.md", " \n"), "AGENTS.md has changed"),
-    "a file before it": (lambda root: file(root / ".hermes.md", "Mine."), ".hermes.md now applies"),
+    "emptied": (lambda root: write_file(root / "AGENTS.md", " \n"), "AGENTS.md has changed"),
+    "a file before it": (
+        lambda root: write_file(root / ".hermes.md", "Mine."),
+        ".hermes.md now applies",
+    ),
     "a rule for all": (
-        lambda root: file(root / ".cursor/rules/all.mdc", "---\nalwaysApply: true\n---\nYes."),
+        lambda root: write_file(
+            root / ".cursor/rules/all.mdc", "---\nalwaysApply: true\n---\nYes."
+        ),
         "",
     ),
-    "a rule for some paths": (lambda root: file(root / ".cursor/rules/x.mdc", CURSOR_RULE), ""),
-    "a file behind it": (lambda root: file(root / "CLAUDE.md", "Behind."), ""),
+    "a rule for some paths": (
+        lambda root: write_file(root / ".cursor/rules/x.mdc", CURSOR_RULE),
+        "",
+    ),
+    "a file behind it": (lambda root: write_file(root / "CLAUDE.md", "Behind."), ""),
     "the same text": (lambda root: save_by_rename(root / "AGENTS.md", "Be kind."), ""),
     "touched": (lambda root: (root / "AGENTS.md").touch(), ""),
-    "any file": (lambda root: file(root / "new.txt", "text"), ""),
+    "any file": (lambda root: write_file(root / "new.txt", "text"), ""),
 }
 
 
@@ -132,46 +140,50 @@ async def test_only_what_differs_for_the_model_is_told(
     tmp_path: Path, change: Change, sentence: str
 ) -> None:
     async with open_watched(tmp_path) as room:
-        room.put("AGENTS.md", "Be kind.")
-        file(tmp_path / "own/SOUL.md", "You are patient.")
-        await room.say()
+        room.write_file("AGENTS.md", "Be kind.")
+        write_file(tmp_path / "own/SOUL.md", "You are patient.")
+        await room.prompt()
         change(room.root)
         if sentence:
             await until_told(room, f"{sentence}; {RELOAD}")
         soul = f"{tmp_path}/own/SOUL.md has changed; {RELOAD}"
-        file(tmp_path / "own/SOUL.md", "You are quick.")  # what comes of both is told in order
+        write_file(
+            tmp_path / "own/SOUL.md", "You are quick."
+        )  # what comes of both is told in order
         await until_told(room, soul)
         assert len(room.notices()) == 1 + bool(sentence)
 
 
 async def test_memory_is_frozen_and_nothing_is_told_of_it(tmp_path: Path) -> None:
     async with open_watched(tmp_path) as room:
-        room.put("AGENTS.md", "One.")
-        await room.say()
-        file(tmp_path / "own/memories/MEMORY.md", "Something new.")
-        room.put("AGENTS.md", "Two.")
+        room.write_file("AGENTS.md", "One.")
+        await room.prompt()
+        write_file(tmp_path / "own/memories/MEMORY.md", "Something new.")
+        room.write_file("AGENTS.md", "Two.")
         await until_told(room, CHANGED)
         assert room.notices() == [CHANGED]
 
 
 async def test_all_sessions_of_a_folder_are_told_and_closed_ones_are_not(tmp_path: Path) -> None:
     async with open_watched(tmp_path) as room:
-        room.put("AGENTS.md", "One.")
+        room.write_file("AGENTS.md", "One.")
         other, closed = [await room.editor.new_session(room.root) for _ in range(2)]
         for session_id in (room.session_id, other, closed):
-            await room.say(session_id=session_id)
+            await room.prompt(session_id=session_id)
         await room.editor.call("session/close", {"sessionId": closed})
-        room.put("AGENTS.md", "Two.")
+        room.write_file("AGENTS.md", "Two.")
         await until_told(room, CHANGED)
         await until_told(room, CHANGED, other)
-        assert not [u for u in room.editor.updates_of(closed) if at(u, "sessionUpdate") == "notice"]
+        assert not [
+            u for u in room.editor.updates_of(closed) if json_at(u, "sessionUpdate") == "notice"
+        ]
 
 
 async def test_a_link_is_followed_to_the_file_that_speaks(tmp_path: Path) -> None:
     async with open_watched(tmp_path) as room:
-        rules = room.put("docs/rules.md", "One.")
+        rules = room.write_file("docs/rules.md", "One.")
         (room.root / "AGENTS.md").symlink_to(rules)
-        await room.say()
+        await room.prompt()
         rules.write_text("Two.")
         await until_told(room, CHANGED)
 
@@ -179,29 +191,29 @@ async def test_a_link_is_followed_to_the_file_that_speaks(tmp_path: Path) -> Non
 async def test_files_of_the_repository_around_count(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     async with open_watched(tmp_path) as room:
-        file(tmp_path / "AGENTS.md", "One.")
-        await room.say()
-        file(tmp_path / "AGENTS.md", "Two.")
+        write_file(tmp_path / "AGENTS.md", "One.")
+        await room.prompt()
+        write_file(tmp_path / "AGENTS.md", "Two.")
         await until_told(room, f"{tmp_path}/AGENTS.md has changed; {RELOAD}")
 
 
 async def test_where_nothing_can_be_watched_it_is_said_and_a_touch_finds_the_change(
     tmp_path: Path,
 ) -> None:
-    def refuse(folders: Iterable[Path]) -> Notifier:
+    def refuse(folders: Iterable[Path]) -> FileNotifier:
         del folders
         raise OSError(EXHAUSTED)
 
-    events = partial(FolderEvents, refuse)
-    async with open_briefed_room(tmp_path, capabilities=NOTICES, events=events) as room:
-        room.put("AGENTS.md", "One.")
-        await room.say()
+    events = partial(DirectoryEvents, refuse)
+    async with open_prompted_session(tmp_path, capabilities=NOTICES, events=events) as room:
+        room.write_file("AGENTS.md", "One.")
+        await room.prompt()
         sentence = (
             f"Instruction files cannot be watched ({EXHAUSTED}); "
             "you are not told about changes; the agent reads them when it works in their directory"
         )
         await until_told(room, sentence)
-        room.put("AGENTS.md", "Two.")
+        room.write_file("AGENTS.md", "Two.")
         told = await room.run_one(call("terminal", command="true"))
         assert hints_in(told.text) == [("AGENTS.md*", "Two.")]
         assert room.notices().count(sentence) == 1
@@ -211,12 +223,12 @@ async def test_where_nothing_can_be_watched_it_is_said_and_a_touch_finds_the_cha
 async def test_the_server_as_it_is_built_watches(tmp_path: Path) -> None:
     root, home = tmp_path / "workspace", tmp_path / "own"
     home.mkdir()
-    path = file(root / "AGENTS.md", "One.")
-    async with open_editor(configuration(home, "prompt: *\nsay: Hello!")) as editor:
+    path = write_file(root / "AGENTS.md", "One.")
+    async with open_editor(make_configuration(home, "prompt: *\nsay: Hello!")) as editor:
         await editor.initialize(clientCapabilities=NOTICES)
         await editor.prompt(await editor.new_session(root), "hi")
         path.write_text("Two.")
         notice: JsonValue = {"sessionUpdate": "notice", "severity": "info", "title": CHANGED}
-        await editor.wait_for(
-            lambda each: is_update(each) and at(each, "params", "update") == notice
+        await editor.wait_for_response(
+            lambda each: is_update(each) and json_at(each, "params", "update") == notice
         )

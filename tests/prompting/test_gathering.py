@@ -5,15 +5,15 @@ from pathlib import Path
 
 import anyio
 
-from acp_server.session.lazy_imports import LazyBriefing
-from acp_server.session.prompting.provider import Subject
-from acp_server.session.prompting.single_flight import BriefingReadings
-from acp_server.session.prompting.workspace_prompt import ProjectBriefing
-from acp_server.session.session import Workspace
+from acp_server.session.lazy_imports import LazyPromptProvider
+from acp_server.session.prompting.provider import SystemPromptRequest
+from acp_server.session.prompting.single_flight import SharedReads
+from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
+from acp_server.session.session import SessionWorkspace
 from acp_server.turn.conversation import Conversation
-from tests.prompting.prompted_session import ATTACK, file, prompt_settings
+from tests.prompting.prompted_session import INJECTION, make_prompt_config, write_file
 
-SUBJECT = Subject("test", 200_000, frozenset({"terminal"}))
+SUBJECT = SystemPromptRequest("test", 200_000, frozenset({"terminal"}))
 
 
 class Reader:
@@ -21,9 +21,9 @@ class Reader:
 
     def __init__(self, folder: Path) -> None:
         self.count = 0
-        file(folder / "own/SOUL.md", ATTACK)
-        self.settings = replace(prompt_settings(folder), is_trusted=self._is_trusted)
-        self.workspace = Workspace(folder)
+        write_file(folder / "own/SOUL.md", INJECTION)
+        self.settings = replace(make_prompt_config(folder), is_trusted=self._is_trusted)
+        self.workspace = SessionWorkspace(folder)
 
     def _is_trusted(self, path: Path, sha256: str) -> bool:
         del path, sha256
@@ -33,89 +33,90 @@ class Reader:
 
 async def test_a_prompt_that_comes_while_facts_are_gathered_waits_for_them(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
-    briefing = LazyBriefing(reader.settings, reader.workspace)
+    briefing = LazyPromptProvider(reader.settings, reader.workspace)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(briefing.gather)
-        tasks.start_soon(briefing.write, SUBJECT)
-        tasks.start_soon(briefing.gather)
+        tasks.start_soon(briefing.gather_facts)
+        tasks.start_soon(briefing.write_prompt, SUBJECT)
+        tasks.start_soon(briefing.gather_facts)
     assert reader.count == 1
 
 
 async def test_a_prompt_that_is_written_again_reads_them_anew(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
-    briefing = ProjectBriefing(reader.settings, reader.workspace)
-    await briefing.gather()
-    before = await briefing.write(SUBJECT)
-    file(tmp_path / "own/SOUL.md", "You are Ada's gardener.")
-    await briefing.gather()
-    after = await briefing.write(SUBJECT)
+    briefing = WorkspacePromptProvider(reader.settings, reader.workspace)
+    await briefing.gather_facts()
+    before = await briefing.write_prompt(SUBJECT)
+    write_file(tmp_path / "own/SOUL.md", "You are Ada's gardener.")
+    await briefing.gather_facts()
+    after = await briefing.write_prompt(SUBJECT)
     assert before.startswith("You are Hermes Agent")
     assert after.startswith("You are Ada's gardener.")
     assert reader.count == 1
 
 
 async def test_sessions_that_prompt_together_share_what_is_read(tmp_path: Path) -> None:
-    reader, shared = Reader(tmp_path), BriefingReadings()
-    file(tmp_path / "AGENTS.md", "Of all.")
+    reader, shared = Reader(tmp_path), SharedReads()
+    write_file(tmp_path / "AGENTS.md", "Of all.")
     briefings = [
-        ProjectBriefing(reader.settings, reader.workspace, readings=shared) for _ in range(10)
+        WorkspacePromptProvider(reader.settings, reader.workspace, readings=shared)
+        for _ in range(10)
     ]
     prompts: list[str] = []
 
-    async def write(briefing: ProjectBriefing) -> None:
-        prompts.append(await briefing.write(SUBJECT))
+    async def write(briefing: WorkspacePromptProvider) -> None:
+        prompts.append(await briefing.write_prompt(SUBJECT))
 
     async with anyio.create_task_group() as tasks:
         for briefing in briefings:
             tasks.start_soon(write, briefing)
     assert ("Of all." in prompts[0], len(prompts), len(set(prompts))) == (True, 10, 1)
     assert reader.count <= 2
-    file(tmp_path / "AGENTS.md", "Of us.")
-    late = ProjectBriefing(reader.settings, reader.workspace, readings=shared)
-    assert "Of us." in await late.write(SUBJECT)
+    write_file(tmp_path / "AGENTS.md", "Of us.")
+    late = WorkspacePromptProvider(reader.settings, reader.workspace, readings=shared)
+    assert "Of us." in await late.write_prompt(SUBJECT)
 
 
 async def test_the_user_is_read_when_the_prompt_is_written(tmp_path: Path) -> None:
-    briefing = ProjectBriefing(prompt_settings(tmp_path), Workspace(tmp_path))
-    await briefing.gather()
-    file(tmp_path / "own/SOUL.md", "You are Ada's gardener.")
-    assert (await briefing.write(SUBJECT)).startswith("You are Ada's gardener.")
+    briefing = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
+    await briefing.gather_facts()
+    write_file(tmp_path / "own/SOUL.md", "You are Ada's gardener.")
+    assert (await briefing.write_prompt(SUBJECT)).startswith("You are Ada's gardener.")
 
 
 async def test_the_project_is_read_when_the_prompt_is_written(tmp_path: Path) -> None:
-    briefing = ProjectBriefing(prompt_settings(tmp_path), Workspace(tmp_path))
-    await briefing.gather()
-    file(tmp_path / "AGENTS.md", "Of all.")
-    assert "Of all." in await briefing.write(SUBJECT)
+    briefing = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
+    await briefing.gather_facts()
+    write_file(tmp_path / "AGENTS.md", "Of all.")
+    assert "Of all." in await briefing.write_prompt(SUBJECT)
 
 
 async def test_a_briefing_that_nobody_needed_says_so(tmp_path: Path) -> None:
-    lazy = LazyBriefing(prompt_settings(tmp_path), Workspace(tmp_path))
-    real = ProjectBriefing(prompt_settings(tmp_path), Workspace(tmp_path))
+    lazy = LazyPromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
+    real = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
     for briefing in (lazy, real):
-        assert briefing.description() == "The system prompt is written at the first prompt."
-        assert list(briefing.notices()) == []
+        assert briefing.describe() == "The system prompt is written at the first prompt."
+        assert list(briefing.take_notices()) == []
         assert briefing.project_settings() == {}
 
 
 async def test_the_instructions_of_a_folder_can_come_before_the_prompt(tmp_path: Path) -> None:
-    file(tmp_path / "a/AGENTS.md", "Of a.")
-    briefing = LazyBriefing(prompt_settings(tmp_path), Workspace(tmp_path))
-    found = await briefing.instructions(Conversation(), {"call": [str(tmp_path / "a/b.txt")]})
+    write_file(tmp_path / "a/AGENTS.md", "Of a.")
+    briefing = LazyPromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
+    found = await briefing.find_instructions(Conversation(), {"call": [str(tmp_path / "a/b.txt")]})
     assert {key: each.labels for key, each in found.items()} == {"call": ("a/AGENTS.md",)}
 
 
 async def test_of_the_settings_of_several_folders_the_first_ones_count(tmp_path: Path) -> None:
-    file(tmp_path / "one/.hermes.md", "---\nmode: ask\n---\nOf one.")
-    file(tmp_path / "two/.hermes.md", "---\nmode: plan\nmodel: large\n---\nOf two.")
-    workspace = Workspace(tmp_path / "one", (tmp_path / "two",))
-    briefing = LazyBriefing(prompt_settings(tmp_path), workspace)
-    await briefing.write(SUBJECT)
+    write_file(tmp_path / "one/.hermes.md", "---\nmode: ask\n---\nOf one.")
+    write_file(tmp_path / "two/.hermes.md", "---\nmode: plan\nmodel: large\n---\nOf two.")
+    workspace = SessionWorkspace(tmp_path / "one", (tmp_path / "two",))
+    briefing = LazyPromptProvider(make_prompt_config(tmp_path), workspace)
+    await briefing.write_prompt(SUBJECT)
     assert briefing.project_settings() == {"mode": "ask", "model": "large"}
 
 
 async def test_a_blocked_file_asks_for_nothing(tmp_path: Path) -> None:
-    file(tmp_path / ".hermes.md", f"---\nmode: plan\n---\n{ATTACK}")
-    briefing = LazyBriefing(prompt_settings(tmp_path), Workspace(tmp_path))
-    await briefing.write(SUBJECT)
+    write_file(tmp_path / ".hermes.md", f"---\nmode: plan\n---\n{INJECTION}")
+    briefing = LazyPromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
+    await briefing.write_prompt(SUBJECT)
     assert briefing.project_settings() == {}

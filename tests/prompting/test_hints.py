@@ -9,17 +9,17 @@ from pydantic import JsonValue
 
 from acp_server.turn.conversation import ToolCall
 from tests.prompting.prompted_session import (
-    ATTACK,
-    BriefedRoom,
-    file,
+    INJECTION,
+    PromptedSession,
+    embedded_resource,
     hints_in,
     hints_of,
-    link,
-    open_briefed_room,
-    resource,
+    open_prompted_session,
+    resource_link,
+    write_file,
 )
-from tests.support.editor import Object, at
-from tests.tools.editor_session import allowed
+from tests.support.editor import Object, json_at
+from tests.tools.editor_session import allow
 from tests.tools.typing_model import call
 
 OUTER, INNER = ("a/AGENTS.md", "Of a."), ("a/b/AGENTS.md", "Of b.")
@@ -77,27 +77,27 @@ CALLS = {
 }
 
 
-def furnish(room: BriefedRoom) -> None:
+def furnish(room: PromptedSession) -> None:
     """Put two folders in one another, and a third beside them, each with instructions."""
-    room.put("AGENTS.md", "Of all.")
-    room.put("a/b/c.txt", "see\n")
-    room.put("d/d.txt", "see\n")
+    room.write_file("AGENTS.md", "Of all.")
+    room.write_file("a/b/c.txt", "see\n")
+    room.write_file("d/d.txt", "see\n")
     for label, body in (OUTER, INNER, OTHER):
-        room.put(label, body)
+        room.write_file(label, body)
 
 
 @pytest.mark.parametrize(("made", "expected"), CALLS.values(), ids=CALLS.keys())
 async def test_a_call_brings_the_instructions_of_the_folders_it_came_to(
     tmp_path: Path, made: ToolCall, expected: list[tuple[str, str]]
 ) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
         assert hints_in((await room.run_one(made)).text) == expected
 
 
 @pytest.mark.parametrize("made", [made for made, _ in CALLS.values()], ids=CALLS.keys())
 async def test_instructions_come_once(tmp_path: Path, made: ToolCall) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
         await room.run_one(made)
         again = call(made.name, **json.loads(made.arguments))
@@ -105,7 +105,7 @@ async def test_instructions_come_once(tmp_path: Path, made: ToolCall) -> None:
 
 
 async def test_calls_made_together_bring_them_in_the_order_of_the_calls(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
         told = await room.run(
             call("terminal", command="sleep 0.05; cat a/AGENTS.md"),
@@ -116,7 +116,7 @@ async def test_calls_made_together_bring_them_in_the_order_of_the_calls(tmp_path
 
 
 async def test_the_client_sees_them_on_the_call_after_its_end(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
         told = await room.run_one(call("read_file", path="a/b/c.txt"))
         ended, added = told.updates[-2:]
@@ -134,25 +134,27 @@ async def test_the_client_sees_them_on_the_call_after_its_end(tmp_path: Path) ->
         }
 
 
-@pytest.mark.parametrize("make", [link, resource], ids=["link", "embedded resource"])
+@pytest.mark.parametrize(
+    "make", [resource_link, embedded_resource], ids=["link", "embedded resource"]
+)
 async def test_a_file_attached_to_a_prompt_brings_them_behind_it(
     tmp_path: Path, make: Callable[[Path], JsonValue]
 ) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
         path = room.root / "a/b/c.txt"
-        assert hints_of(await room.say(make(path))) == [OUTER, INNER]
-        assert hints_of(await room.say(make(path))) == []
+        assert hints_of(await room.prompt(make(path))) == [OUTER, INNER]
+        assert hints_of(await room.prompt(make(path))) == []
 
 
 async def test_the_file_in_view_brings_them_with_the_next_prompt(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
-        assert hints_of(await room.say()) == []
+        assert hints_of(await room.prompt()) == []
         view: Object = {"sessionId": room.session_id, "path": str(room.root / "a/b/c.txt")}
         room.editor.notify("_hermes/active_file", view)
-        assert hints_of(await room.say()) == [OUTER, INNER]
-        assert hints_of(await room.say()) == []
+        assert hints_of(await room.prompt()) == [OUTER, INNER]
+        assert hints_of(await room.prompt()) == []
 
 
 @pytest.mark.parametrize(
@@ -165,8 +167,8 @@ async def test_the_file_in_view_brings_them_with_the_next_prompt(tmp_path: Path)
     ids=lambda made: made.name,
 )
 async def test_a_call_that_was_refused_brings_none(tmp_path: Path, made: ToolCall) -> None:
-    answers = {"session/request_permission": allowed("reject_once")}
-    async with open_briefed_room(tmp_path, mode="ask", answers=answers) as room:
+    answers = {"session/request_permission": allow("reject_once")}
+    async with open_prompted_session(tmp_path, mode="ask", answers=answers) as room:
         furnish(room)
         told = await room.run_one(made)
         assert (told.status, hints_in(told.text)) == ("failed", [])
@@ -174,8 +176,8 @@ async def test_a_call_that_was_refused_brings_none(tmp_path: Path, made: ToolCal
 
 
 async def test_a_call_that_was_allowed_brings_them(tmp_path: Path) -> None:
-    answers = {"session/request_permission": allowed()}
-    async with open_briefed_room(tmp_path, mode="ask", answers=answers) as room:
+    answers = {"session/request_permission": allow()}
+    async with open_prompted_session(tmp_path, mode="ask", answers=answers) as room:
         furnish(room)
         told = await room.run_one(call("write_file", path="a/b/new.txt", content="x"))
         assert hints_in(told.text) == [OUTER, INNER]
@@ -193,18 +195,18 @@ async def test_a_call_that_was_allowed_brings_them(tmp_path: Path) -> None:
 async def test_a_call_that_failed_before_it_did_anything_brings_none(
     tmp_path: Path, made: ToolCall
 ) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
         told = await room.run_one(made)
         assert (told.status, hints_in(told.text)) == ("failed", [])
 
 
 async def test_none_come_from_outside_of_the_workspace(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
-        file(room.outside / "AGENTS.md", "Of elsewhere.")
-        path = file(room.outside / "x/y.txt", "text")
-        file(room.outside / "x/AGENTS.md", "Of elsewhere, too.")
+        write_file(room.outside / "AGENTS.md", "Of elsewhere.")
+        path = write_file(room.outside / "x/y.txt", "text")
+        write_file(room.outside / "x/AGENTS.md", "Of elsewhere, too.")
         (room.root / "way_out").symlink_to(room.outside / "x")
         told = await room.run(
             call("read_file", path=str(path)),
@@ -212,14 +214,14 @@ async def test_none_come_from_outside_of_the_workspace(tmp_path: Path) -> None:
             call("read_file", path="way_out/y.txt"),
         )
         assert [hints_in(each.text) for each in told] == [[], [], []]
-        assert hints_of(await room.say(link(path), resource(path))) == []
+        assert hints_of(await room.prompt(resource_link(path), embedded_resource(path))) == []
 
 
 async def test_of_many_the_first_five_come_and_the_others_are_named(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         hints = [(f"m{number}/AGENTS.md", f"Of {number}.") for number in range(7)]
         for label, body in hints:
-            room.put(label, body)
+            room.write_file(label, body)
         made = call("terminal", command=f"cat {' '.join(label for label, _ in hints)}")
         told = await room.run_one(made)
         assert hints_in(told.text) == hints[:5]
@@ -229,10 +231,10 @@ async def test_of_many_the_first_five_come_and_the_others_are_named(tmp_path: Pa
 
 
 async def test_an_identical_copy_is_not_repeated(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
-        room.put("copy/AGENTS.md", "Of a.")
-        room.put("root_copy/AGENTS.md", "Of all.")
+        room.write_file("copy/AGENTS.md", "Of a.")
+        room.write_file("root_copy/AGENTS.md", "Of all.")
         told = await room.run(
             call("read_file", path="a/AGENTS.md"),
             call("read_file", path="copy/AGENTS.md"),
@@ -242,10 +244,10 @@ async def test_an_identical_copy_is_not_repeated(tmp_path: Path) -> None:
 
 
 async def test_changed_ones_come_again_as_changed(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
         await room.run_one(call("read_file", path="a/b/c.txt"))
-        room.put("a/AGENTS.md", "Of a, now.")
+        room.write_file("a/AGENTS.md", "Of a, now.")
         told = await room.run_one(call("read_file", path="a/b/c.txt"))
         assert hints_in(told.text) == [("a/AGENTS.md*", "Of a, now.")]
 
@@ -253,16 +255,16 @@ async def test_changed_ones_come_again_as_changed(tmp_path: Path) -> None:
 async def test_those_of_the_system_prompt_come_with_a_result_when_they_changed(
     tmp_path: Path,
 ) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
-        await room.say()
-        room.put("AGENTS.md", "Of all, now.")
+        await room.prompt()
+        room.write_file("AGENTS.md", "Of all, now.")
         told = await room.run_one(call("read_file", path="d/d.txt"))
         assert hints_in(told.text) == [("AGENTS.md*", "Of all, now."), OTHER]
 
 
 async def test_lost_ones_come_back_when_touched(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
         await room.run_one(call("read_file", path="a/b/c.txt"))
         conversation = room.sessions[room.session_id].conversation
@@ -272,7 +274,7 @@ async def test_lost_ones_come_back_when_touched(tmp_path: Path) -> None:
 
 
 async def test_kept_ones_do_not_come_back_after_a_rebuild(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
         await room.run_one(call("read_file", path="a/b/c.txt"))
         conversation = room.sessions[room.session_id].conversation
@@ -291,9 +293,9 @@ FORGED = {
 
 @pytest.mark.parametrize("form", FORGED.values(), ids=FORGED.keys())
 async def test_an_output_that_looks_like_them_keeps_none_away(tmp_path: Path, form: str) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
-        room.put("forged.txt", form)
+        room.write_file("forged.txt", form)
         await room.run_one(call("terminal", command="cat forged.txt"))
         await room.run_one(call("read_file", path="forged.txt"))
         told = await room.run_one(call("read_file", path="a/b/c.txt"))
@@ -302,11 +304,11 @@ async def test_an_output_that_looks_like_them_keeps_none_away(tmp_path: Path, fo
 
 
 async def test_a_true_wrapper_with_another_text_keeps_none_away(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
         told = await room.run_one(call("read_file", path="d/d.txt"))
         wrapped = told.text[told.text.index("<project_instructions") :]
-        room.put("forged.txt", wrapped.replace("Of d.", "Lies"))
+        room.write_file("forged.txt", wrapped.replace("Of d.", "Lies"))
         conversation = room.sessions[room.session_id].conversation
         conversation.rebuild(())
         await room.run_one(call("terminal", command="cat forged.txt"))
@@ -317,32 +319,34 @@ KEPT = "a/AGENTS.md is hidden from the model"
 
 
 async def test_a_blocked_one_is_a_line_and_the_user_is_told_once(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
-        room.put("a/AGENTS.md", f"{ATTACK}\n")
+        room.write_file("a/AGENTS.md", f"{INJECTION}\n")
         told = await room.run_one(call("read_file", path="a/b/c.txt"))
         (label, line), inner = hints_in(told.text)
         assert (label, inner) == ("a/AGENTS.md", INNER)
         assert line.startswith("[a/AGENTS.md was blocked and is not shown: ")
-        assert at(told.updates[-1], "_meta", "hermes", "instructions") == [
+        assert json_at(told.updates[-1], "_meta", "hermes", "instructions") == [
             "a/AGENTS.md (blocked)",
             "a/b/AGENTS.md",
         ]
-        assert room.editor.said(room.session_id).count(KEPT) == 1
+        assert room.editor.agent_text(room.session_id).count(KEPT) == 1
         room.sessions[room.session_id].conversation.rebuild(())
         again = await room.run_one(call("read_file", path="a/b/c.txt"))
         assert hints_in(again.text) == [(label, line), INNER]
-        assert room.editor.said(room.session_id).count(KEPT) == 1
+        assert room.editor.agent_text(room.session_id).count(KEPT) == 1
 
 
 async def test_a_blocked_rule_is_a_line_and_the_user_is_told(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room)
-        room.put(".cursor/rules/r.mdc", f"---\nglobs: '**/*.txt'\n---\n{ATTACK}\n")
+        room.write_file(".cursor/rules/r.mdc", f"---\nglobs: '**/*.txt'\n---\n{INJECTION}\n")
         told = await room.run_one(call("read_file", path="d/d.txt"))
         hint, (label, line) = hints_in(told.text)
         assert (hint, label) == (OTHER, ".cursor/rules/r.mdc")
         assert line.startswith("[.cursor/rules/r.mdc was blocked and is not shown: ")
-        shown = at(told.updates[-1], "_meta", "hermes", "instructions")
+        shown = json_at(told.updates[-1], "_meta", "hermes", "instructions")
         assert shown == ["d/AGENTS.md", ".cursor/rules/r.mdc (blocked)"]
-        assert ".cursor/rules/r.mdc is hidden from the model" in room.editor.said(room.session_id)
+        assert ".cursor/rules/r.mdc is hidden from the model" in room.editor.agent_text(
+            room.session_id
+        )

@@ -6,8 +6,8 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from acp_server.turn.ports import TextDelta
-from tests.prompting.prompted_session import BriefedRoom, open_briefed_room
-from tests.support.editor import at
+from tests.prompting.prompted_session import PromptedSession, open_prompted_session
+from tests.support.editor import json_at
 from tests.tools.typing_model import call
 
 
@@ -16,30 +16,30 @@ def file(path: str, text: str) -> JsonValue:
     return {"path": path, "sha256": digest, "characters": len(text), "truncated": False}
 
 
-async def answer_of(room: BriefedRoom) -> JsonValue:
+async def answer_of(room: PromptedSession) -> JsonValue:
     room.model.rounds = [(TextDelta("I see."),)]
     return await room.editor.prompt(room.session_id, "Look")
 
 
 async def test_the_answer_names_the_instructions_of_the_workspace(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
-        room.put("AGENTS.md", "Of all.")
+    async with open_prompted_session(tmp_path) as room:
+        room.write_file("AGENTS.md", "Of all.")
         answer = await answer_of(room)
-        assert at(answer, "_meta", "hermes", "instructions") == [file("AGENTS.md", "Of all.")]
+        assert json_at(answer, "_meta", "hermes", "instructions") == [file("AGENTS.md", "Of all.")]
 
 
 async def test_the_answer_names_what_came_on_the_way_too(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
-        room.put("AGENTS.md", "Of all.")
-        room.put("a/AGENTS.md", "Of a.")
+    async with open_prompted_session(tmp_path) as room:
+        room.write_file("AGENTS.md", "Of all.")
+        room.write_file("a/AGENTS.md", "Of a.")
         await room.run_one(call("read_file", path="a/AGENTS.md"))
         answer = await answer_of(room)
-        assert at(answer, "_meta", "hermes", "instructions") == [
+        assert json_at(answer, "_meta", "hermes", "instructions") == [
             file("AGENTS.md", "Of all."),
             file("a/AGENTS.md", "Of a."),
         ]
 
 
 async def test_the_answer_says_nothing_where_there_are_none(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         assert await answer_of(room) == {"stopReason": "end_turn"}

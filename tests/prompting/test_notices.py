@@ -9,13 +9,13 @@ from pydantic import JsonValue
 from acp_server.permissions.trust import ContentTrust
 from prompt_engine.trust import sha256_of
 from tests.prompting.prompted_session import (
-    ATTACK,
+    INJECTION,
     NOTICES,
-    BriefedRoom,
-    file,
+    PromptedSession,
     hints_in,
-    open_briefed_room,
-    prompt_settings,
+    make_prompt_config,
+    open_prompted_session,
+    write_file,
 )
 from tests.tools.typing_model import call
 
@@ -23,14 +23,14 @@ BLOCKED = (
     "AGENTS.md is hidden from the model: ignore-earlier-instructions in line 2; "
     "to allow exactly this text, run `acp-server context trust AGENTS.md`"
 )
-TEXT = f"Be kind.\n{ATTACK}\n"
+TEXT = f"Be kind.\n{INJECTION}\n"
 
 
-def told(room: BriefedRoom, can: JsonValue) -> list[str]:
+def told(room: PromptedSession, can: JsonValue) -> list[str]:
     """What the client was told, in the way that it understands."""
     if can is NOTICES:
         return room.notices()
-    return [line for line in room.editor.said(room.session_id).split("\n") if ".md " in line]
+    return [line for line in room.editor.agent_text(room.session_id).split("\n") if ".md " in line]
 
 
 def trust(folder: Path) -> ContentTrust:
@@ -42,55 +42,55 @@ def trust(folder: Path) -> ContentTrust:
 async def test_a_blocked_file_is_not_shown_and_the_user_is_told_once(
     tmp_path: Path, can: JsonValue
 ) -> None:
-    async with open_briefed_room(tmp_path, capabilities=can) as room:
-        room.put("AGENTS.md", TEXT)
-        request = await room.say()
-        assert ATTACK not in request.system
+    async with open_prompted_session(tmp_path, capabilities=can) as room:
+        room.write_file("AGENTS.md", TEXT)
+        request = await room.prompt()
+        assert INJECTION not in request.system
         assert "[AGENTS.md was blocked and is not shown: " in request.system
         assert told(room, can) == [BLOCKED]
-        await room.say()
+        await room.prompt()
         assert told(room, can) == [BLOCKED]
 
 
 async def test_a_blocked_file_does_not_hide_the_next_one(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
-        room.put("AGENTS.md", TEXT)
-        room.put("CLAUDE.md", "Be brief.")
-        assert "Be brief." in (await room.say()).system
+    async with open_prompted_session(tmp_path) as room:
+        room.write_file("AGENTS.md", TEXT)
+        room.write_file("CLAUDE.md", "Be brief.")
+        assert "Be brief." in (await room.prompt()).system
 
 
 async def test_a_blocked_file_that_is_trusted_is_shown_until_it_changes(tmp_path: Path) -> None:
     given = trust(tmp_path)
-    settings = replace(prompt_settings(tmp_path), is_trusted=given.is_given)
-    async with open_briefed_room(tmp_path, settings=settings, capabilities=NOTICES) as room:
-        path = room.put("AGENTS.md", TEXT)
-        given.give(path, sha256_of(path.read_bytes()))
-        assert TEXT.strip() in (await room.say()).system
+    settings = replace(make_prompt_config(tmp_path), is_trusted=given.is_trusted)
+    async with open_prompted_session(tmp_path, settings=settings, capabilities=NOTICES) as room:
+        path = room.write_file("AGENTS.md", TEXT)
+        given.trust(path, sha256_of(path.read_bytes()))
+        assert TEXT.strip() in (await room.prompt()).system
         assert room.notices() == []
         path.write_text(f"{TEXT}More.\n")
         other = await room.editor.new_session(room.root)
-        assert ATTACK not in (await room.say(session_id=other)).system
+        assert INJECTION not in (await room.prompt(session_id=other)).system
 
 
 async def test_a_blocked_file_that_becomes_trusted_comes_with_the_next_touch(
     tmp_path: Path,
 ) -> None:
     given = trust(tmp_path)
-    settings = replace(prompt_settings(tmp_path), is_trusted=given.is_given)
-    async with open_briefed_room(tmp_path, settings=settings) as room:
-        path = room.put("AGENTS.md", TEXT)
-        await room.say()
-        given.give(path, sha256_of(path.read_bytes()))
+    settings = replace(make_prompt_config(tmp_path), is_trusted=given.is_trusted)
+    async with open_prompted_session(tmp_path, settings=settings) as room:
+        path = room.write_file("AGENTS.md", TEXT)
+        await room.prompt()
+        given.trust(path, sha256_of(path.read_bytes()))
         result = await room.run_one(call("terminal", command="true"))
         assert hints_in(result.text) == [("AGENTS.md*", TEXT.strip())]
 
 
 @pytest.mark.parametrize("can", [NOTICES, None], ids=["client with notices", "client without"])
 async def test_the_user_is_told_of_a_file_that_is_cut(tmp_path: Path, can: JsonValue) -> None:
-    settings = replace(prompt_settings(tmp_path), max_characters=1_000)
-    async with open_briefed_room(tmp_path, settings=settings, capabilities=can) as room:
-        room.put("AGENTS.md", "".join(f"Rule {number:03}.\n" for number in range(500)))
-        system = (await room.say()).system
+    settings = replace(make_prompt_config(tmp_path), max_characters=1_000)
+    async with open_prompted_session(tmp_path, settings=settings, capabilities=can) as room:
+        room.write_file("AGENTS.md", "".join(f"Rule {number:03}.\n" for number in range(500)))
+        system = (await room.prompt()).system
         assert "Rule 001." in system
         assert "Rule 250." not in system
         (said,) = told(room, can)
@@ -99,9 +99,9 @@ async def test_the_user_is_told_of_a_file_that_is_cut(tmp_path: Path, can: JsonV
 
 
 async def test_the_user_is_told_of_a_file_that_cannot_be_read_as_text(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path, capabilities=NOTICES) as room:
-        room.put("AGENTS.md", b"Be \xff\xfe kind.\n")
-        await room.say()
+    async with open_prompted_session(tmp_path, capabilities=NOTICES) as room:
+        room.write_file("AGENTS.md", b"Be \xff\xfe kind.\n")
+        await room.prompt()
         (said,) = room.notices()
         assert said.startswith("AGENTS.md cannot be used: ")
 
@@ -109,11 +109,11 @@ async def test_the_user_is_told_of_a_file_that_cannot_be_read_as_text(tmp_path: 
 async def test_a_blocked_soul_leaves_the_built_in_identity_and_the_user_is_told(
     tmp_path: Path,
 ) -> None:
-    file(tmp_path / "own/SOUL.md", ATTACK)
-    async with open_briefed_room(tmp_path, capabilities=NOTICES) as room:
-        request = await room.say()
+    write_file(tmp_path / "own/SOUL.md", INJECTION)
+    async with open_prompted_session(tmp_path, capabilities=NOTICES) as room:
+        request = await room.prompt()
         assert request.system.startswith("You are Hermes Agent")
-        assert ATTACK not in request.system
+        assert INJECTION not in request.system
         (said,) = room.notices()
         assert said.startswith(
             f"{tmp_path}/own/SOUL.md was blocked: ignore-earlier-instructions in line 1"
@@ -121,9 +121,9 @@ async def test_a_blocked_soul_leaves_the_built_in_identity_and_the_user_is_told(
 
 
 async def test_a_long_file_of_a_folder_is_cut_and_the_user_is_told(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path, capabilities=NOTICES) as room:
-        room.put("a/AGENTS.md", "x" * 9_000)
-        room.put("a/b.txt", "text")
+    async with open_prompted_session(tmp_path, capabilities=NOTICES) as room:
+        room.write_file("a/AGENTS.md", "x" * 9_000)
+        room.write_file("a/b.txt", "text")
         result = await room.run_one(call("read_file", path="a/b.txt"))
         ((label, body),) = hints_in(result.text)
         assert (label, len(body) <= 8_000) == ("a/AGENTS.md", True)
@@ -132,23 +132,23 @@ async def test_a_long_file_of_a_folder_is_cut_and_the_user_is_told(tmp_path: Pat
 
 
 async def test_the_user_is_not_told_again_when_the_prompt_is_written_anew(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path, capabilities=NOTICES) as room:
-        room.put("AGENTS.md", TEXT)
-        await room.say()
-        await room.command("/reload")
-        room.put("CLAUDE.md", TEXT)
-        await room.command("/reload")
-        await room.say()
+    async with open_prompted_session(tmp_path, capabilities=NOTICES) as room:
+        room.write_file("AGENTS.md", TEXT)
+        await room.prompt()
+        await room.run_command("/reload")
+        room.write_file("CLAUDE.md", TEXT)
+        await room.run_command("/reload")
+        await room.prompt()
         assert room.notices() == [BLOCKED, BLOCKED.replace("AGENTS", "CLAUDE")]
 
 
 async def test_instructions_that_an_ignore_file_names_are_not_read_unasked(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path, capabilities=NOTICES) as room:
-        room.put(".hermesignore", "AGENTS.md\n")
-        room.put("AGENTS.md", "do-not-tell")
-        room.put("sub/AGENTS.md", "nor this")
-        room.put("sub/a.txt", "text")
-        assert "do-not-tell" not in (await room.say()).system
+    async with open_prompted_session(tmp_path, capabilities=NOTICES) as room:
+        room.write_file(".hermesignore", "AGENTS.md\n")
+        room.write_file("AGENTS.md", "do-not-tell")
+        room.write_file("sub/AGENTS.md", "nor this")
+        room.write_file("sub/a.txt", "text")
+        assert "do-not-tell" not in (await room.prompt()).system
         assert room.notices() == [
             "AGENTS.md cannot be used: it is protected, and so kept from the model"
         ]

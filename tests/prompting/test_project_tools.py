@@ -6,24 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.permissions.trust import TrustKeeper, TrustStore, Verdict
+from acp_server.permissions.trust import TrustStore, TrustVerdict, WorkspaceTrust
 from acp_server.session.ports.archive import SessionFacts
-from acp_server.session.ports.null_archive import UnkeptJournal
-from acp_server.session.prompting.workspace_prompt import ProjectBriefing
-from acp_server.session.services import Past, Workspace, beginning
+from acp_server.session.ports.null_archive import NullJournal
+from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
+from acp_server.session.services import SessionSnapshot, SessionWorkspace, new_snapshot
 from acp_server.session.session import Session
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.events import MessageChunk
 from acp_server.turn.ports import ModelRequest, TextDelta
-from tests.prompting.prompted_session import file, prompt_settings
-from tests.support.server_parts import Shelf, equipment
-from tests.turn.fake_sinks import RecordingSink
-from tests.turn.turn_harness import Playing, Round, Tools, echo
+from tests.prompting.prompted_session import make_prompt_config, write_file
+from tests.support.server_parts import FakeModelCatalog, make_services
+from tests.turn.fake_sinks import MemorySink
+from tests.turn.turn_harness import FunctionTools, ModelRound, RoundModel, echo_arguments
 
 NAMES = ("read_file", "todo", "terminal")
 
 
-class FactsJournal(UnkeptJournal):
+class FactsJournal(NullJournal):
     """Keeps the facts of a session alone."""
 
     facts: SessionFacts | None = None
@@ -35,7 +35,7 @@ class FactsJournal(UnkeptJournal):
 class Nobody:
     """Cannot be asked."""
 
-    async def ask_trust(self, root: Path, uses: Sequence[str]) -> Verdict | None:
+    async def ask_trust(self, root: Path, uses: Sequence[str]) -> TrustVerdict | None:
         del root, uses
 
 
@@ -48,36 +48,42 @@ class Project:
         frontmatter: str,
         *,
         is_trusted: bool = True,
-        past: Past | None = None,
+        past: SessionSnapshot | None = None,
     ) -> None:
-        file(folder / ".hermes.md", f"---\n{frontmatter}\n---\nBe kind.")
-        self.model = Playing(Round([TextDelta("Yes.")]))
+        write_file(folder / ".hermes.md", f"---\n{frontmatter}\n---\nBe kind.")
+        self.model = RoundModel(ModelRound([TextDelta("Yes.")]))
         store = TrustStore(folder / "trust.json")
         if is_trusted:
-            store.say(folder, "trusted")
+            store.save(folder, "trusted")
 
-        def trust(session: Session) -> TrustKeeper:
-            return TrustKeeper(store, Nobody(), session.workspace.cwd)
+        def trust(session: Session) -> WorkspaceTrust:
+            return WorkspaceTrust(store, Nobody(), session.workspace.cwd)
 
-        def briefing(workspace: Workspace) -> ProjectBriefing:
-            return ProjectBriefing(prompt_settings(folder), workspace)
+        def briefing(workspace: SessionWorkspace) -> WorkspacePromptProvider:
+            return WorkspacePromptProvider(make_prompt_config(folder), workspace)
 
-        tools = Tools(read_file=echo, todo=echo, terminal=echo)
-        shelf = Shelf({"test": self.model})
-        equipped = replace(equipment(shelf, toolbox=tools), briefing=briefing, trust=trust)
+        tools = FunctionTools(
+            read_file=echo_arguments, todo=echo_arguments, terminal=echo_arguments
+        )
+        shelf = FakeModelCatalog({"test": self.model})
+        equipped = replace(
+            make_services(shelf, toolbox=tools), prompt_provider=briefing, trust=trust
+        )
         self.journal = FactsJournal()
-        begun = replace(past or beginning(Workspace(folder), equipped), journal=self.journal)
-        self.session = Session(Workspace(folder), equipped, begun)
-        self.sink = RecordingSink()
+        begun = replace(
+            past or new_snapshot(SessionWorkspace(folder), equipped), journal=self.journal
+        )
+        self.session = Session(SessionWorkspace(folder), equipped, begun)
+        self.sink = MemorySink()
 
-    def past(self) -> Past:
+    def past_sessions(self) -> SessionSnapshot:
         """What another process would find of it."""
         assert self.journal.facts is not None
-        return Past(self.journal.facts, tuple(self.session.conversation), self.journal)
+        return SessionSnapshot(self.journal.facts, tuple(self.session.conversation), self.journal)
 
     async def say(self) -> ModelRequest:
         message = UserMessage((Text("hi"),))
-        await self.session.prompt(self.session.admit(message), message, self.sink, lambda: None)
+        await self.session.prompt(self.session.enqueue(message), message, self.sink, lambda: None)
         return self.model.requests[-1]
 
 
@@ -121,7 +127,7 @@ async def test_a_session_that_is_taken_up_again_has_the_same_tools_and_prompt(
 ) -> None:
     former = Project(tmp_path, "tools: [read_file]")
     before = await former.say()
-    later = Project(tmp_path, "tools: [read_file]", past=former.past())
+    later = Project(tmp_path, "tools: [read_file]", past=former.past_sessions())
     after = await later.say()
     assert (after.system, after.tools) == (before.system, before.tools)
     assert after.messages[: len(before.messages)] == before.messages

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.server.config_mapping import prompt_settings
-from acp_server.session.prompting.provider import Subject
-from acp_server.session.prompting.workspace_prompt import ProjectBriefing
-from acp_server.session.session import Workspace
-from prompt_engine.sections.memory import BAR
-from prompt_engine.sections.text_files import prose
-from tests.prompting.prompted_session import file
-from tests.support.editor import configuration
+from acp_server.server.config_mapping import prompt_config
+from acp_server.session.prompting.provider import SystemPromptRequest
+from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
+from acp_server.session.session import SessionWorkspace
+from prompt_engine.sections.memory import SEPARATOR_BAR
+from prompt_engine.sections.text_files import load_text
+from tests.prompting.prompted_session import write_file
+from tests.support.editor import make_configuration
 
 WINDOW_TOKENS = 200_000
 
@@ -28,33 +28,38 @@ async def system_prompt(
     home, cwd = folder / "home", folder / "workspace"
     for each in (home, cwd):
         each.mkdir(exist_ok=True)
-    file(home / "config.yaml", config)
-    briefing = ProjectBriefing(prompt_settings(configuration(home)), Workspace(cwd))
-    return await briefing.write(Subject(model_id, window_tokens, frozenset(tools)))
+    write_file(home / "config.yaml", config)
+    briefing = WorkspacePromptProvider(
+        prompt_config(make_configuration(home)), SessionWorkspace(cwd)
+    )
+    return await briefing.write_prompt(
+        SystemPromptRequest(model_id, window_tokens, frozenset(tools))
+    )
 
 
 async def test_the_soul_replaces_the_identity(tmp_path: Path) -> None:
-    assert (await system_prompt(tmp_path)).startswith(prose("identity"))
-    file(tmp_path / "home/SOUL.md", "You are Ada's gardener.\n")
+    assert (await system_prompt(tmp_path)).startswith(load_text("identity"))
+    write_file(tmp_path / "home/SOUL.md", "You are Ada's gardener.\n")
     text = await system_prompt(tmp_path)
     assert text.startswith("You are Ada's gardener.\n\n")
-    assert prose("identity") not in text
+    assert load_text("identity") not in text
 
 
 @pytest.mark.parametrize("soul", ["", "  \n"], ids=["empty", "blank"])
 async def test_a_soul_that_says_nothing_leaves_the_identity(tmp_path: Path, soul: str) -> None:
-    file(tmp_path / "home/SOUL.md", soul)
-    assert (await system_prompt(tmp_path)).startswith(prose("identity"))
+    write_file(tmp_path / "home/SOUL.md", soul)
+    assert (await system_prompt(tmp_path)).startswith(load_text("identity"))
 
 
 async def test_memory_stands_between_bars(tmp_path: Path) -> None:
-    file(tmp_path / "home/memories/MEMORY.md", "Tests run with just.\n§\nNo tabs.")
-    file(tmp_path / "home/memories/USER.md", "Name: Ada")
+    write_file(tmp_path / "home/memories/MEMORY.md", "Tests run with just.\n§\nNo tabs.")
+    write_file(tmp_path / "home/memories/USER.md", "Name: Ada")
     text = await system_prompt(tmp_path)
     notes = "MEMORY (your personal notes) [1% — 31/2,200 chars]"
     user = "USER PROFILE (who the user is) [0% — 9/1,375 chars]"
     assert (
-        f"\n\n{BAR}\n{notes}\n{BAR}\nTests run with just.\n§\nNo tabs.\n\n{BAR}\n{user}\n" in text
+        f"\n\n{SEPARATOR_BAR}\n{notes}\n{SEPARATOR_BAR}\nTests run with just.\n§\nNo tabs.\n"
+        f"\n{SEPARATOR_BAR}\n{user}\n" in text
     )
 
 
@@ -70,15 +75,15 @@ async def test_memory_stands_between_bars(tmp_path: Path) -> None:
 async def test_memory_can_be_left_out(
     tmp_path: Path, config: str, shown: tuple[bool, bool]
 ) -> None:
-    file(tmp_path / "home/memories/MEMORY.md", "No tabs.")
-    file(tmp_path / "home/memories/USER.md", "Name: Ada")
+    write_file(tmp_path / "home/memories/MEMORY.md", "No tabs.")
+    write_file(tmp_path / "home/memories/USER.md", "Name: Ada")
     text = await system_prompt(tmp_path, config)
     assert ("No tabs." in text, "Name: Ada" in text) == shown
 
 
 async def test_the_sizes_of_the_memory_can_be_set(tmp_path: Path) -> None:
-    file(tmp_path / "home/memories/MEMORY.md", "No tabs.")
-    file(tmp_path / "home/memories/USER.md", "Name: Ada")
+    write_file(tmp_path / "home/memories/MEMORY.md", "No tabs.")
+    write_file(tmp_path / "home/memories/USER.md", "Name: Ada")
     config = "memory: {memory_char_limit: 100, user_char_limit: 90}"
     text = await system_prompt(tmp_path, config)
     assert "[8% — 8/100 chars]" in text
@@ -104,7 +109,7 @@ async def test_enforcement_follows_the_setting(
 ) -> None:
     config = f"agent: {{tool_use_enforcement: {value}}}"
     text = await system_prompt(tmp_path, config, model_id=model_id)
-    assert (prose("enforcement") in text) == is_there
+    assert (load_text("enforcement") in text) == is_there
 
 
 @pytest.mark.parametrize(
@@ -112,7 +117,10 @@ async def test_enforcement_follows_the_setting(
     [
         ("agent: {environment_hint: The disk is slow.}", "The disk is slow."),
         ("agent: {system_prompt: Answer in German.}", "Answer in German."),
-        ("platform_hints: {acp: {append: No emoji.}}", f"{prose('platforms/acp')}\n\nNo emoji."),
+        (
+            "platform_hints: {acp: {append: No emoji.}}",
+            f"{load_text('platforms/acp')}\n\nNo emoji.",
+        ),
         ("platform_hints: {acp: {replace: Only text.}}", "\n\nOnly text.\n\n"),
     ],
     ids=["environment hint", "system message", "addition to the hint", "another hint"],
@@ -124,11 +132,11 @@ async def test_a_text_of_the_settings_is_there(tmp_path: Path, config: str, line
 
 async def test_another_hint_stands_in_place_of_ours(tmp_path: Path) -> None:
     text = await system_prompt(tmp_path, "platform_hints: {acp: {replace: Only text.}}")
-    assert prose("platforms/acp") not in text
+    assert load_text("platforms/acp") not in text
 
 
 async def test_a_cap_for_files_of_instructions_holds(tmp_path: Path) -> None:
-    file(tmp_path / "workspace/AGENTS.md", "x" * 15_000)
+    write_file(tmp_path / "workspace/AGENTS.md", "x" * 15_000)
     whole = await system_prompt(tmp_path)
     cut = await system_prompt(tmp_path, "context_file_max_chars: 2000")
     assert whole.count("x" * 15_000) == 1
@@ -136,7 +144,7 @@ async def test_a_cap_for_files_of_instructions_holds(tmp_path: Path) -> None:
 
 
 async def test_a_window_that_is_only_assumed_does_not_raise_the_cap(tmp_path: Path) -> None:
-    file(tmp_path / "workspace/AGENTS.md", "x" * 25_000)
+    write_file(tmp_path / "workspace/AGENTS.md", "x" * 25_000)
     assert "x" * 25_000 in await system_prompt(tmp_path)
     assumed = await system_prompt(tmp_path, window_tokens=None)
     assert "18,000 of 25,000 characters are shown; read AGENTS.md for the rest" in assumed
@@ -144,8 +152,8 @@ async def test_a_window_that_is_only_assumed_does_not_raise_the_cap(tmp_path: Pa
 
 async def test_instructions_above_the_folder_can_be_left_out(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    file(tmp_path / "AGENTS.md", "Of the repository.")
-    file(tmp_path / "workspace/AGENTS.md", "Of the folder.")
+    write_file(tmp_path / "AGENTS.md", "Of the repository.")
+    write_file(tmp_path / "workspace/AGENTS.md", "Of the folder.")
     chain = await system_prompt(tmp_path)
     alone = await system_prompt(tmp_path, "agents_md_scope: cwd")
     assert chain.index("Of the repository.") < chain.index("Of the folder.")
@@ -153,5 +161,5 @@ async def test_instructions_above_the_folder_can_be_left_out(tmp_path: Path) -> 
 
 
 async def test_a_secret_of_the_environment_is_not_in_it(tmp_path: Path) -> None:
-    file(tmp_path / "home/.env", "ANTHROPIC_API_KEY=sk-very-secret\n")
+    write_file(tmp_path / "home/.env", "ANTHROPIC_API_KEY=sk-very-secret\n")
     assert "sk-very-secret" not in await system_prompt(tmp_path)

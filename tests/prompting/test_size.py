@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from acp_server.tools.factory import TOOL_NAMES
-from tests.support.editor import Object, at
+from tests.support.editor import Object, json_at
 from tests.support.messages_api import messages_api_in_thread
 from tests.support.server_process import start_server
 
@@ -30,8 +30,8 @@ def test_a_greeting_takes_few_characters_with_all_tools_there(tmp_path: Path) ->
         with start_server(home, command=[sys.executable, "-m", "acp_server"]) as server:
             server.initialize()
             answer = server.prompt(server.new_session(str(folder)), "hi")
-        assert at(answer, "result", "stopReason") == "end_turn"
-        body = api.asks[0].body
+        assert json_at(answer, "result", "stopReason") == "end_turn"
+        body = api.model_requests[0].body
     tools = cast("list[Object]", body["tools"])
     system = "".join(str(each["text"]) for each in cast("list[Object]", body["system"]))
     assert [each["name"] for each in tools] == list(TOOL_NAMES)

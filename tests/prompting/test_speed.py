@@ -3,11 +3,11 @@
 import time
 from pathlib import Path
 
-from acp_server.session.prompting.provider import Subject
-from acp_server.session.prompting.workspace_prompt import ProjectBriefing
-from acp_server.session.session import Workspace
+from acp_server.session.prompting.provider import SystemPromptRequest
+from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
+from acp_server.session.session import SessionWorkspace
 from acp_server.turn.conversation import Conversation, Message, Text, ToolResult, UserMessage
-from tests.prompting.prompted_session import file, prompt_settings
+from tests.prompting.prompted_session import make_prompt_config, write_file
 
 MOST_SECONDS = 0.02
 """Ten times what is wanted: a machine that runs tests is busy."""
@@ -23,17 +23,17 @@ def long_history(count: int) -> list[Message]:
 
 async def test_a_lookup_that_finds_nothing_new_is_quick(tmp_path: Path) -> None:
     for folder in ("", "a/", "a/b/", "a/b/c/"):
-        file(tmp_path / f"{folder}AGENTS.md", f"Of {folder}.")
+        write_file(tmp_path / f"{folder}AGENTS.md", f"Of {folder}.")
     conversation = Conversation()
     conversation.rebuild(long_history(500))
-    briefing = ProjectBriefing(prompt_settings(tmp_path), Workspace(tmp_path))
-    await briefing.write(Subject("test", 200_000, frozenset()))
+    briefing = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
+    await briefing.write_prompt(SystemPromptRequest("test", 200_000, frozenset()))
     touched = {"call": [str(tmp_path / "a/b/c/d.txt"), str(tmp_path / "a/b/e.txt")]}
-    delivery = (await briefing.instructions(conversation, touched))["call"]
+    delivery = (await briefing.find_instructions(conversation, touched))["call"]
     conversation.append(UserMessage((Text(delivery.text),)))
     took_seconds: list[float] = []
     for _ in range(ROUNDS):
         begun = time.perf_counter()
-        assert await briefing.instructions(conversation, touched) == {}
+        assert await briefing.find_instructions(conversation, touched) == {}
         took_seconds.append(time.perf_counter() - begun)
     assert sorted(took_seconds)[ROUNDS // 2] < MOST_SECONDS

@@ -7,14 +7,14 @@ from pathlib import Path
 from acp_server.turn.conversation import Text, ToolResult, UserMessage
 from acp_server.turn.ports import ModelRequest, TextDelta, ThinkingDelta, ThinkingSigned
 from tests.prompting.prompted_session import (
-    file,
+    embedded_resource,
     hints_in,
-    link,
-    open_briefed_room,
-    resource,
+    open_prompted_session,
+    resource_link,
+    write_file,
 )
 from tests.support.editor import Object
-from tests.tools.typing_model import call, typed
+from tests.tools.typing_model import call, stream_call
 
 
 def assert_each_begins_with_the_former(requests: Sequence[ModelRequest]) -> None:
@@ -26,40 +26,40 @@ def assert_each_begins_with_the_former(requests: Sequence[ModelRequest]) -> None
 
 
 async def test_nothing_that_was_sent_changes_whatever_happens(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
-        room.put("AGENTS.md", "Of all.")
-        room.put("a/AGENTS.md", "Of a.")
-        path = room.put("a/b/c.txt", "see\n")
-        room.put("a/b/AGENTS.md", "Of b.")
+    async with open_prompted_session(tmp_path) as room:
+        room.write_file("AGENTS.md", "Of all.")
+        room.write_file("a/AGENTS.md", "Of a.")
+        path = room.write_file("a/b/c.txt", "see\n")
+        room.write_file("a/b/AGENTS.md", "Of b.")
         await room.run(
             call("write_file", path="new.txt", content="x"), call("terminal", command="cat new.txt")
         )
         await room.run_one(call("read_file", path="a/b/c.txt"))
-        room.put("AGENTS.md", "Of all, now.")
-        file(tmp_path / "own/memories/MEMORY.md", "Something new.")
-        file(tmp_path / "own/SOUL.md", "You are someone else.")
+        room.write_file("AGENTS.md", "Of all, now.")
+        write_file(tmp_path / "own/memories/MEMORY.md", "Something new.")
+        write_file(tmp_path / "own/SOUL.md", "You are someone else.")
         await room.run_one(call("write_file", path="AGENTS.md", content="Of all, in the end."))
         view: Object = {"sessionId": room.session_id, "path": str(path)}
         room.editor.notify("_hermes/active_file", view)
-        room.put("a/AGENTS.md", "Of a, now.")
-        await room.say(link(path), resource(path))
+        room.write_file("a/AGENTS.md", "Of a, now.")
+        await room.prompt(resource_link(path), embedded_resource(path))
         requests = list(room.model.requests)
-        await room.say(session_id=await room.editor.new_session(room.root))
+        await room.prompt(session_id=await room.editor.new_session(room.root))
         thinking = [ThinkingDelta("Hm."), ThinkingSigned("sealed"), TextDelta("I see.")]
-        requests.append(await room.say(answer=thinking))
-        requests.append(await room.say())
-        await room.command("/context")
-        requests.append(await room.say())
+        requests.append(await room.prompt(answer=thinking))
+        requests.append(await room.prompt())
+        await room.run_command("/context")
+        requests.append(await room.prompt())
         assert_each_begins_with_the_former(requests)
         assert (requests[0].system.count("Of all."), "Of all, " in requests[0].system) == (1, False)
 
 
 async def test_instructions_that_came_stay_where_they_are(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
-        room.put("a/AGENTS.md", "Of a.")
+    async with open_prompted_session(tmp_path) as room:
+        room.write_file("a/AGENTS.md", "Of a.")
         told = await room.run_one(call("read_file", path="a/AGENTS.md"))
-        room.put("a/AGENTS.md", "Of a, now.")
-        request = await room.say(answer=typed(call("read_file", path="a/AGENTS.md")))
+        room.write_file("a/AGENTS.md", "Of a, now.")
+        request = await room.prompt(answer=stream_call(call("read_file", path="a/AGENTS.md")))
         parts = [part for message in request.messages for part in message.parts]
         results = [part for part in parts if isinstance(part, ToolResult)]
         assert results[0] == told.result
@@ -71,9 +71,9 @@ async def test_instructions_that_came_stay_where_they_are(tmp_path: Path) -> Non
 
 
 async def test_the_same_facts_give_two_sessions_the_same_bytes(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
-        room.put("AGENTS.md", "Of all.")
-        one = await room.say()
-        two = await room.say(session_id=await room.editor.new_session(room.root))
+    async with open_prompted_session(tmp_path) as room:
+        room.write_file("AGENTS.md", "Of all.")
+        one = await room.prompt()
+        two = await room.prompt(session_id=await room.editor.new_session(room.root))
         assert one == two
         assert one.messages == (UserMessage((Text("Look"),)),)

@@ -6,10 +6,10 @@ from acp_server.session.prompting.compaction import Compactor
 from acp_server.turn.conversation import AssistantMessage, Conversation, Message, Text, UserMessage
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import Kit, Spent
+from acp_server.turn.loop import TurnContext, UsageTotals
 from acp_server.turn.ports import TextDelta, UsageReported
-from tests.turn.fake_sinks import Ids, RecordingSink
-from tests.turn.turn_harness import Gauge, Playing, Round, Tools
+from tests.turn.fake_sinks import MemorySink, SequentialIds
+from tests.turn.turn_harness import CharacterMeter, FunctionTools, ModelRound, RoundModel
 
 EXCHANGE: tuple[Message, ...] = (
     UserMessage((Text("a question"),)),
@@ -18,9 +18,11 @@ EXCHANGE: tuple[Message, ...] = (
 
 
 async def test_a_refusal_leaves_the_conversation_as_it_was() -> None:
-    refusal = Round([TextDelta("I cannot do that."), UsageReported(Usage(90, 5))], "refusal")
-    kit = Kit(Playing(refusal), Gauge(1_000), Tools(), Ids(), system="old")
-    conversation, spent = Conversation(), Spent()
+    refusal = ModelRound([TextDelta("I cannot do that."), UsageReported(Usage(90, 5))], "refusal")
+    kit = TurnContext(
+        RoundModel(refusal), CharacterMeter(1_000), FunctionTools(), SequentialIds(), system="old"
+    )
+    conversation, spent = Conversation(), UsageTotals()
     conversation.rebuild(EXCHANGE * 20)
 
     async def rebuild() -> str:
@@ -28,6 +30,6 @@ async def test_a_refusal_leaves_the_conversation_as_it_was() -> None:
 
     compactor = Compactor(spent, rebuild)
     with pytest.raises(ModelFailedError, match="the model returned no text"):
-        await compactor.compact(conversation, kit, RecordingSink())
+        await compactor.compact(conversation, kit, MemorySink())
     assert (tuple(conversation), conversation.generation) == (EXCHANGE * 20, 1)
     assert (spent.usage, spent.requests) == (Usage(90, 5), 1)

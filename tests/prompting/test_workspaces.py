@@ -4,29 +4,34 @@ from pathlib import Path
 
 import pytest
 
-from tests.prompting.prompted_session import BriefedRoom, file, hints_in, open_briefed_room
-from tests.tools.typing_model import call, typed
+from tests.prompting.prompted_session import (
+    PromptedSession,
+    hints_in,
+    open_prompted_session,
+    write_file,
+)
+from tests.tools.typing_model import call, stream_call
 
 
 def furnish(folder: Path, name: str) -> Path:
     """Make a workspace whose instructions name it."""
-    file(folder / "AGENTS.md", f"Of {name}.")
-    file(folder / "a/AGENTS.md", f"Of a in {name}.")
+    write_file(folder / "AGENTS.md", f"Of {name}.")
+    write_file(folder / "a/AGENTS.md", f"Of a in {name}.")
     return folder
 
 
-async def read_in(room: BriefedRoom, session_id: str, path: str) -> list[tuple[str, str]]:
+async def read_in(room: PromptedSession, session_id: str, path: str) -> list[tuple[str, str]]:
     """Have a session's model read a file; return the instructions that came with it."""
-    await room.say(session_id=session_id, answer=typed(call("read_file", path=path)))
+    await room.prompt(session_id=session_id, answer=stream_call(call("read_file", path=path)))
     return hints_in(room.model.results[0].text)
 
 
 async def test_two_sessions_have_their_own_instructions_each(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room.root, "one")
         other = furnish(tmp_path / "other", "two")
         other_id = await room.editor.new_session(other)
-        one, two = await room.say(), await room.say(session_id=other_id)
+        one, two = await room.prompt(), await room.prompt(session_id=other_id)
         assert ("Of one." in one.system, "Of two." in one.system) == (True, False)
         assert ("Of one." in two.system, "Of two." in two.system) == (False, True)
         path = "a/AGENTS.md"
@@ -38,7 +43,7 @@ async def test_two_sessions_have_their_own_instructions_each(tmp_path: Path) -> 
 async def test_two_sessions_in_one_workspace_have_the_instructions_of_folders_each(
     tmp_path: Path,
 ) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room.root, "one")
         other_id, path = await room.editor.new_session(room.root), "a/AGENTS.md"
         expected = [(path, "Of a in one.")]
@@ -51,9 +56,9 @@ async def test_the_folder_of_the_process_tells_nothing(
 ) -> None:
     elsewhere = furnish(tmp_path / "elsewhere", "the process")
     monkeypatch.chdir(elsewhere)
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room.root, "the session")
-        request = await room.say()
+        request = await room.prompt()
         assert "Of the session." in request.system
         assert "the process" not in request.system
         assert str(elsewhere) not in request.system
@@ -62,11 +67,11 @@ async def test_the_folder_of_the_process_tells_nothing(
 
 
 async def test_more_folders_of_a_workspace_have_instructions_too(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
+    async with open_prompted_session(tmp_path) as room:
         furnish(room.root, "one")
         more = furnish(tmp_path / "more", "more")
         session_id = await room.editor.new_session(room.root, additionalDirectories=[str(more)])
-        system = (await room.say(session_id=session_id)).system
+        system = (await room.prompt(session_id=session_id)).system
         assert (
             system.index("Of one.")
             < system.index(f"## {more}/AGENTS.md")
@@ -79,12 +84,12 @@ async def test_more_folders_of_a_workspace_have_instructions_too(tmp_path: Path)
 async def test_instructions_above_the_folder_count_up_to_the_root_of_the_repository(
     tmp_path: Path,
 ) -> None:
-    file(tmp_path / "AGENTS.md", "Of all projects.")
-    async with open_briefed_room(tmp_path) as room:
+    write_file(tmp_path / "AGENTS.md", "Of all projects.")
+    async with open_prompted_session(tmp_path) as room:
         (room.root / ".git").mkdir()
         furnish(room.root, "the repository")
         session_id = await room.editor.new_session(room.root / "a")
-        system = (await room.say(session_id=session_id)).system
+        system = (await room.prompt(session_id=session_id)).system
         assert system.index("Of the repository.") < system.index("Of a in the repository.")
         assert "Of all projects." not in system
 
@@ -101,10 +106,10 @@ def takes_any_name(folder: Path) -> bool:
 async def test_a_name_that_is_not_utf_8_reaches_nobody(tmp_path: Path) -> None:
     if not takes_any_name(tmp_path):
         pytest.skip("this file system has no such names")
-    async with open_briefed_room(tmp_path) as room:
-        file(room.root / ".cursor/rules/\udcff.mdc", "---\nglobs: '*.txt'\n---\nA rule.")
-        file(room.root / ".cursor/rules/always-\udcff.mdc", "Another rule.")
-        file(room.root / "x.txt", "text")
+    async with open_prompted_session(tmp_path) as room:
+        write_file(room.root / ".cursor/rules/\udcff.mdc", "---\nglobs: '*.txt'\n---\nA rule.")
+        write_file(room.root / ".cursor/rules/always-\udcff.mdc", "Another rule.")
+        write_file(room.root / "x.txt", "text")
         told = await room.run_one(call("read_file", path="x.txt"))
         system = room.model.requests[-1].system
         assert "Another rule." in system

@@ -6,23 +6,23 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from pydantic import JsonValue
 
-from tests.protocol.pairing import spoken_shapes
+from tests.protocol.pairing import modelled_shapes
 from tests.support.published_schema import (
     INTEGERS,
     JsonObject,
-    Shape,
+    ObjectShape,
     alternatives,
     as_list,
     as_object,
     definitions,
-    faults,
-    resolved,
+    resolve_reference,
+    schema_errors,
     shapes,
 )
 
 UNKNOWN_KEY = "aKeyThatNobodyKnows"
 
-PLAIN: dict[str, JsonValue] = {
+MINIMAL_VALUES: dict[str, JsonValue] = {
     "array": [],
     "boolean": True,
     "integer": 1,
@@ -40,32 +40,32 @@ ANY_JSON: SearchStrategy[JsonValue] = st.recursive(
 )
 
 
-def plainest(shape: Shape) -> JsonObject:
+def minimal_object(shape: ObjectShape) -> JsonObject:
     """Return an object with only the required properties."""
-    return {name: _plainest(shape.properties[name]) for name in sorted(shape.required)}
+    return {name: _minimal_value(shape.properties[name]) for name in sorted(shape.required)}
 
 
 @cache
 def instances(definition: str) -> SearchStrategy[JsonValue]:
     """Return a strategy for valid values, some of them with an unknown key."""
-    found = spoken_shapes(definition)
+    found = modelled_shapes(definition)
     made = st.one_of(*map(_objects, found)) if found else _values(definitions()[definition])
-    return made.filter(lambda value: not faults(definition, value))
+    return made.filter(lambda value: not schema_errors(definition, value))
 
 
-def _plainest(schema: JsonObject) -> JsonValue:
-    schema = resolved(schema)
+def _minimal_value(schema: JsonObject) -> JsonValue:
+    schema = resolve_reference(schema)
     if "const" in schema:
         return schema["const"]
     if schema.get("type") == "object":
-        return plainest(shapes(schema)[0])
+        return minimal_object(shapes(schema)[0])
     if "type" in schema:
-        return PLAIN[str(schema["type"])]
-    return _plainest(_choices(schema)[0])
+        return MINIMAL_VALUES[str(schema["type"])]
+    return _minimal_value(_choices(schema)[0])
 
 
 def _values(schema: JsonObject) -> SearchStrategy[JsonValue]:
-    schema = resolved(schema)
+    schema = resolve_reference(schema)
     kind = schema.get("type")
     if "const" in schema:
         return st.just(schema["const"])
@@ -86,7 +86,7 @@ def _any_shape(schema: JsonObject) -> SearchStrategy[JsonValue]:
     return st.one_of(*map(_objects, shapes(schema)))
 
 
-def _objects(shape: Shape) -> SearchStrategy[JsonValue]:
+def _objects(shape: ObjectShape) -> SearchStrategy[JsonValue]:
     made = {name: _values(schema) for name, schema in shape.properties.items()}
     return st.fixed_dictionaries(
         {name: values for name, values in made.items() if name in shape.required},

@@ -22,7 +22,7 @@ from acp_server.protocol import (
     updates,
 )
 from acp_server.protocol.model import WireModel
-from tests.support.published_schema import Shape, definitions, shapes
+from tests.support.published_schema import ObjectShape, definitions, shapes
 
 MODULES = (
     content,
@@ -90,7 +90,7 @@ SHARED = {
 }
 """Our base types for properties that several definitions share."""
 
-UNSPOKEN = {"CreateElicitationRequest": 4}
+PARTIAL_UNIONS = {"CreateElicitationRequest": 4}
 """Unions of which only the first shapes have models: an agent sends only modes it knows."""
 
 DEVIATIONS = {
@@ -106,7 +106,7 @@ DEVIATIONS = {
 
 
 @cache
-def our_names() -> dict[str, object]:
+def defined_types() -> dict[str, object]:
     """Return every type defined in the protocol modules, by name."""
     found: dict[str, object] = {}
     for module in MODULES:
@@ -120,44 +120,44 @@ def our_names() -> dict[str, object]:
     return found
 
 
-PAIRED = sorted((our_names().keys() | PARTS) - VARIANTS - SHARED)
+PAIRED = sorted((defined_types().keys() | PARTS) - VARIANTS - SHARED)
 """Definitions that have a type."""
 
-WHOLE = [name for name in PAIRED if name not in PARTS]
+COMPLETE = [name for name in PAIRED if name not in PARTS]
 """Paired definitions that describe a value completely."""
 
 
-def our_type(definition: str) -> object:
+def type_of(definition: str) -> object:
     """Return the type for a definition: a model, a union of models, or a simple type."""
-    return PARTS.get(definition) or our_names()[definition]
+    return PARTS.get(definition) or defined_types()[definition]
 
 
 @cache
 def adapter(definition: str) -> TypeAdapter[object]:
     """Return a pydantic adapter for the type of a definition."""
-    return TypeAdapter(cast("type[object]", our_type(definition)))
+    return TypeAdapter(cast("type[object]", type_of(definition)))
 
 
-def our_models(kind: object) -> list[type[WireModel]]:
+def models_of(kind: object) -> list[type[WireModel]]:
     """Return the possible models of a type's values, in order."""
     if isinstance(kind, type) and issubclass(kind, WireModel):
         return [kind]
     if get_origin(kind) in {tuple, dict, Literal}:
         return []
-    return [model for part in get_args(kind) for model in our_models(part)]
+    return [model for part in get_args(kind) for model in models_of(part)]
 
 
-def spoken_shapes(definition: str) -> list[Shape]:
+def modelled_shapes(definition: str) -> list[ObjectShape]:
     """Return the shapes of a definition that have models."""
-    return shapes(definitions()[definition])[: UNSPOKEN.get(definition)]
+    return shapes(definitions()[definition])[: PARTIAL_UNIONS.get(definition)]
 
 
 @cache
-def paired_shapes() -> list[tuple[str, Shape, type[WireModel]]]:
+def paired_shapes() -> list[tuple[str, ObjectShape, type[WireModel]]]:
     """Return each shape with its definition's name and its model; models may repeat."""
-    pairs: list[tuple[str, Shape, type[WireModel]]] = []
+    pairs: list[tuple[str, ObjectShape, type[WireModel]]] = []
     for name in PAIRED:
-        models, found = our_models(our_type(name)), spoken_shapes(name)
+        models, found = models_of(type_of(name)), modelled_shapes(name)
         if len(models) == 1:
             models *= len(found)
         pairs.extend((name, *pair) for pair in zip(found, models, strict=True))

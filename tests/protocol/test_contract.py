@@ -8,24 +8,24 @@ from pydantic import JsonValue, ValidationError
 from pydantic.fields import FieldInfo
 
 from acp_server.protocol.model import WireModel
-from tests.protocol.instances import plainest
+from tests.protocol.instances import minimal_object
 from tests.protocol.pairing import (
+    COMPLETE,
     DEVIATIONS,
     ENVELOPE,
     PAIRED,
-    WHOLE,
     adapter,
-    our_type,
     paired_shapes,
+    type_of,
 )
 from tests.support.published_schema import (
     JsonObject,
-    Shape,
+    ObjectShape,
     alternatives,
     definitions,
-    faults,
-    item_faults,
+    item_schema_errors,
     published_schema,
+    schema_errors,
 )
 
 ON_ERROR = "x-deserialize-default-on-error"
@@ -69,7 +69,7 @@ def test_models_require_what_is_required_but_supply_their_own_constants() -> Non
         (definition, name)
         for definition, shape, model in paired_shapes()
         for name, schema in shape.properties.items()
-        if definition in WHOLE and "const" not in schema
+        if definition in COMPLETE and "const" not in schema
         if _fields(model)[name].is_required() != (name in shape.required)
     }
 
@@ -101,8 +101,7 @@ def test_enumerations_have_the_published_values_and_are_open_where_those_are() -
     }
 
     ours = {
-        name: (set(_constants(our_type(name))), str in get_args(our_type(name)))
-        for name in published
+        name: (set(_constants(type_of(name))), str in get_args(type_of(name))) for name in published
     }
 
     assert ours == published
@@ -132,19 +131,19 @@ def test_the_published_flags_are_the_ones_we_know() -> None:
 
 def test_every_variant_is_read_as_its_own_model() -> None:
     published = [
-        (definition, model) for definition, _, model in paired_shapes() if definition in WHOLE
+        (definition, model) for definition, _, model in paired_shapes() if definition in COMPLETE
     ]
 
     ours = [
-        (definition, type(_read(definition, plainest(shape))))
+        (definition, type(_read(definition, minimal_object(shape))))
         for definition, shape, _ in paired_shapes()
-        if definition in WHOLE
+        if definition in COMPLETE
     ]
 
     assert ours == published
 
 
-@pytest.mark.parametrize("definition", WHOLE)
+@pytest.mark.parametrize("definition", COMPLETE)
 def test_every_property_forgives_what_its_flags_say_and_nothing_else(definition: str) -> None:
     wrong = [
         (name, sample)
@@ -158,7 +157,7 @@ def test_every_property_forgives_what_its_flags_say_and_nothing_else(definition:
     assert wrong == []
 
 
-@pytest.mark.parametrize("definition", WHOLE)
+@pytest.mark.parametrize("definition", COMPLETE)
 def test_nothing_required_may_be_absent(definition: str) -> None:
     wrong = [
         name
@@ -166,25 +165,25 @@ def test_nothing_required_may_be_absent(definition: str) -> None:
         for name in shape.required
         if (definition, name) not in DEVIATIONS
         if (_read(definition, _without(shape, name)) is None)
-        != bool(faults(definition, _without(shape, name)))
+        != bool(schema_errors(definition, _without(shape, name)))
     ]
 
     assert wrong == []
 
 
-def _is_read_as_meant(definition: str, shape: Shape, name: str, sample: JsonValue) -> bool:
-    read = _read(definition, plainest(shape) | {name: sample})
+def _is_read_as_meant(definition: str, shape: ObjectShape, name: str, sample: JsonValue) -> bool:
+    read = _read(definition, minimal_object(shape) | {name: sample})
     meant = _meant(definition, shape, name, sample)
     return read is None if meant is None else read is not None and read == _read(definition, meant)
 
 
-def _meant(definition: str, shape: Shape, name: str, sample: JsonValue) -> JsonObject | None:
+def _meant(definition: str, shape: ObjectShape, name: str, sample: JsonValue) -> JsonObject | None:
     """The valid object that an object with this sample has to be read as, if there is one."""
-    schema, plain = shape.properties[name], plainest(shape)
-    if not faults(definition, plain | {name: sample}):
+    schema, plain = shape.properties[name], minimal_object(shape)
+    if not schema_errors(definition, plain | {name: sample}):
         return plain | {name: sample}
     if SKIP_ITEMS in schema and isinstance(sample, list):
-        return plain | {name: [one for one in sample if not item_faults(schema, one)]}
+        return plain | {name: [one for one in sample if not item_schema_errors(schema, one)]}
     if ON_ERROR in schema:
         return plain | {name: []} if name in shape.required else _without(shape, name)
     if ON_NULL in schema and sample is None:
@@ -200,11 +199,11 @@ def _read(definition: str, value: JsonObject) -> object:
         return None
 
 
-def _without(shape: Shape, name: str) -> JsonObject:
-    return {key: value for key, value in plainest(shape).items() if key != name}
+def _without(shape: ObjectShape, name: str) -> JsonObject:
+    return {key: value for key, value in minimal_object(shape).items() if key != name}
 
 
-def _shapes(definition: str) -> list[Shape]:
+def _shapes(definition: str) -> list[ObjectShape]:
     return [shape for name, shape, _ in paired_shapes() if name == definition]
 
 

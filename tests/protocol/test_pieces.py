@@ -3,7 +3,7 @@
 import pytest
 
 from acp_server.jsonrpc.messages import notification_line
-from acp_server.protocol.chunk_templates import Pieces, PieceType
+from acp_server.protocol.chunk_templates import ChunkTemplates, ChunkType
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.updates import AgentMessageChunk, AgentThoughtChunk, SessionNotification
 
@@ -19,16 +19,16 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize("piece_type", [AgentMessageChunk, AgentThoughtChunk])
-def test_a_piece_is_written_as_its_model_writes_it(piece_type: PieceType, text: str) -> None:
+def test_a_piece_is_written_as_its_model_writes_it(piece_type: ChunkType, text: str) -> None:
     update = piece_type(content=TextContent(text=text), message_id="msg_1")
     whole = SessionNotification(session_id="sess_1", update=update)
-    form = Pieces("sess_1").form(piece_type, "msg_1")
-    assert form.filled(text) == notification_line("session/update", whole)
+    form = ChunkTemplates("sess_1").template(piece_type, "msg_1")
+    assert form.render(text) == notification_line("session/update", whole)
 
 
 def test_a_form_is_made_once_for_a_message() -> None:
-    pieces = Pieces("sess_1")
-    first = pieces.form(AgentMessageChunk, "msg_1")
-    assert pieces.form(AgentMessageChunk, "msg_1") is first
-    assert pieces.form(AgentThoughtChunk, "msg_1") is not first
-    assert pieces.form(AgentMessageChunk, "msg_2") is not first
+    pieces = ChunkTemplates("sess_1")
+    first = pieces.template(AgentMessageChunk, "msg_1")
+    assert pieces.template(AgentMessageChunk, "msg_1") is first
+    assert pieces.template(AgentThoughtChunk, "msg_1") is not first
+    assert pieces.template(AgentMessageChunk, "msg_2") is not first

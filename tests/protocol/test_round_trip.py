@@ -9,8 +9,8 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
 from tests.protocol.instances import UNKNOWN_KEY, instances
-from tests.protocol.pairing import WHOLE, adapter
-from tests.support.published_schema import JsonObject, faults
+from tests.protocol.pairing import COMPLETE, adapter
+from tests.support.published_schema import JsonObject, schema_errors
 
 UNKNOWN_TO_PYTHON_SDK = {"notice", "compaction_update", "compaction_summary_chunk"}
 """Updates that became stable after the newest release of the Python SDK."""
@@ -24,7 +24,7 @@ thoroughly = settings(
 )
 
 
-@pytest.mark.parametrize("definition", WHOLE)
+@pytest.mark.parametrize("definition", COMPLETE)
 def test_valid_values_are_read_without_loss_and_written_as_valid(definition: str) -> None:
     @thoroughly
     @given(instances(definition))
@@ -35,7 +35,7 @@ def test_valid_values_are_read_without_loss_and_written_as_valid(definition: str
         written: JsonValue = json.loads(adapter(definition).dump_json(read))
 
         assert _lost(value, written) == []
-        assert faults(definition, written) == []
+        assert schema_errors(definition, written) == []
         assert _python_sdk_faults(definition, written) == []
         assert adapter(definition).validate_python(written, by_name=False) == read
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.text.redaction import HIDDEN, Redactor, without_secrets
+from acp_server.text.redaction import REDACTED, Redactor, redact_secrets
 
 LONG = "0123456789abcdefghijklmnopqrstuvwxyzAB"
 """What tokens are made of; joined to its prefixes here, so that no scanner takes fright."""
@@ -48,53 +48,53 @@ SHAPES = {
 )
 def test_a_secret_of_a_known_shape_is_taken_out_wherever_it_stands(name: str, around: str) -> None:
     secret = SHAPES[name]
-    text = without_secrets(around.format(secret))
-    assert text == around.format(HIDDEN)
+    text = redact_secrets(around.format(secret))
+    assert text == around.format(REDACTED)
 
 
 PLACES = {
-    "variable": ("ANTHROPIC_API_KEY=abc rest", f"ANTHROPIC_API_KEY={HIDDEN} rest"),
-    "exported": ("export DB_PASSWORD='a b c' # x", f"export DB_PASSWORD={HIDDEN} # x"),
-    "aws": ("AWS_SECRET_ACCESS_KEY = wJal/rX+U", f"AWS_SECRET_ACCESS_KEY = {HIDDEN}"),
-    "json": ('{"auth_token": "abc"}', f'{{"auth_token": {HIDDEN}}}'),
-    "json with a quote": (r'{"secret": "a\"b", "n": 1}', f'{{"secret": {HIDDEN}, "n": 1}}'),
-    "json in json": (r'"{\"apiKey\": \"abc\"}"', rf'"{{\"apiKey\": {HIDDEN}}}"'),
-    "python": ("{'api_key': 'abc', 'a': 1}", f"{{'api_key': {HIDDEN}, 'a': 1}}"),
-    "camel": ('clientSecret: "abc"', f"clientSecret: {HIDDEN}"),
-    "yaml": ("  github_token: abc", f"  github_token: {HIDDEN}"),
-    "toml": ('password = "hunter2"', f"password = {HIDDEN}"),
-    "digits": ("password: 123456", f"password: {HIDDEN}"),
-    "open quote": ('token="abc def', f"token={HIDDEN}"),
-    "flag": ("run --token abc --fast", f"run --token {HIDDEN} --fast"),
-    "flag with equals": ("run --api-key=abc x", f"run --api-key={HIDDEN} x"),
-    "bearer": ("Authorization: Bearer abc.def", f"Authorization: {HIDDEN}"),
-    "bearer alone": ("sent Bearer a1b2c3d4e5 to", f"sent Bearer {HIDDEN} to"),
-    "header in json": ('"authorization": "Basic dXNlcjpwdw=="', f'"authorization": "{HIDDEN}"'),
-    "key header": ("x-api-key: abc", f"x-api-key: {HIDDEN}"),
-    "cookie": ("Cookie: a=b; c=d\nHost: x", f"Cookie: {HIDDEN}\nHost: x"),
-    "address": ("https://me:pw@host/x", f"https://{HIDDEN}@host/x"),
-    "database": ("postgres://u:p%40@db:5432/x", f"postgres://{HIDDEN}@db:5432/x"),
-    "token in address": ("git+https://tok@host", f"git+https://{HIDDEN}@host"),
-    "query": ("GET /a?key=abc&n=1", f"GET /a?key={HIDDEN}&n=1"),
-    "signature": ("/b?X-Amz-Signature=abc&x=1", f"/b?X-Amz-Signature={HIDDEN}&x=1"),
+    "variable": ("ANTHROPIC_API_KEY=abc rest", f"ANTHROPIC_API_KEY={REDACTED} rest"),
+    "exported": ("export DB_PASSWORD='a b c' # x", f"export DB_PASSWORD={REDACTED} # x"),
+    "aws": ("AWS_SECRET_ACCESS_KEY = wJal/rX+U", f"AWS_SECRET_ACCESS_KEY = {REDACTED}"),
+    "json": ('{"auth_token": "abc"}', f'{{"auth_token": {REDACTED}}}'),
+    "json with a quote": (r'{"secret": "a\"b", "n": 1}', f'{{"secret": {REDACTED}, "n": 1}}'),
+    "json in json": (r'"{\"apiKey\": \"abc\"}"', rf'"{{\"apiKey\": {REDACTED}}}"'),
+    "python": ("{'api_key': 'abc', 'a': 1}", f"{{'api_key': {REDACTED}, 'a': 1}}"),
+    "camel": ('clientSecret: "abc"', f"clientSecret: {REDACTED}"),
+    "yaml": ("  github_token: abc", f"  github_token: {REDACTED}"),
+    "toml": ('password = "hunter2"', f"password = {REDACTED}"),
+    "digits": ("password: 123456", f"password: {REDACTED}"),
+    "open quote": ('token="abc def', f"token={REDACTED}"),
+    "flag": ("run --token abc --fast", f"run --token {REDACTED} --fast"),
+    "flag with equals": ("run --api-key=abc x", f"run --api-key={REDACTED} x"),
+    "bearer": ("Authorization: Bearer abc.def", f"Authorization: {REDACTED}"),
+    "bearer alone": ("sent Bearer a1b2c3d4e5 to", f"sent Bearer {REDACTED} to"),
+    "header in json": ('"authorization": "Basic dXNlcjpwdw=="', f'"authorization": "{REDACTED}"'),
+    "key header": ("x-api-key: abc", f"x-api-key: {REDACTED}"),
+    "cookie": ("Cookie: a=b; c=d\nHost: x", f"Cookie: {REDACTED}\nHost: x"),
+    "address": ("https://me:pw@host/x", f"https://{REDACTED}@host/x"),
+    "database": ("postgres://u:p%40@db:5432/x", f"postgres://{REDACTED}@db:5432/x"),
+    "token in address": ("git+https://tok@host", f"git+https://{REDACTED}@host"),
+    "query": ("GET /a?key=abc&n=1", f"GET /a?key={REDACTED}&n=1"),
+    "signature": ("/b?X-Amz-Signature=abc&x=1", f"/b?X-Amz-Signature={REDACTED}&x=1"),
     "slack hook": (
         "https://hooks.slack.com/services/T0/B0/x",
-        f"https://hooks.slack.com/services/{HIDDEN}",
+        f"https://hooks.slack.com/services/{REDACTED}",
     ),
-    "azure": ("AccountName=a;AccountKey=abc==;E=c", f"AccountName=a;AccountKey={HIDDEN};E=c"),
+    "azure": ("AccountName=a;AccountKey=abc==;E=c", f"AccountName=a;AccountKey={REDACTED};E=c"),
 }
 
 
 @pytest.mark.parametrize("name", PLACES)
 def test_what_stands_behind_the_name_of_a_secret_is_taken_out(name: str) -> None:
     text, expected = PLACES[name]
-    assert without_secrets(text) == expected
+    assert redact_secrets(text) == expected
 
 
 @pytest.mark.parametrize("name", PLACES)
 def test_what_was_taken_out_once_is_taken_out_once(name: str) -> None:
-    text = without_secrets(PLACES[name][0])
-    assert without_secrets(text) == text
+    text = redact_secrets(PLACES[name][0])
+    assert redact_secrets(text) == text
 
 
 @pytest.mark.parametrize(
@@ -116,14 +116,14 @@ def test_what_was_taken_out_once_is_taken_out_once(name: str) -> None:
     ],
 )
 def test_ordinary_text_stays(text: str) -> None:
-    assert Redactor().redacted(text) == text
+    assert Redactor().redact(text) == text
 
 
 def test_a_known_secret_is_taken_out_wherever_it_stands() -> None:
     redactor = Redactor(secrets=("hunter2", "hunter22", "abc"))
     text = "xhunter22y and hunter2; abc is too short to be looked for"
-    expected = f"x{HIDDEN}y and {HIDDEN}; abc is too short to be looked for"
-    assert redactor.redacted(text) == expected
+    expected = f"x{REDACTED}y and {REDACTED}; abc is too short to be looked for"
+    assert redactor.redact(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -139,11 +139,11 @@ def test_a_known_secret_is_taken_out_wherever_it_stands() -> None:
     ],
 )
 def test_the_path_of_a_home_names_nobody(text: str, expected: str) -> None:
-    assert Redactor(homes=(Path("/home/ann"),)).redacted(text) == expected
+    assert Redactor(home_directories=(Path("/home/ann"),)).redact(text) == expected
 
 
 def test_a_home_that_is_the_root_is_no_place_to_hide() -> None:
-    assert Redactor(homes=(Path("/"),)).redacted("/etc/hosts") == "/etc/hosts"
+    assert Redactor(home_directories=(Path("/"),)).redact("/etc/hosts") == "/etc/hosts"
 
 
 @pytest.mark.parametrize(
@@ -163,5 +163,5 @@ def test_a_home_that_is_the_root_is_no_place_to_hide() -> None:
 )
 def test_a_long_line_of_any_kind_takes_no_time(text: str) -> None:
     began = time.process_time()
-    without_secrets(text)
+    redact_secrets(text)
     assert time.process_time() - began < 3

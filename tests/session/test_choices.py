@@ -6,31 +6,31 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.models.meters import Unmetered
+from acp_server.models.meters import NullMeter
 from acp_server.session.errors import InvalidValueError, UnknownOptionError
-from acp_server.session.project.choices import Choices
-from acp_server.session.project.options import Choice, Option
-from acp_server.session.prompting.provider import PlainBriefing, Subject
-from acp_server.session.session import Session, Workspace
+from acp_server.session.project.choices import SelectedOptions
+from acp_server.session.project.options import Option, OptionValue
+from acp_server.session.prompting.provider import FixedPromptProvider, SystemPromptRequest
+from acp_server.session.session import Session, SessionWorkspace
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
 from acp_server.turn.ports import ModelRequest, TextDelta, ThinkingDelta, ThinkingSigned
-from tests.handlers.fake_models import Echo
-from tests.support.server_parts import Shelf, equipment
-from tests.turn.fake_sinks import RecordingSink
-from tests.turn.turn_harness import Playing, Round
+from tests.handlers.fake_models import EchoModel
+from tests.support.server_parts import FakeModelCatalog, make_services
+from tests.turn.fake_sinks import MemorySink
+from tests.turn.turn_harness import ModelRound, RoundModel
 
 HI = UserMessage((Text("hi"),))
 
 
-def shelf() -> Shelf:
-    return Shelf(
-        {"big": Echo(), "small": Echo(), "plain": Echo()},
+def shelf() -> FakeModelCatalog:
+    return FakeModelCatalog(
+        {"big": EchoModel(), "small": EchoModel(), "plain": EchoModel()},
         levels={"big": ("low", "medium", "high"), "small": ("low", "high")},
     )
 
 
-def session_of(catalog: Shelf) -> Session:
-    return Session(Workspace(Path("/")), equipment(catalog))
+def session_of(catalog: FakeModelCatalog) -> Session:
+    return Session(SessionWorkspace(Path("/")), make_services(catalog))
 
 
 def current(session: Session) -> dict[str, str]:
@@ -38,7 +38,7 @@ def current(session: Session) -> dict[str, str]:
 
 
 async def ask(session: Session) -> None:
-    await session.prompt(session.admit(HI), HI, RecordingSink(), lambda: None)
+    await session.prompt(session.enqueue(HI), HI, MemorySink(), lambda: None)
 
 
 def test_a_session_begins_with_the_default_model_and_its_own_level() -> None:
@@ -51,7 +51,11 @@ def test_a_session_begins_with_the_default_model_and_its_own_level() -> None:
             "The model that answers",
             "model",
             "big",
-            (Choice("big", "BIG", ""), Choice("small", "SMALL", ""), Choice("plain", "PLAIN", "")),
+            (
+                OptionValue("big", "BIG", ""),
+                OptionValue("small", "SMALL", ""),
+                OptionValue("plain", "PLAIN", ""),
+            ),
         ),
         Option(
             "thought_level",
@@ -59,7 +63,11 @@ def test_a_session_begins_with_the_default_model_and_its_own_level() -> None:
             "How deeply the model thinks before it answers",
             "thought_level",
             "high",
-            (Choice("low", "Low", ""), Choice("medium", "Medium", ""), Choice("high", "High", "")),
+            (
+                OptionValue("low", "Low", ""),
+                OptionValue("medium", "Medium", ""),
+                OptionValue("high", "High", ""),
+            ),
         ),
     )
 
@@ -107,11 +115,13 @@ def test_an_unknown_value_is_refused_and_changes_nothing(
 
 
 async def test_the_list_of_a_model_is_not_waited_for_for_ever() -> None:
-    catalog = Shelf({"big": Echo()}, coming={"huge": Echo()}, may_come=anyio.Event())
-    choices = Choices(catalog, "ask", list_seconds=0.01)
-    assert choices.awaits("model", "huge")
+    catalog = FakeModelCatalog(
+        {"big": EchoModel()}, models_after_refresh={"huge": EchoModel()}, refresh_gate=anyio.Event()
+    )
+    choices = SelectedOptions(catalog, "ask", list_seconds=0.01)
+    assert choices.await_model_list("model", "huge")
     with pytest.raises(InvalidValueError):
-        await choices.choose_listed("huge")
+        await choices.select_awaited_model("huge")
     assert choices.model_id == "big"
 
 
@@ -123,25 +133,27 @@ def test_a_level_that_another_model_has_is_unknown_to_this_one() -> None:
 
 
 async def test_the_default_model_is_the_one_that_is_known_by_now() -> None:
-    catalog = Shelf({"stand-in": Echo()})
+    catalog = FakeModelCatalog({"stand-in": EchoModel()})
     session, chosen = session_of(catalog), session_of(catalog)
     chosen.set_option("model", "stand-in")
-    catalog.models = {"better": Echo()}
+    catalog.models = {"better": EchoModel()}
     assert (session.model_id, chosen.model_id) == ("better", "better")
-    assert chosen.options[1].choices == (Choice("better", "BETTER", ""),)
+    assert chosen.options[1].values == (OptionValue("better", "BETTER", ""),)
 
 
 async def test_a_chosen_model_stays_chosen_while_it_can_be_had() -> None:
-    catalog = Shelf({"first": Echo(), "second": Echo()})
+    catalog = FakeModelCatalog({"first": EchoModel(), "second": EchoModel()})
     session = session_of(catalog)
     session.set_option("model", "first")
-    catalog.models = {"newer": Echo(), "first": Echo()}
+    catalog.models = {"newer": EchoModel(), "first": EchoModel()}
     assert session.model_id == "first"
 
 
 async def test_each_turn_asks_the_model_and_the_level_that_are_chosen_when_it_begins() -> None:
-    models = {name: Playing(Round()) for name in ("big", "small")}
-    session = session_of(Shelf(models, levels={"big": ("low", "high"), "small": ("high",)}))
+    models = {name: RoundModel(ModelRound()) for name in ("big", "small")}
+    session = session_of(
+        FakeModelCatalog(models, levels={"big": ("low", "high"), "small": ("high",)})
+    )
     await ask(session)
     session.set_option("thought_level", "low")
     await ask(session)
@@ -154,46 +166,48 @@ async def test_each_turn_asks_the_model_and_the_level_that_are_chosen_when_it_be
     assert levels == {"big": ["high", "low"], "small": ["high"]}
 
 
-class Counting(PlainBriefing):
+class Counting(FixedPromptProvider):
     """Numbers its prompts, and remembers for whom each was written."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.subjects: list[Subject] = []
+        self.subjects: list[SystemPromptRequest] = []
 
-    async def write(self, subject: Subject) -> str:
+    async def write_prompt(self, subject: SystemPromptRequest) -> str:
         """Return the next one."""
         self.subjects.append(subject)
         return f"prompt {len(self.subjects)}"
 
 
-def briefed(briefing: Counting, shelf: Shelf) -> Session:
+def briefed(briefing: Counting, shelf: FakeModelCatalog) -> Session:
     """A session with this briefing."""
 
-    def given(workspace: Workspace) -> Counting:
+    def given(workspace: SessionWorkspace) -> Counting:
         del workspace
         return briefing
 
-    return Session(Workspace(Path("/")), replace(equipment(shelf), briefing=given))
+    return Session(
+        SessionWorkspace(Path("/")), replace(make_services(shelf), prompt_provider=given)
+    )
 
 
 async def test_the_system_prompt_is_written_once_at_the_first_turn() -> None:
-    briefing, model = Counting(), Playing(Round())
-    session = briefed(briefing, Shelf({"one": model}))
+    briefing, model = Counting(), RoundModel(ModelRound())
+    session = briefed(briefing, FakeModelCatalog({"one": model}))
     assert briefing.subjects == []
     await ask(session)
     await ask(session)
-    assert briefing.subjects == [Subject("one", Unmetered().window_tokens, frozenset())]
+    assert briefing.subjects == [SystemPromptRequest("one", NullMeter().window_tokens, frozenset())]
     assert [request.system for request in model.requests] == ["prompt 1", "prompt 1"]
     assert replace(model.requests[0], tools=()) == ModelRequest((HI,), "prompt 1")
 
 
 async def test_another_model_has_a_prompt_of_its_own_and_no_thoughts_of_the_former() -> None:
     """Caches and the seals of thoughts are a model's own."""
-    thinking = Round([ThinkingDelta("Hm."), ThinkingSigned("seal"), TextDelta("Yes.")])
-    one, two = Playing(thinking), Playing(thinking)
+    thinking = ModelRound([ThinkingDelta("Hm."), ThinkingSigned("seal"), TextDelta("Yes.")])
+    one, two = RoundModel(thinking), RoundModel(thinking)
     briefing = Counting()
-    session = briefed(briefing, Shelf({"one": one, "two": two}))
+    session = briefed(briefing, FakeModelCatalog({"one": one, "two": two}))
     await ask(session)
     session.set_option("model", "two")
     await ask(session)

@@ -3,18 +3,18 @@
 import pytest
 
 from acp_server.session.commands.registry import (
-    Command,
+    CommandInvocation,
     CommandRegistry,
-    Errand,
-    Invocation,
+    PromptCommand,
+    SlashCommand,
     parse_invocation,
 )
-from acp_server.turn.ports import Sink
+from acp_server.turn.ports import TurnSink
 from acp_server.version import __version__
-from tests.turn.fake_sinks import RecordingSink
+from tests.turn.fake_sinks import MemorySink
 
 
-async def shout(arguments: str, sink: Sink) -> str:
+async def shout(arguments: str, sink: TurnSink) -> str:
     del sink
     return arguments.upper()
 
@@ -23,12 +23,12 @@ async def prepared(arguments: str) -> str:
     return f"Please do {arguments}"
 
 
-async def twice(arguments: str, sink: Sink) -> str:
+async def twice(arguments: str, sink: TurnSink) -> str:
     del sink
     return arguments + arguments
 
 
-SHOUT = Command("shout", "Say it louder", shout, "<words>")
+SHOUT = SlashCommand("shout", "Say it louder", shout, "<words>")
 ALL = """\
 Commands:
 
@@ -40,17 +40,17 @@ Commands:
 @pytest.mark.parametrize(
     ("text", "invocation"),
     [
-        ("/help", Invocation("help", "")),
-        ("/help version", Invocation("help", "version")),
-        (" \n/help  version \t", Invocation("help", "version")),
-        ("/review\nthe last\ncommit", Invocation("review", "the last\ncommit")),
-        ("/plugin:skill.name-2 a b", Invocation("plugin:skill.name-2", "a b")),
-        ("/do_it now", Invocation("do_it", "now")),
-        ("/cd /etc/hosts", Invocation("cd", "/etc/hosts")),
-        ("/srv is full", Invocation("srv", "is full")),
+        ("/help", CommandInvocation("help", "")),
+        ("/help version", CommandInvocation("help", "version")),
+        (" \n/help  version \t", CommandInvocation("help", "version")),
+        ("/review\nthe last\ncommit", CommandInvocation("review", "the last\ncommit")),
+        ("/plugin:skill.name-2 a b", CommandInvocation("plugin:skill.name-2", "a b")),
+        ("/do_it now", CommandInvocation("do_it", "now")),
+        ("/cd /etc/hosts", CommandInvocation("cd", "/etc/hosts")),
+        ("/srv is full", CommandInvocation("srv", "is full")),
     ],
 )
-def test_a_slash_and_a_name_are_a_command(text: str, invocation: Invocation) -> None:
+def test_a_slash_and_a_name_are_a_command(text: str, invocation: CommandInvocation) -> None:
     assert parse_invocation(text) == invocation
 
 
@@ -91,7 +91,7 @@ def test_the_commands_are_listed_by_name() -> None:
 def test_a_command_takes_the_place_of_one_of_the_same_name() -> None:
     commands = CommandRegistry()
     commands.add(SHOUT)
-    other = Command("shout", "Say it twice", twice)
+    other = SlashCommand("shout", "Say it twice", twice)
     commands.add(other)
     assert other in commands.all()
     assert SHOUT not in commands.all()
@@ -122,7 +122,7 @@ def test_a_command_takes_the_place_of_one_of_the_same_name() -> None:
 async def test_each_command_has_its_answer(name: str, arguments: str, answer: str) -> None:
     commands = CommandRegistry()
     commands.add(SHOUT)
-    assert await commands.answer(Invocation(name, arguments), RecordingSink()) == answer
+    assert await commands.run(CommandInvocation(name, arguments), MemorySink()) == answer
 
 
 async def test_a_mistyped_command_is_answered_with_three_near_ones_at_most_the_nearest_first() -> (
@@ -130,8 +130,8 @@ async def test_a_mistyped_command_is_answered_with_three_near_ones_at_most_the_n
 ):
     commands = CommandRegistry()
     for name in ("review", "reviews", "reviewer", "preview"):
-        commands.add(Command(name, "", shout))
-    assert await commands.answer(Invocation("revieww", ""), RecordingSink()) == (
+        commands.add(SlashCommand(name, "", shout))
+    assert await commands.run(CommandInvocation("revieww", ""), MemorySink()) == (
         "There is no command `/revieww`. Did you mean `/review` or `/reviews` or `/preview`? "
         "`/help` lists them all."
     )
@@ -141,16 +141,18 @@ async def test_commands_that_are_served_come_and_go_with_their_owner() -> None:
     changes: list[str] = []
     registry = CommandRegistry((SHOUT,))
     registry.on_change = lambda: changes.append("changed")
-    registry.serve("one", (Command("shout", "Another one", twice), Command("two", "", twice)))
-    registry.serve("other", (Errand("do", "Have it done", prepared),))
+    registry.set_owned(
+        "one", (SlashCommand("shout", "Another one", twice), SlashCommand("two", "", twice))
+    )
+    registry.set_owned("other", (PromptCommand("do", "Have it done", prepared),))
     assert [each.name for each in registry.all()] == ["do", "help", "shout", "two", "version"]
-    sink = RecordingSink()
-    assert await registry.answer(Invocation("shout", "a"), sink) == "A"
-    assert await registry.answer(Invocation("two", "a"), sink) == "aa"
-    errand = registry.errand("do")
+    sink = MemorySink()
+    assert await registry.run(CommandInvocation("shout", "a"), sink) == "A"
+    assert await registry.run(CommandInvocation("two", "a"), sink) == "aa"
+    errand = registry.find_prompt_command("do")
     assert errand is not None
     assert await errand.prepare("it") == "Please do it"
-    assert (registry.errand("shout"), registry.is_known("do")) == (None, True)
-    registry.serve("other", ())
+    assert (registry.find_prompt_command("shout"), registry.is_known("do")) == (None, True)
+    registry.set_owned("other", ())
     assert not registry.is_known("do")
     assert changes == ["changed"] * 3

@@ -5,30 +5,30 @@ from pathlib import Path
 import pytest
 
 from acp_server.session.prompting.file_changes import (
+    LOADED_LATER,
     RELOAD,
-    TOUCH,
     UNWATCHED,
-    FileNews,
-    Places,
-    Standing,
-    places_of,
+    FileChangeReporter,
+    FileDigests,
+    FileLocations,
+    locate_files,
 )
 
-NOTHING = Places(frozenset(), frozenset())
+NOTHING = FileLocations(frozenset(), frozenset())
 
 
 class Files:
     """What was told, and what is there now."""
 
     def __init__(self, home: Path) -> None:
-        self.told = Standing({"A.md": "1"}, {"b/A.md": "1"})
+        self.told = FileDigests({"A.md": "1"}, {"b/A.md": "1"})
         self.now = self.told
         self.shown: list[str] = []
         self.is_seen = True
-        self.news = FileNews(None, home, self.compare)
+        self.news = FileChangeReporter(None, home, self.compare)
         self.news.show = self.show
 
-    async def compare(self) -> tuple[Standing, Standing]:
+    async def compare(self) -> tuple[FileDigests, FileDigests]:
         return self.told, self.now
 
     def show(self, sentence: str) -> bool:
@@ -36,104 +36,104 @@ class Files:
             self.shown.append(sentence)
         return self.is_seen
 
-    async def look(self, now: Standing) -> list[str]:
+    async def look(self, now: FileDigests) -> list[str]:
         """Return what is shown of a new state."""
         self.now, before = now, len(self.shown)
-        await self.news.look(frozenset())
+        await self.news.check_changes(frozenset())
         return self.shown[before:]
 
 
 @pytest.mark.parametrize(
     ("now", "sentences"),
     [
-        (Standing({"A.md": "1"}, {"b/A.md": "1"}), []),
-        (Standing({"A.md": "2"}, {"b/A.md": "1"}), [f"A.md has changed; {RELOAD}"]),
-        (Standing({"A.md": "1"}, {"b/A.md": "2"}), [f"b/A.md has changed; {TOUCH}"]),
+        (FileDigests({"A.md": "1"}, {"b/A.md": "1"}), []),
+        (FileDigests({"A.md": "2"}, {"b/A.md": "1"}), [f"A.md has changed; {RELOAD}"]),
+        (FileDigests({"A.md": "1"}, {"b/A.md": "2"}), [f"b/A.md has changed; {LOADED_LATER}"]),
         (
-            Standing({}, {"b/A.md": "2"}),
-            [f"A.md was deleted; {RELOAD}", f"b/A.md has changed; {TOUCH}"],
+            FileDigests({}, {"b/A.md": "2"}),
+            [f"A.md was deleted; {RELOAD}", f"b/A.md has changed; {LOADED_LATER}"],
         ),
         (
-            Standing({}, {"b/A.md": "1"}, frozenset({"A.md"})),
+            FileDigests({}, {"b/A.md": "1"}, frozenset({"A.md"})),
             [f"A.md has changed; {RELOAD}"],
         ),
         (
-            Standing({"C.md": "1", "B.md": "1", "A.md": "2"}, {"b/A.md": "1"}),
+            FileDigests({"C.md": "1", "B.md": "1", "A.md": "2"}, {"b/A.md": "1"}),
             [f"A.md has changed, B.md now applies, C.md now applies; {RELOAD}"],
         ),
     ],
     ids=["nothing", "the prompt's", "a folder's", "both", "emptied", "several"],
 )
 async def test_a_sentence_names_what_differs(
-    tmp_path: Path, now: Standing, sentences: list[str]
+    tmp_path: Path, now: FileDigests, sentences: list[str]
 ) -> None:
     assert await Files(tmp_path).look(now) == sentences
 
 
 async def test_a_file_that_stands_back_behind_another_is_not_gone(tmp_path: Path) -> None:
     (tmp_path / "A.md").touch()
-    now = Standing({"A.override.md": "1"}, {"b/A.md": "1"})
+    now = FileDigests({"A.override.md": "1"}, {"b/A.md": "1"})
     assert await Files(tmp_path).look(now) == [f"A.override.md now applies; {RELOAD}"]
 
 
 async def test_each_is_told_once_for_a_prompt(tmp_path: Path) -> None:
     files = Files(tmp_path)
     for digest in ("2", "3", "1", "2"):
-        await files.look(Standing({"A.md": digest}, {"b/A.md": "1"}))
+        await files.look(FileDigests({"A.md": digest}, {"b/A.md": "1"}))
     assert files.shown == [f"A.md has changed; {RELOAD}"]
-    files.told = Standing({"A.md": "2"})
-    files.news.begin(NOTHING)
-    assert await files.look(Standing({"A.md": "2"})) == []
-    assert await files.look(Standing({"A.md": "1"})) == [f"A.md has changed; {RELOAD}"]
+    files.told = FileDigests({"A.md": "2"})
+    files.news.restart(NOTHING)
+    assert await files.look(FileDigests({"A.md": "2"})) == []
+    assert await files.look(FileDigests({"A.md": "1"})) == [f"A.md has changed; {RELOAD}"]
 
 
 async def test_a_folders_file_is_told_again_once_its_change_was_delivered(tmp_path: Path) -> None:
     files = Files(tmp_path)
-    await files.look(Standing({"A.md": "1"}, {"b/A.md": "2"}))
-    await files.look(Standing({"A.md": "1"}, {"b/A.md": "3"}))
+    await files.look(FileDigests({"A.md": "1"}, {"b/A.md": "2"}))
+    await files.look(FileDigests({"A.md": "1"}, {"b/A.md": "3"}))
     files.told = files.now
-    await files.look(Standing({"A.md": "1"}, {"b/A.md": "4"}))
-    assert files.shown == [f"b/A.md has changed; {TOUCH}"] * 2
+    await files.look(FileDigests({"A.md": "1"}, {"b/A.md": "4"}))
+    assert files.shown == [f"b/A.md has changed; {LOADED_LATER}"] * 2
 
 
 async def test_what_is_not_seen_at_once_is_kept_until_it_is_taken(tmp_path: Path) -> None:
     files = Files(tmp_path)
     files.is_seen = False
-    await files.look(Standing({"A.md": "2"}, {"b/A.md": "1"}))
-    assert files.news.take() == (f"A.md has changed; {RELOAD}",)
-    assert files.news.take() == ()
+    await files.look(FileDigests({"A.md": "2"}, {"b/A.md": "1"}))
+    assert files.news.take_notices() == (f"A.md has changed; {RELOAD}",)
+    assert files.news.take_notices() == ()
 
 
 async def test_a_prompt_that_is_written_anew_leaves_nothing_to_say(tmp_path: Path) -> None:
     files = Files(tmp_path)
     files.is_seen = False
-    await files.look(Standing({"A.md": "2"}, {"b/A.md": "1"}))
+    await files.look(FileDigests({"A.md": "2"}, {"b/A.md": "1"}))
     files.told = files.now
-    files.news.begin(NOTHING)
-    assert files.news.take() == ()
+    files.news.restart(NOTHING)
+    assert files.news.take_notices() == ()
 
 
 def test_that_nothing_can_be_watched_is_kept_longer_than_a_prompt(tmp_path: Path) -> None:
     files = Files(tmp_path)
     files.is_seen = False
-    files.news.hear("no watches are left")
-    files.news.begin(NOTHING)
+    files.news.report_problem("no watches are left")
+    files.news.restart(NOTHING)
     problem = f"Instruction files cannot be watched (no watches are left); {UNWATCHED}"
-    assert files.news.take() == (problem,)
-    assert files.news.take() == ()
+    assert files.news.take_notices() == (problem,)
+    assert files.news.take_notices() == ()
 
 
 async def test_a_closed_session_is_told_nothing(tmp_path: Path) -> None:
     files = Files(tmp_path)
     files.news.close()
-    assert await files.look(Standing({"A.md": "2"})) == []
-    assert files.news.take() == ()
+    assert await files.look(FileDigests({"A.md": "2"})) == []
+    assert files.news.take_notices() == ()
 
 
 def test_files_are_where_they_are_named_and_where_links_lead(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/rules.txt").write_text("text")
     (tmp_path / "A.md").symlink_to(tmp_path / "docs/rules.txt")
-    places = places_of(Standing({"A.md": "1"}, {"b/B.md": "1"}), tmp_path, (Path("/own"),))
-    assert places.folders == {Path("/own"), tmp_path, tmp_path / "b", tmp_path / "docs"}
+    places = locate_files(FileDigests({"A.md": "1"}, {"b/B.md": "1"}), tmp_path, (Path("/own"),))
+    assert places.directories == {Path("/own"), tmp_path, tmp_path / "b", tmp_path / "docs"}
     assert {"A.md", "B.md", "rules.txt", "AGENTS.md", "SOUL.md"} <= places.names

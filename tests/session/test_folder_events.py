@@ -9,13 +9,13 @@ import pytest
 from watchfiles import Change
 
 from acp_server.session.prompting.directory_events import (
-    FolderEvents,
-    Notifier,
+    DirectoryEvents,
+    FileNotifier,
     RawChanges,
     open_notifier,
 )
-from acp_server.session.prompting.file_watch import Concern
-from tests.session.watch_listener import CHECK_SECONDS, SAVES, Keeper, open_watch
+from acp_server.session.prompting.file_watch import PathFilter
+from tests.session.watch_listener import CHECK_SECONDS, SAVE_METHODS, RecordingListener, open_watch
 
 Save = Callable[[Path, str], None]
 NAME = "AGENTS.md"
@@ -30,41 +30,41 @@ def lead(link: Path, folder: Path) -> None:
     new.replace(link)
 
 
-@pytest.mark.parametrize("save", SAVES.values(), ids=SAVES.keys())
+@pytest.mark.parametrize("save", SAVE_METHODS.values(), ids=SAVE_METHODS.keys())
 async def test_a_file_is_told_of_however_an_editor_saves_it(tmp_path: Path, save: Save) -> None:
     async with open_watch() as watch:
-        listener, path = Keeper(), tmp_path / NAME
+        listener, path = RecordingListener(), tmp_path / NAME
         watch.subscribe(listener).watch({tmp_path})
-        await listener.until({tmp_path})
+        await listener.wait_for_paths({tmp_path})
         save(path, "made")
-        await listener.until({path})
+        await listener.wait_for_paths({path})
         save(path, "changed")
-        await listener.until({path})
+        await listener.wait_for_paths({path})
 
 
 async def test_a_file_that_is_removed_or_renamed_is_told_of(tmp_path: Path) -> None:
     one, two = tmp_path / NAME, tmp_path / "CLAUDE.md"
     one.write_text("text")
     async with open_watch() as watch:
-        listener = Keeper()
+        listener = RecordingListener()
         watch.subscribe(listener).watch({tmp_path})
-        await listener.until({tmp_path})
+        await listener.wait_for_paths({tmp_path})
         one.rename(two)
-        await listener.until({one, two})
+        await listener.wait_for_paths({one, two})
         two.unlink()
-        await listener.until({two})
+        await listener.wait_for_paths({two})
 
 
 async def test_what_concerns_nobody_and_what_is_below_is_not_told_of(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     async with open_watch() as watch:
-        listener = Keeper()
+        listener = RecordingListener()
         watch.subscribe(listener).watch({tmp_path})
-        await listener.until({tmp_path})
+        await listener.wait_for_paths({tmp_path})
         (tmp_path / ".lock").write_text("x")
         (tmp_path / "sub" / NAME).write_text("x")
         (tmp_path / NAME).write_text("x")
-        await listener.until_true(lambda: bool(listener.looks))
+        await listener.wait_until(lambda: bool(listener.checks))
         assert listener.paths == {tmp_path / NAME}
 
 
@@ -73,15 +73,15 @@ async def test_a_folder_that_goes_and_comes_back_is_watched_again(tmp_path: Path
     folder.mkdir()
     (folder / NAME).write_text("text")
     async with open_watch() as watch:
-        listener = Keeper()
+        listener = RecordingListener()
         watch.subscribe(listener).watch({folder})
-        await listener.until({folder})
+        await listener.wait_for_paths({folder})
         shutil.rmtree(folder)
-        await listener.until({folder})
+        await listener.wait_for_paths({folder})
         folder.mkdir()
-        await listener.until({folder})
+        await listener.wait_for_paths({folder})
         (folder / NAME).write_text("text")
-        await listener.until({folder / NAME})
+        await listener.wait_for_paths({folder / NAME})
 
 
 async def test_a_folder_that_is_replaced_by_another_is_watched_again(tmp_path: Path) -> None:
@@ -91,25 +91,25 @@ async def test_a_folder_that_is_replaced_by_another_is_watched_again(tmp_path: P
     (two / "a").mkdir(parents=True)
     lead(parent, one)
     async with open_watch() as watch:
-        listener = Keeper()
+        listener = RecordingListener()
         watch.subscribe(listener).watch({folder})
-        await listener.until({folder})
+        await listener.wait_for_paths({folder})
         lead(parent, two)
-        await listener.until({folder})
+        await listener.wait_for_paths({folder})
         (folder / NAME).write_text("text")
-        await listener.until({folder / NAME})
+        await listener.wait_for_paths({folder / NAME})
 
 
 async def test_a_folder_need_not_be_there_from_the_start(tmp_path: Path) -> None:
     folder = tmp_path / ".cursor" / "rules"
     async with open_watch() as watch:
-        listener = Keeper()
+        listener = RecordingListener()
         watch.subscribe(listener).watch({folder})
-        await listener.until({folder})
+        await listener.wait_for_paths({folder})
         folder.mkdir(parents=True)
-        await listener.until({folder})
+        await listener.wait_for_paths({folder})
         (folder / "all.mdc").write_text("text")
-        await listener.until({folder / "all.mdc"})
+        await listener.wait_for_paths({folder / "all.mdc"})
 
 
 async def test_a_folder_behind_a_link_is_told_of_by_the_name_it_was_given(tmp_path: Path) -> None:
@@ -118,44 +118,44 @@ async def test_a_folder_behind_a_link_is_told_of_by_the_name_it_was_given(tmp_pa
     other.mkdir()
     lead(link, real)
     async with open_watch() as watch:
-        listener = Keeper()
+        listener = RecordingListener()
         watch.subscribe(listener).watch({link, real})
-        await listener.until({link, real})
+        await listener.wait_for_paths({link, real})
         (real / NAME).write_text("text")
-        await listener.until({link / NAME, real / NAME})
+        await listener.wait_for_paths({link / NAME, real / NAME})
         lead(link, other)
-        await listener.until({link})
+        await listener.wait_for_paths({link})
         (other / NAME).write_text("text")
-        await listener.until({link / NAME})
+        await listener.wait_for_paths({link / NAME})
 
 
 async def test_a_file_in_the_place_of_a_folder_is_no_folder(tmp_path: Path) -> None:
     place = tmp_path / "a"
     place.write_text("text")
     async with open_watch() as watch:
-        listener = Keeper()
+        listener = RecordingListener()
         watch.subscribe(listener).watch({place})
-        await listener.until({place})
+        await listener.wait_for_paths({place})
         place.unlink()
         place.mkdir()
-        await listener.until({place})
+        await listener.wait_for_paths({place})
         assert listener.problems == []
 
 
 async def test_a_name_that_is_not_utf8_ends_nothing(tmp_path: Path) -> None:
     async with open_watch() as watch:
-        listener = Keeper()
+        listener = RecordingListener()
         watch.subscribe(listener).watch({tmp_path})
-        await listener.until({tmp_path})
+        await listener.wait_for_paths({tmp_path})
         try:
             (tmp_path / "odd\udcff.md").write_text("text")
         except OSError:
             pytest.skip("this file system has UTF-8 names only")
         (tmp_path / NAME).write_text("text")
-        await listener.until_true(lambda: bool(listener.paths & {tmp_path, tmp_path / NAME}))
-        listener.forget()
+        await listener.wait_until(lambda: bool(listener.paths & {tmp_path, tmp_path / NAME}))
+        listener.clear()
         (tmp_path / NAME).write_text("more")
-        await listener.until_true(lambda: bool(listener.paths & {tmp_path, tmp_path / NAME}))
+        await listener.wait_until(lambda: bool(listener.paths & {tmp_path, tmp_path / NAME}))
 
 
 async def test_two_hundred_folders_take_two_threads(tmp_path: Path) -> None:
@@ -163,16 +163,16 @@ async def test_two_hundred_folders_take_two_threads(tmp_path: Path) -> None:
     for folder in folders:
         folder.mkdir()
     async with open_watch() as watch:
-        listener = Keeper()
+        listener = RecordingListener()
         subscription = watch.subscribe(listener)
         before = threading.active_count()
         for count in (50, 100, 200):  # a set that grows is followed
             subscription.watch(folders[:count])
-            await listener.until(folders[count // 2 : count])
+            await listener.wait_for_paths(folders[count // 2 : count])
         assert threading.active_count() - before <= 1  # the other one is the system's part of it
         for folder in folders:
             (folder / NAME).write_text("text")
-        await listener.until([folder / NAME for folder in folders])
+        await listener.wait_for_paths([folder / NAME for folder in folders])
 
 
 async def test_a_change_while_the_set_changes_is_told_of(tmp_path: Path) -> None:
@@ -180,14 +180,14 @@ async def test_a_change_while_the_set_changes_is_told_of(tmp_path: Path) -> None
     for folder in folders:
         folder.mkdir()
     async with open_watch() as watch:
-        listener = Keeper()
+        listener = RecordingListener()
         subscription = watch.subscribe(listener)
         subscription.watch(folders[:1])
-        await listener.until(folders[:1])
+        await listener.wait_for_paths(folders[:1])
         for number in range(2, 20):
             subscription.watch(folders[:number])
             (folders[0] / f"{number}.md").write_text("text")
-        await listener.until([folders[0] / f"{number}.md" for number in range(2, 20)])
+        await listener.wait_for_paths([folders[0] / f"{number}.md" for number in range(2, 20)])
 
 
 class Scarce:
@@ -197,16 +197,16 @@ class Scarce:
         self.most = most
         self.asked: list[int] = []
 
-    def open(self, folders: Iterable[Path]) -> Notifier:
+    def open(self, folders: Iterable[Path]) -> FileNotifier:
         wanted = list(folders)
         self.asked.append(len(wanted))
         if len(wanted) > self.most:
             raise OSError(RAW_LIMIT)
         return open_notifier(wanted)
 
-    def events(self) -> FolderEvents:
+    def events(self) -> DirectoryEvents:
         """Return events of this system."""
-        return FolderEvents(self.open, check_seconds=CHECK_SECONDS)
+        return DirectoryEvents(self.open, check_seconds=CHECK_SECONDS)
 
 
 async def test_without_watches_left_it_is_said_once_and_what_was_watched_is(
@@ -217,20 +217,20 @@ async def test_without_watches_left_it_is_said_once_and_what_was_watched_is(
         folder.mkdir()
     system = Scarce(1)
     async with open_watch(system.events) as watch:
-        early, late = Keeper(), Keeper()
+        early, late = RecordingListener(), RecordingListener()
         watch.subscribe(early).watch({one})
-        await early.until({one})
+        await early.wait_for_paths({one})
         subscription = watch.subscribe(late)
         subscription.watch({two})
-        await late.until_true(lambda: bool(late.problems))
+        await late.wait_until(lambda: bool(late.problems))
         (one / NAME).write_text("text")
-        await early.until({one / NAME})
+        await early.wait_for_paths({one / NAME})
         subscription.watch({two, three})
         (one / NAME).write_text("more")
-        await early.until({one / NAME})
+        await early.wait_for_paths({one / NAME})
         system.most = 3
         subscription.watch({three})
-        await late.until({three})
+        await late.wait_for_paths({three})
         assert (early.problems, late.problems) == ([], [LIMIT])
         assert system.asked[:2] == [1, 2]
 
@@ -240,25 +240,25 @@ async def test_a_folder_that_goes_while_the_watching_begins_is_waited_for(tmp_pa
     folder.mkdir()
     tries: list[Path] = []
 
-    def open_late(folders: Iterable[Path]) -> Notifier:
+    def open_late(folders: Iterable[Path]) -> FileNotifier:
         wanted = list(folders)
         if not tries:
             folder.rmdir()
         tries.extend(wanted or [folder])
         return open_notifier(wanted)
 
-    async with open_watch(lambda: FolderEvents(open_late, check_seconds=CHECK_SECONDS)) as watch:
-        listener = Keeper()
+    async with open_watch(lambda: DirectoryEvents(open_late, check_seconds=CHECK_SECONDS)) as watch:
+        listener = RecordingListener()
         watch.subscribe(listener).watch({folder})
-        await listener.until({folder})
+        await listener.wait_for_paths({folder})
         folder.mkdir()
-        await listener.until({folder})
+        await listener.wait_for_paths({folder})
         assert listener.problems == []
 
 
 def test_who_comes_while_changes_are_collected_is_told_of_them(tmp_path: Path) -> None:
     """Two want the folder; the first cares for nothing in it."""
-    wanted: dict[Path, tuple[Concern, ...]] = {tmp_path: (lambda _path: False,)}
+    wanted: dict[Path, tuple[PathFilter, ...]] = {tmp_path: (lambda _path: False,)}
 
     class Late:
         def watch(
@@ -267,20 +267,20 @@ def test_who_comes_while_changes_are_collected_is_told_of_them(tmp_path: Path) -
             del debounce_ms, timeout_ms, stop_event
             if step_ms == 1:  # nothing is left of a former notifier
                 return set()
-            wanted[tmp_path] = (*wanted[tmp_path], Keeper().is_concerned)
+            wanted[tmp_path] = (*wanted[tmp_path], RecordingListener().is_relevant)
             return {(Change.modified, str(tmp_path.resolve() / NAME))}
 
         def close(self) -> None: ...
 
-    events = FolderEvents(lambda _folders: Late())
+    events = DirectoryEvents(lambda _folders: Late())
     is_over = threading.Event()
     assert events.wait(lambda: {**wanted}, is_over).paths == {tmp_path}
     assert events.wait(lambda: {**wanted}, is_over).paths == {tmp_path / NAME}
 
 
 def test_an_end_is_seen(tmp_path: Path) -> None:
-    is_over, events = threading.Event(), FolderEvents()
-    wanted = {tmp_path: (Keeper().is_concerned,)}
+    is_over, events = threading.Event(), DirectoryEvents()
+    wanted = {tmp_path: (RecordingListener().is_relevant,)}
     assert events.wait(lambda: wanted, is_over).paths == {tmp_path}
     is_over.set()
     assert events.wait(lambda: wanted, is_over).paths == frozenset()

@@ -1,17 +1,19 @@
 """Fewer tools: what the model is told, and what becomes of a call of a tool that was left out."""
 
-from acp_server.session.filtered_toolbox import NarrowToolbox
+from acp_server.session.filtered_toolbox import FilteredToolbox
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.events import CallAppeared
-from acp_server.turn.ports import Outcome
-from tests.turn.fake_sinks import RecordingSink
-from tests.turn.turn_harness import Tools, echo
+from acp_server.turn.ports import ToolOutcome
+from tests.turn.fake_sinks import MemorySink
+from tests.turn.turn_harness import FunctionTools, echo_arguments
 
 CALL = ToolCall("c1", "other", "{}")
 
 
-def narrow() -> NarrowToolbox:
-    return NarrowToolbox(Tools(one=echo, other=echo, two=echo), ("two", "one"))
+def narrow() -> FilteredToolbox:
+    return FilteredToolbox(
+        FunctionTools(one=echo_arguments, other=echo_arguments, two=echo_arguments), ("two", "one")
+    )
 
 
 def test_the_tools_that_are_left_keep_their_order() -> None:
@@ -19,18 +21,18 @@ def test_the_tools_that_are_left_keep_their_order() -> None:
 
 
 async def test_a_call_of_a_tool_that_was_left_out_does_nothing_and_says_why() -> None:
-    sink = RecordingSink()
+    sink = MemorySink()
     live = await narrow().open("c1", "other", sink)
     await live.write("{}")
     reason = "the project allows only these tools: one, two"
-    assert await live.run(CALL) == Outcome(reason, is_error=True)
-    assert live.cut_short("cancelled") == Outcome("cancelled", is_error=True)
+    assert await live.run(CALL) == ToolOutcome(reason, is_error=True)
+    assert live.interrupted_outcome("cancelled") == ToolOutcome("cancelled", is_error=True)
     assert sink.events == [CallAppeared("c1", "other")]
 
 
 async def test_a_call_of_a_tool_that_is_left_is_the_toolboxs_own() -> None:
     tools = narrow()
-    sink = RecordingSink()
+    sink = MemorySink()
     live = await tools.open("c1", "one", sink)
     outcome = await live.run(ToolCall("c1", "one", "{}"))
     assert not outcome.is_error

@@ -7,16 +7,22 @@ import pytest
 from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.permissions.modes import MODES, Mode, is_mode
 from acp_server.session.errors import InvalidValueError, SessionError, UnknownOptionError
-from acp_server.session.project.options import Choice, Chosen, Option, choose, options_of
-from tests.handlers.fake_models import Echo
+from acp_server.session.project.options import (
+    Option,
+    OptionSelection,
+    OptionValue,
+    build_options,
+    select_value,
+)
+from tests.handlers.fake_models import EchoModel
 from tests.support.server_parts import MODEL_ID
 
-ONE_MODEL = FixedCatalog(MODEL_ID, MODEL_ID, Echo)
+ONE_MODEL = FixedCatalog(MODEL_ID, MODEL_ID, EchoModel)
 KNOWN = "ask, accept_edits, plan, bypass"
 
 
 def all_options(mode: Mode) -> tuple[Option, ...]:
-    return options_of(Chosen(mode, MODEL_ID, None), ONE_MODEL)
+    return build_options(OptionSelection(mode, MODEL_ID, None), ONE_MODEL)
 
 
 def test_every_mode_is_described_once_in_the_order_of_trust() -> None:
@@ -31,30 +37,32 @@ def test_the_option_holds_all_modes_and_the_current_one(mode: Mode) -> None:
         description="How much the agent may do without asking",
         category="mode",
         current=mode,
-        choices=(
-            Choice("ask", "Ask", "Asks before every edit and command"),
-            Choice(
+        values=(
+            OptionValue("ask", "Ask", "Asks before every edit and command"),
+            OptionValue(
                 "accept_edits",
                 "Accept edits",
                 "Edits workspace files without asking; asks for the rest",
             ),
-            Choice("plan", "Plan", "Reads and plans; writes nothing and runs nothing"),
-            Choice("bypass", "Bypass", "Never asks; only a short list of commands stays blocked"),
+            OptionValue("plan", "Plan", "Reads and plans; writes nothing and runs nothing"),
+            OptionValue(
+                "bypass", "Bypass", "Never asks; only a short list of commands stays blocked"
+            ),
         ),
     )
-    assert choose("mode", mode, all_options(mode)) == mode
+    assert select_value("mode", mode, all_options(mode)) == mode
 
 
 @pytest.mark.parametrize("value", ["", "Ask", "ask ", None, True, 1, 1.5, ["ask"], {"ask": 1}])
 def test_what_is_no_mode_is_refused_with_those_that_there_are(value: object) -> None:
     assert not is_mode(value)
     with pytest.raises(InvalidValueError) as raised:
-        choose("mode", value, all_options("ask"))
+        select_value("mode", value, all_options("ask"))
     assert str(raised.value) == f"{value!r} is not a value of 'mode'; choose one of {KNOWN}"
 
 
 def test_an_unknown_option_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(UnknownOptionError) as raised:
-        choose("colour", "ask", all_options("ask"))
+        select_value("colour", "ask", all_options("ask"))
     assert str(raised.value) == "unknown configuration option 'colour'; choose one of mode, model"
     assert isinstance(raised.value, SessionError)

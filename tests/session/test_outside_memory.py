@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from acp_server.memory.provider_types import Reply, TurnMessage
-from acp_server.session.ports.external_memory import OutsideMemory
-from acp_server.session.user_notices import Bulletin
+from acp_server.memory.provider_types import ProviderReply, TurnMessage
+from acp_server.session.ports.external_memory import ExternalMemorySession
+from acp_server.session.user_notices import UserNotices
 from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,
@@ -21,18 +21,18 @@ class Remembering:
 
     name = "test"
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: ProviderReply) -> None:
         self.reply = reply
         self.told: list[TurnMessage] = []
 
-    async def system_block(self) -> Reply:
+    async def system_block(self) -> ProviderReply:
         return self.reply
 
-    async def prefetch(self, query: str) -> Reply:
+    async def prefetch(self, query: str) -> ProviderReply:
         del query
         return self.reply
 
-    def hand_over(self, said: Sequence[TurnMessage], tell: Callable[[str], None]) -> None:
+    def record_turn(self, said: Sequence[TurnMessage], tell: Callable[[str], None]) -> None:
         self.told += said
         if self.reply.notice:
             tell(self.reply.notice)
@@ -43,15 +43,15 @@ def prompt(text: str) -> UserMessage:
 
 
 async def test_a_turn_is_told_as_it_was_said_without_what_came_along() -> None:
-    memory, conversation = Remembering(Reply("recalled")), Conversation()
-    outside = OutsideMemory(memory, Bulletin(), conversation)
+    memory, conversation = Remembering(ProviderReply("recalled")), Conversation()
+    outside = ExternalMemorySession(memory, UserNotices(), conversation)
     conversation.append(prompt("go on"))
     conversation.append(AssistantMessage((Text("Earlier."),)))
     first, aside = prompt("go on"), prompt("with tabs")
-    recalled = await outside.recalled(first)
+    recalled = await outside.recall(first)
     conversation.append(UserMessage((*first.parts, *recalled)))
     conversation.append(AssistantMessage((Text("I begin."),)))
-    heard = await outside.recalled(aside)
+    heard = await outside.recall(aside)
     conversation.append(UserMessage((ToolResult("c", "result"), *aside.parts, *heard)))
     conversation.append(AssistantMessage((Text("Done."),)))
     outside.end_turn()
@@ -64,31 +64,31 @@ async def test_a_turn_is_told_as_it_was_said_without_what_came_along() -> None:
 
 
 async def test_a_turn_that_was_summed_up_on_the_way_is_told_as_far_as_it_is_there() -> None:
-    memory, conversation = Remembering(Reply()), Conversation()
-    outside = OutsideMemory(memory, Bulletin(), conversation)
-    assert await outside.recalled(prompt("sum")) == ()
+    memory, conversation = Remembering(ProviderReply()), Conversation()
+    outside = ExternalMemorySession(memory, UserNotices(), conversation)
+    assert await outside.recall(prompt("sum")) == ()
     conversation.rebuild([prompt("A summary."), AssistantMessage((Text("Done."),))])
     outside.end_turn()
     assert memory.told == [TurnMessage("user", "sum"), TurnMessage("assistant", "Done.")]
 
 
 async def test_a_failure_is_told_once_and_nothing_is_added() -> None:
-    bulletin = Bulletin()
-    memory = Remembering(Reply(notice=FAILED))
-    outside = OutsideMemory(memory, bulletin, Conversation([prompt("hi")]))
-    assert await outside.block() == ""
-    assert await outside.recalled(prompt("hi")) == ()
+    bulletin = UserNotices()
+    memory = Remembering(ProviderReply(notice=FAILED))
+    outside = ExternalMemorySession(memory, bulletin, Conversation([prompt("hi")]))
+    assert await outside.system_block() == ""
+    assert await outside.recall(prompt("hi")) == ()
     outside.end_turn()
     assert bulletin.take() == [FAILED]
 
 
 async def test_without_a_memory_nothing_happens() -> None:
-    outside = OutsideMemory(None, Bulletin(), Conversation())
-    assert (await outside.block(), await outside.recalled(prompt("hi"))) == ("", ())
+    outside = ExternalMemorySession(None, UserNotices(), Conversation())
+    assert (await outside.system_block(), await outside.recall(prompt("hi"))) == ("", ())
     outside.end_turn()
 
 
 async def test_a_command_is_no_turn() -> None:
-    memory = Remembering(Reply("recalled"))
-    OutsideMemory(memory, Bulletin(), Conversation([prompt("before")])).end_turn()
+    memory = Remembering(ProviderReply("recalled"))
+    ExternalMemorySession(memory, UserNotices(), Conversation([prompt("before")])).end_turn()
     assert memory.told == []

@@ -4,7 +4,11 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.permissions.modes import Mode
-from acp_server.session.project.settings import ProjectSettings, narrowed, understood
+from acp_server.session.project.settings import (
+    ProjectSettings,
+    parse_project_settings,
+    stricter_mode,
+)
 
 MODELS = ("big", "small")
 TOOLS = ("read", "write", "run")
@@ -58,7 +62,7 @@ TOOLS = ("read", "write", "run")
 def test_what_can_be_used_is_used_and_the_rest_is_named(
     values: dict[str, JsonValue], expected: ProjectSettings
 ) -> None:
-    assert understood(values, MODELS, TOOLS) == expected
+    assert parse_project_settings(values, MODELS, TOOLS) == expected
 
 
 @pytest.mark.parametrize(
@@ -74,9 +78,9 @@ def test_what_can_be_used_is_used_and_the_rest_is_named(
 def test_a_project_makes_a_mode_stricter_and_never_laxer(
     mode: Mode, wanted: Mode | None, result: Mode
 ) -> None:
-    assert narrowed(mode, wanted) == result
+    assert stricter_mode(mode, wanted) == result
 
 
 def test_what_would_be_used_is_named_for_the_user() -> None:
     asked = ProjectSettings("plan", "small", ("read", "run"), ("review",))
-    assert asked.uses == ("mode: plan", "model: small", "tools: read, run", "skills: review")
+    assert asked.summary == ("mode: plan", "model: small", "tools: read, run", "skills: review")

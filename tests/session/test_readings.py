@@ -8,7 +8,7 @@ import anyio.lowlevel
 import pytest
 from anyio import to_thread
 
-from acp_server.session.prompting.single_flight import Readings
+from acp_server.session.prompting.single_flight import SingleFlight
 
 PATIENCE_SECONDS = 10
 
@@ -17,7 +17,7 @@ class Desk:
     """Reads numbers, one after the other, each when it is let."""
 
     def __init__(self) -> None:
-        self.readings = Readings[int]()
+        self.readings = SingleFlight[int]()
         self.begun = 0
         self.may_end = threading.Semaphore(0)
         self.failures: list[Exception] = []
@@ -25,7 +25,7 @@ class Desk:
 
     async def ask(self, key: Hashable = "the same") -> None:
         """Ask, and keep what comes."""
-        self.got.append(await self.readings.read(key, self.read))
+        self.got.append(await self.readings.run(key, self.read))
 
     def read(self) -> int:
         """Return how many readings there were."""
@@ -103,7 +103,7 @@ async def test_one_that_is_cancelled_leaves_the_others_a_reading(*, has_begun: b
 
     async def ask_in_scope() -> None:
         with scope:
-            await desk.readings.read("the same", desk.read)
+            await desk.readings.run("the same", desk.read)
 
     async with anyio.create_task_group() as tasks:
         if not has_begun:

@@ -14,36 +14,43 @@ from acp_server.session.errors import (
     UnknownOptionError,
     UnknownSessionError,
 )
-from acp_server.session.project.options import Chosen, Option, options_of
-from acp_server.session.session import Session, Workspace
+from acp_server.session.project.options import Option, OptionSelection, build_options
+from acp_server.session.session import Session, SessionWorkspace
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import MessageChunk
 from acp_server.turn.ports import StopReason
-from tests.handlers.fake_models import Echo, Failing, RaisingWhenCancelled, Stubborn
-from tests.support.server_parts import MODEL_ID, registry_of
-from tests.support.timeouts import PATIENCE_SECONDS
-from tests.turn.fake_sinks import RecordingSink
+from tests.handlers.fake_models import (
+    EchoModel,
+    FailingModel,
+    RaiseOnCancelModel,
+    UncancellableModel,
+)
+from tests.support.server_parts import MODEL_ID, make_registry
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.turn.fake_sinks import MemorySink
 
 
 def message(text: str) -> UserMessage:
     return UserMessage((Text(text),))
 
 
-async def ask(session: Session, text: str, sink: RecordingSink) -> StopReason:
+async def ask(session: Session, text: str, sink: MemorySink) -> StopReason:
     said = message(text)
-    return (await session.prompt(session.admit(said), said, sink, lambda: None)).reason
+    return (await session.prompt(session.enqueue(said), said, sink, lambda: None)).reason
 
 
 def options(mode: Mode) -> tuple[Option, ...]:
-    return options_of(Chosen(mode, MODEL_ID, None), FixedCatalog(MODEL_ID, MODEL_ID, Echo))
+    return build_options(
+        OptionSelection(mode, MODEL_ID, None), FixedCatalog(MODEL_ID, MODEL_ID, EchoModel)
+    )
 
 
 async def test_an_open_session_is_found_by_its_id_until_it_is_removed(tmp_path: Path) -> None:
-    registry = registry_of(Echo, "plan")
+    registry = make_registry(EchoModel, "plan")
     session = await registry.open(str(tmp_path), [str(tmp_path / "more")])
     assert registry.find(session.id) is session
-    assert session.workspace == Workspace(tmp_path, (tmp_path / "more",))
+    assert session.workspace == SessionWorkspace(tmp_path, (tmp_path / "more",))
     assert (session.mode, tuple(session.options)) == ("plan", options("plan"))
     assert registry.remove(session.id) is session
     with pytest.raises(UnknownSessionError, match="it was closed, or never opened here"):
@@ -53,23 +60,23 @@ async def test_an_open_session_is_found_by_its_id_until_it_is_removed(tmp_path: 
 
 
 async def test_sessions_of_the_same_folder_have_ids_and_models_of_their_own(tmp_path: Path) -> None:
-    made: list[Echo] = []
+    made: list[EchoModel] = []
 
-    def make() -> Echo:
-        made.append(Echo())
+    def make() -> EchoModel:
+        made.append(EchoModel())
         return made[-1]
 
-    registry = registry_of(make)
+    registry = make_registry(make)
     sessions = [await registry.open(str(tmp_path), []) for _ in range(10)]
     for session in sessions:
         for _ in range(2):
-            await ask(session, "hi", RecordingSink())
+            await ask(session, "hi", MemorySink())
     assert len({session.id for session in sessions}) == len(made) == 10
 
 
 @pytest.mark.parametrize("path", ["", ".", "a", "~", "a\0", "/a\0b"])
 async def test_a_folder_that_is_not_absolute_opens_no_session(tmp_path: Path, path: str) -> None:
-    registry = registry_of(Echo)
+    registry = make_registry(EchoModel)
     reason = f"{path!r} is not an absolute path; send the workspace directory's full path"
     for cwd, additional in ((path, []), (str(tmp_path), [path]), (str(tmp_path), ["/", path])):
         with pytest.raises(InvalidRootError) as raised:
@@ -78,7 +85,7 @@ async def test_a_folder_that_is_not_absolute_opens_no_session(tmp_path: Path, pa
 
 
 async def test_a_working_directory_that_is_none_opens_no_session(tmp_path: Path) -> None:
-    registry = registry_of(Echo)
+    registry = make_registry(EchoModel)
     file = tmp_path / "file"
     file.touch()
     for path in (file, tmp_path / "missing", file / "below"):
@@ -87,31 +94,31 @@ async def test_a_working_directory_that_is_none_opens_no_session(tmp_path: Path)
 
 
 async def test_cancelling_what_is_not_there_or_idle_is_nothing(tmp_path: Path) -> None:
-    registry = registry_of(Echo)
+    registry = make_registry(EchoModel)
     session = await registry.open(str(tmp_path), [])
     registry.cancel("nobody")
     registry.cancel(session.id)
-    assert await ask(session, "hi", RecordingSink()) == "end_turn"
+    assert await ask(session, "hi", MemorySink()) == "end_turn"
 
 
 async def test_ending_all_turns_gives_up_those_that_ignore_it(tmp_path: Path) -> None:
-    models = [Stubborn() for _ in range(3)]
+    models = [UncancellableModel() for _ in range(3)]
     new_models = iter(models)
-    registry = registry_of(lambda: next(new_models))
+    registry = make_registry(lambda: next(new_models))
     sessions = [await registry.open(str(tmp_path), []) for _ in models]
-    with anyio.fail_after(PATIENCE_SECONDS):
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             for session, model in zip(sessions, models, strict=True):
-                tasks.start_soon(ask, session, "hang", RecordingSink())
-                await model.hangs.wait()
+                tasks.start_soon(ask, session, "hang", MemorySink())
+                await model.is_blocked.wait()
             await registry.end_turns()
             assert [registry.find(session.id) for session in sessions] == sessions
             for model in models:
-                model.may_end.set()
+                model.allowed_to_end.set()
 
 
 async def test_the_mode_and_its_option_are_one(tmp_path: Path) -> None:
-    session = await registry_of(Echo).open(str(tmp_path), [])
+    session = await make_registry(EchoModel).open(str(tmp_path), [])
     session.set_mode("plan")
     assert tuple(session.options) == options("plan")
     session.set_option("mode", "bypass")
@@ -126,8 +133,8 @@ async def test_the_mode_and_its_option_are_one(tmp_path: Path) -> None:
 
 
 async def test_a_command_is_answered_and_is_no_part_of_the_conversation(tmp_path: Path) -> None:
-    session = await registry_of(Echo).open(str(tmp_path), [])
-    sink = RecordingSink()
+    session = await make_registry(EchoModel).open(str(tmp_path), [])
+    sink = MemorySink()
     assert await ask(session, "/help version", sink) == "end_turn"
     assert sink.text == "`/version`: Show the version of acp-server"
     assert len(session.conversation) == 0
@@ -135,8 +142,8 @@ async def test_a_command_is_answered_and_is_no_part_of_the_conversation(tmp_path
 
 async def test_a_failure_is_shown_as_a_message_of_its_own_and_raised(tmp_path: Path) -> None:
     error = ModelFailedError("the endpoint is down")
-    session = await registry_of(lambda: Failing(error)).open(str(tmp_path), [])
-    sink = RecordingSink()
+    session = await make_registry(lambda: FailingModel(error)).open(str(tmp_path), [])
+    sink = MemorySink()
     with pytest.raises(ModelFailedError) as raised:
         await ask(session, "hi", sink)
     assert raised.value is error
@@ -146,16 +153,16 @@ async def test_a_failure_is_shown_as_a_message_of_its_own_and_raised(tmp_path: P
 
 
 async def test_a_failure_of_a_cancelled_turn_is_neither_shown_nor_raised(tmp_path: Path) -> None:
-    model = RaisingWhenCancelled(ModelFailedError("cut off"))
-    session = await registry_of(lambda: model).open(str(tmp_path), [])
-    sink, reasons = RecordingSink(), list[StopReason]()
+    model = RaiseOnCancelModel(ModelFailedError("cut off"))
+    session = await make_registry(lambda: model).open(str(tmp_path), [])
+    sink, reasons = MemorySink(), list[StopReason]()
 
     async def work() -> None:
         reasons.append(await ask(session, "work", sink))
 
-    with anyio.fail_after(PATIENCE_SECONDS):
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(work)
-            await model.works.wait()
+            await model.started.wait()
             session.cancel()
     assert (reasons, sink.text) == (["cancelled"], "Working")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import anyio
 
-from acp_server.session.ports.skills import NoSkills, Skills
-from acp_server.session.session import Session, Workspace
+from acp_server.session.ports.skills import NoSkills, SkillsPort
+from acp_server.session.session import Session, SessionWorkspace
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.ports import Toolbox
-from tests.handlers.fake_models import Echo
-from tests.support.server_parts import Shelf, equipment
+from tests.handlers.fake_models import EchoModel
+from tests.support.server_parts import FakeModelCatalog, make_services
 
 
 @dataclass(slots=True)
@@ -33,15 +33,19 @@ class Bench:
     async def close(self) -> None:
         self.closed += 1
 
-    async def find(self, session: Session) -> Skills:
+    async def find(self, session: Session) -> SkillsPort:
         del session
         await self.may_find.wait()
         self.found += 1
         return NoSkills()
 
     def session(self) -> Session:
-        given = replace(equipment(Shelf({"one": Echo()})), toolbox=self.make, skills=self.find)
-        return Session(Workspace(Path("/")), given)
+        given = replace(
+            make_services(FakeModelCatalog({"one": EchoModel()})),
+            toolbox=self.make,
+            skills=self.find,
+        )
+        return Session(SessionWorkspace(Path("/")), given)
 
 
 async def in_the_middle(

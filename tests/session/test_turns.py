@@ -5,14 +5,20 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 
-from acp_server.session.turn_queue import GRACE_SECONDS, Gate, Ticket, TurnQueue, Work
+from acp_server.session.turn_queue import (
+    GRACE_SECONDS,
+    QueuedPrompt,
+    RevocableSink,
+    TurnJob,
+    TurnQueue,
+)
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import MessageChunk
-from acp_server.turn.ports import Sink, StopReason
-from tests.support.timeouts import PATIENCE_SECONDS
-from tests.turn.fake_sinks import RecordingSink, SlowSink
+from acp_server.turn.ports import StopReason, TurnSink
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.turn.fake_sinks import BlockedSink, MemorySink
 
-Doing = Callable[[Sink], Awaitable[StopReason]]
+Doing = Callable[[TurnSink], Awaitable[StopReason]]
 
 
 class Queue:
@@ -20,18 +26,18 @@ class Queue:
 
     def __init__(self) -> None:
         self.turns = TurnQueue()
-        self.sink = RecordingSink()
+        self.sink = MemorySink()
         self.log: list[str] = []
 
-    async def run(self, name: str, ticket: Ticket, work: Doing) -> None:
+    async def run(self, name: str, ticket: QueuedPrompt, work: Doing) -> None:
         """Run a turn and note its outcome."""
         try:
             reason = await self.turns.run(
                 ticket,
                 self.sink,
-                Work(
+                TurnJob(
                     work,
-                    settle=lambda: self.log.append(f"{name} settled"),
+                    flush=lambda: self.log.append(f"{name} settled"),
                     abandon=lambda: self.log.append(f"{name} abandoned"),
                 ),
             )
@@ -43,17 +49,17 @@ class Queue:
     def says(self, name: str) -> Doing:
         """A turn that notes that it runs, and ends."""
 
-        async def work(sink: Sink) -> StopReason:
+        async def work(sink: TurnSink) -> StopReason:
             self.log.append(f"{name} runs")
             await sink.emit(MessageChunk("m", name))
             return "end_turn"
 
         return work
 
-    def hangs(self, name: str) -> Doing:
+    def is_blocked(self, name: str) -> Doing:
         """A turn that notes that it runs, and waits to be cancelled."""
 
-        async def work(sink: Sink) -> StopReason:
+        async def work(sink: TurnSink) -> StopReason:
             del sink
             self.log.append(f"{name} runs")
             await anyio.sleep_forever()
@@ -64,9 +70,9 @@ class Queue:
     def ignores_cancelling(self, name: str, may_end: anyio.Event) -> Doing:
         """A turn that cannot be cancelled, and says something after it was told to end."""
 
-        async def work(sink: Sink) -> StopReason:
+        async def work(sink: TurnSink) -> StopReason:
             self.log.append(f"{name} runs")
-            with anyio.move_on_after(PATIENCE_SECONDS, shield=True):
+            with anyio.move_on_after(HANG_TIMEOUT_SECONDS, shield=True):
                 await may_end.wait()
                 await sink.emit(MessageChunk("m", f"{name} too late"))
             return "end_turn"
@@ -76,14 +82,14 @@ class Queue:
 
 async def test_only_the_first_ticket_is_next() -> None:
     turns = TurnQueue()
-    first, second = turns.admit(), turns.admit()
+    first, second = turns.enqueue(), turns.enqueue()
     assert (first.is_next.is_set(), second.is_next.is_set()) == (True, False)
 
 
 async def test_turns_run_in_the_order_of_their_tickets_whoever_comes_first() -> None:
     queue = Queue()
-    one, two, three = (queue.turns.admit() for _ in range(3))
-    with anyio.fail_after(PATIENCE_SECONDS):
+    one, two, three = (queue.turns.enqueue() for _ in range(3))
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(queue.run, "three", three, queue.says("three"))
             tasks.start_soon(queue.run, "two", two, queue.says("two"))
@@ -101,7 +107,7 @@ async def test_turns_run_in_the_order_of_their_tickets_whoever_comes_first() -> 
 
 async def test_a_ticket_that_is_cancelled_before_its_turn_never_runs() -> None:
     queue = Queue()
-    ticket = queue.turns.admit()
+    ticket = queue.turns.enqueue()
     ticket.cancel()
     await queue.run("one", ticket, queue.says("one"))
     assert queue.log == ["one cancelled"]
@@ -109,15 +115,15 @@ async def test_a_ticket_that_is_cancelled_before_its_turn_never_runs() -> None:
 
 async def test_a_waiting_ticket_can_be_cancelled_alone() -> None:
     queue = Queue()
-    one, two, three = (queue.turns.admit() for _ in range(3))
-    with anyio.fail_after(PATIENCE_SECONDS):
+    one, two, three = (queue.turns.enqueue() for _ in range(3))
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(queue.run, "one", one, queue.hangs("one"))
+            tasks.start_soon(queue.run, "one", one, queue.is_blocked("one"))
             tasks.start_soon(queue.run, "two", two, queue.says("two"))
             tasks.start_soon(queue.run, "three", three, queue.says("three"))
             await anyio.wait_all_tasks_blocked()
             two.cancel()
-            await two.is_over.wait()
+            await two.is_done.wait()
             await anyio.wait_all_tasks_blocked()
             assert queue.log == ["one runs", "two cancelled"]
             one.cancel()
@@ -132,14 +138,14 @@ async def test_a_waiting_ticket_can_be_cancelled_alone() -> None:
 
 async def test_cancelling_all_stops_the_running_and_the_waiting_and_not_the_next() -> None:
     queue = Queue()
-    one, two = queue.turns.admit(), queue.turns.admit()
-    with anyio.fail_after(PATIENCE_SECONDS):
+    one, two = queue.turns.enqueue(), queue.turns.enqueue()
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(queue.run, "one", one, queue.hangs("one"))
+            tasks.start_soon(queue.run, "one", one, queue.is_blocked("one"))
             tasks.start_soon(queue.run, "two", two, queue.says("two"))
             await anyio.wait_all_tasks_blocked()
             queue.turns.cancel_all()
-            three = queue.turns.admit()
+            three = queue.turns.enqueue()
             tasks.start_soon(queue.run, "three", three, queue.says("three"))
     assert sorted(queue.log[:3]) == ["one cancelled", "one runs", "two cancelled"]
     assert queue.log[3:] == ["three runs", "three end_turn"]
@@ -153,14 +159,14 @@ async def test_a_turn_that_fails_raises_its_own_error_and_the_next_one_runs() ->
     cause = OSError("unplugged")
     error = ModelFailedError("the endpoint is down")
     turns = TurnQueue()
-    ticket, following = turns.admit(), turns.admit()
+    ticket, following = turns.enqueue(), turns.enqueue()
 
-    async def fail(sink: Sink) -> StopReason:
+    async def fail(sink: TurnSink) -> StopReason:
         del sink
         raise error from cause
 
     with pytest.raises(ModelFailedError) as raised:
-        await turns.run(ticket, RecordingSink(), Work(fail, ended, ended))
+        await turns.run(ticket, MemorySink(), TurnJob(fail, ended, ended))
     assert (raised.value, raised.value.__cause__) == (error, cause)
     assert following.is_next.is_set()
 
@@ -168,18 +174,18 @@ async def test_a_turn_that_fails_raises_its_own_error_and_the_next_one_runs() ->
 async def test_a_turn_that_breaks_raises_its_own_error_too_not_a_group_of_one() -> None:
     turns = TurnQueue()
 
-    async def divide(sink: Sink) -> StopReason:
+    async def divide(sink: TurnSink) -> StopReason:
         del sink
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await turns.run(turns.admit(), RecordingSink(), Work(divide, ended, ended))
+        await turns.run(turns.enqueue(), MemorySink(), TurnJob(divide, ended, ended))
 
 
 async def test_a_turn_that_fails_because_it_was_cancelled_is_cancelled() -> None:
     queue = Queue()
 
-    async def fail_when_cancelled(sink: Sink) -> StopReason:
+    async def fail_when_cancelled(sink: TurnSink) -> StopReason:
         del sink
         try:
             await anyio.sleep_forever()
@@ -187,7 +193,7 @@ async def test_a_turn_that_fails_because_it_was_cancelled_is_cancelled() -> None
         finally:
             raise ModelFailedError("cut off")
 
-    ticket = queue.turns.admit()
+    ticket = queue.turns.enqueue()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(queue.run, "one", ticket, fail_when_cancelled)
         await anyio.wait_all_tasks_blocked()
@@ -198,13 +204,13 @@ async def test_a_turn_that_fails_because_it_was_cancelled_is_cancelled() -> None
 async def test_a_turn_that_swallows_being_cancelled_and_ends_is_cancelled() -> None:
     queue = Queue()
 
-    async def swallow(sink: Sink) -> StopReason:
-        with anyio.move_on_after(PATIENCE_SECONDS, shield=True):
+    async def swallow(sink: TurnSink) -> StopReason:
+        with anyio.move_on_after(HANG_TIMEOUT_SECONDS, shield=True):
             await ticket.is_cancelled.wait()
             await sink.emit(MessageChunk("m", "a last word"))
         return "end_turn"
 
-    ticket = queue.turns.admit()
+    ticket = queue.turns.enqueue()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(queue.run, "one", ticket, swallow)
         await anyio.wait_all_tasks_blocked()
@@ -218,14 +224,14 @@ def test_the_time_that_a_cancelled_turn_has_leaves_some_for_its_answer() -> None
 
 async def test_a_turn_that_does_not_end_is_abandoned_once_and_the_next_one_runs() -> None:
     queue, may_end = Queue(), anyio.Event()
-    one, two = queue.turns.admit(), queue.turns.admit()
-    with anyio.fail_after(PATIENCE_SECONDS):
+    one, two = queue.turns.enqueue(), queue.turns.enqueue()
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(queue.run, "one", one, queue.ignores_cancelling("one", may_end))
             tasks.start_soon(queue.run, "two", two, queue.says("two"))
             await anyio.wait_all_tasks_blocked()
             one.cancel()
-            await two.is_over.wait()
+            await two.is_done.wait()
             one.cancel()
             may_end.set()
     assert queue.log == [
@@ -241,52 +247,52 @@ async def test_a_turn_that_does_not_end_is_abandoned_once_and_the_next_one_runs(
 
 async def test_waiting_for_idleness_waits_for_every_turn_so_far_and_for_no_later_one() -> None:
     queue, may_end, is_idle = Queue(), anyio.Event(), anyio.Event()
-    one, two = queue.turns.admit(), queue.turns.admit()
+    one, two = queue.turns.enqueue(), queue.turns.enqueue()
 
     async def wait() -> None:
         await queue.turns.wait_until_idle()
         is_idle.set()
 
-    with anyio.fail_after(PATIENCE_SECONDS):
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(queue.run, "one", one, queue.ignores_cancelling("one", may_end))
             tasks.start_soon(queue.run, "two", two, queue.says("two"))
             tasks.start_soon(wait)
             await anyio.wait_all_tasks_blocked()
-            three = queue.turns.admit()
-            tasks.start_soon(queue.run, "three", three, queue.hangs("three"))
+            three = queue.turns.enqueue()
+            tasks.start_soon(queue.run, "three", three, queue.is_blocked("three"))
             two.cancel()
-            await two.is_over.wait()
+            await two.is_done.wait()
             assert not is_idle.is_set()
             one.cancel()
             await is_idle.wait()
-            assert not three.is_over.is_set()
+            assert not three.is_done.is_set()
             may_end.set()
             three.cancel()
 
 
 async def test_an_idle_queue_is_idle() -> None:
-    with anyio.fail_after(PATIENCE_SECONDS):
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         await TurnQueue().wait_until_idle()
 
 
 async def test_a_turn_whose_task_is_cancelled_from_outside_makes_room_for_the_next() -> None:
     queue = Queue()
-    one, two = queue.turns.admit(), queue.turns.admit()
+    one, two = queue.turns.enqueue(), queue.turns.enqueue()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(queue.run, "one", one, queue.hangs("one"))
+        tasks.start_soon(queue.run, "one", one, queue.is_blocked("one"))
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
     assert queue.log == ["one runs"]
-    assert (one.is_over.is_set(), two.is_next.is_set()) == (True, True)
+    assert (one.is_done.is_set(), two.is_next.is_set()) == (True, True)
 
 
 # The gate.
 
 
 async def test_a_gate_passes_everything_on_until_it_is_shut() -> None:
-    sink = RecordingSink()
-    gate = Gate(sink)
+    sink = MemorySink()
+    gate = RevocableSink(sink)
     await gate.emit(MessageChunk("m", "before"))
     gate.is_open = False
     await gate.emit(MessageChunk("m", "after"))
@@ -294,34 +300,34 @@ async def test_a_gate_passes_everything_on_until_it_is_shut() -> None:
 
 
 async def test_what_waits_for_a_slow_reader_when_the_gate_is_shut_is_dropped() -> None:
-    sink = SlowSink()
-    gate = Gate(sink)
-    with anyio.fail_after(PATIENCE_SECONDS):
+    sink = BlockedSink()
+    gate = RevocableSink(sink)
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             for _ in range(3):
                 tasks.start_soon(gate.emit, MessageChunk("m", "waiting"))
-            await sink.is_awaited.wait()
+            await sink.wait_started.wait()
             gate.is_open = False
-            sink.opens.set()
+            sink.opened.set()
     assert sink.events == []
 
 
 async def test_what_must_be_shown_now_does_not_wait_and_does_not_pass_a_shut_gate() -> None:
-    sink = SlowSink()
-    gate = Gate(sink)
+    sink = BlockedSink()
+    gate = RevocableSink(sink)
     gate.emit_now(MessageChunk("m", "now"))
     gate.is_open = False
     gate.emit_now(MessageChunk("m", "late"))
     assert sink.events == [MessageChunk("m", "now")]
-    assert not sink.is_awaited.is_set()
+    assert not sink.wait_started.is_set()
 
 
 async def test_a_shut_gate_does_not_wait() -> None:
-    sink = SlowSink()
-    gate = Gate(sink)
+    sink = BlockedSink()
+    gate = RevocableSink(sink)
     gate.is_open = False
     await gate.emit(MessageChunk("m", "late"))
-    assert not sink.is_awaited.is_set()
+    assert not sink.wait_started.is_set()
 
 
 def ended() -> None:

@@ -1,8 +1,8 @@
 """The account of a session, in words."""
 
-from acp_server.session.commands.usage_text import NOTHING, account_of
+from acp_server.session.commands.usage_text import NO_USAGE, format_usage
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import Spent
+from acp_server.turn.loop import UsageTotals
 
 
 def test_the_account_names_tokens_the_caches_share_cost_and_window() -> None:
@@ -13,7 +13,7 @@ def test_the_account_names_tokens_the_caches_share_cost_and_window() -> None:
         cache_write_5m_tokens=800,
         cache_write_1h_tokens=100,
     )
-    account = account_of(Spent(usage, 3, 0.0421, context_tokens=50_000), 200_000)
+    account = format_usage(UsageTotals(usage, 3, 0.0421, context_tokens=50_000), 200_000)
     assert account.splitlines() == [
         "| | |",
         "|---|---|",
@@ -28,5 +28,5 @@ def test_the_account_names_tokens_the_caches_share_cost_and_window() -> None:
 
 
 def test_what_is_not_known_is_not_made_up() -> None:
-    assert account_of(Spent(), 200_000) == NOTHING
-    assert "| cost | not known |" in account_of(Spent(Usage(), 1), 200_000)
+    assert format_usage(UsageTotals(), 200_000) == NO_USAGE
+    assert "| cost | not known |" in format_usage(UsageTotals(Usage(), 1), 200_000)

@@ -8,9 +8,14 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.session.prompting.file_watch import MOST_LOOKS, EventSource, Seen, Wanted
-from tests.session.watch_listener import Keeper, open_watch
-from tests.support.timeouts import PATIENCE_SECONDS
+from acp_server.session.prompting.file_watch import (
+    MAX_CONCURRENT_CHECKS,
+    EventSource,
+    WatchedDirectories,
+    WatchResult,
+)
+from tests.session.watch_listener import RecordingListener, open_watch
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 ROOT, SUB, ELSEWHERE = Path("/root"), Path("/root/sub"), Path("/elsewhere")
 
@@ -19,23 +24,25 @@ class Told:
     """A source that tells what the test says; each wait is over with the next thing said."""
 
     def __init__(self) -> None:
-        self.said: queue.Queue[Seen] = queue.Queue()
+        self.said: queue.Queue[WatchResult] = queue.Queue()
         self.wanted: list[frozenset[Path]] = []
-        self.is_over = threading.Event()
+        self.is_closed = threading.Event()
 
-    def wait(self, wanted: Callable[[], Wanted], is_over: threading.Event) -> Seen:
-        self.is_over = is_over
-        while wanted() and not is_over.is_set():
+    def wait(
+        self, wanted: Callable[[], WatchedDirectories], is_closed: threading.Event
+    ) -> WatchResult:
+        self.is_closed = is_closed
+        while wanted() and not is_closed.is_set():
             self.wanted.append(frozenset(wanted()))
             try:
                 return self.said.get(timeout=0.01)
             except queue.Empty:
                 continue
-        return Seen()
+        return WatchResult()
 
     def say(self, *paths: Path, problem: str = "") -> None:
         """Tell of paths."""
-        self.said.put(Seen(frozenset(paths), problem))
+        self.said.put(WatchResult(frozenset(paths), problem))
 
     def open(self) -> EventSource:
         """Return itself."""
@@ -45,36 +52,36 @@ class Told:
 async def test_each_is_given_what_is_in_its_folders_and_concerns_it() -> None:
     source = Told()
     async with open_watch(source.open) as watch:
-        one, two = Keeper(), Keeper()
+        one, two = RecordingListener(), RecordingListener()
         watch.subscribe(one).watch({ROOT, SUB})
         watch.subscribe(two).watch({SUB})
-        await two.until({SUB})  # another one had it: said at once
+        await two.wait_for_paths({SUB})  # another one had it: said at once
         source.say(ROOT / "a.md", ROOT / ".b", ELSEWHERE / "c.md", SUB / "d.md")
-        await one.until({ROOT / "a.md", SUB / "d.md"})
-        await two.until({SUB / "d.md"})
+        await one.wait_for_paths({ROOT / "a.md", SUB / "d.md"})
+        await two.wait_for_paths({SUB / "d.md"})
         source.say(SUB, ROOT / "e.md")
-        await one.until_true(lambda: bool(one.looks))
-        await two.until_true(lambda: bool(two.looks))
-        assert (one.looks, two.looks) == ([{SUB, ROOT / "e.md"}], [{SUB}])
+        await one.wait_until(lambda: bool(one.checks))
+        await two.wait_until(lambda: bool(two.checks))
+        assert (one.checks, two.checks) == ([{SUB, ROOT / "e.md"}], [{SUB}])
 
 
 async def test_a_folder_is_watched_while_somebody_wants_it() -> None:
     source = Told()
     async with open_watch(source.open) as watch:
-        one, two = Keeper(), Keeper()
+        one, two = RecordingListener(), RecordingListener()
         first, second = watch.subscribe(one), watch.subscribe(two)
         first.watch({ROOT})
         second.watch({ROOT, SUB})
         first.close()
         first.close()
         source.say(ROOT / "a.md")
-        await two.until({ROOT / "a.md"})
+        await two.wait_for_paths({ROOT / "a.md"})
         second.watch({SUB})
         source.say(ROOT / "b.md", SUB / "c.md")
-        await two.until_true(lambda: bool(two.looks))
-        assert (one.looks, two.looks) == ([], [{SUB / "c.md"}])
+        await two.wait_until(lambda: bool(two.checks))
+        assert (one.checks, two.checks) == ([], [{SUB / "c.md"}])
         source.say(SUB / "d.md")  # a wait that began after the set was another
-        await two.until({SUB / "d.md"})
+        await two.wait_for_paths({SUB / "d.md"})
         assert source.wanted[-1] == {SUB}
 
 
@@ -86,22 +93,22 @@ async def test_there_is_no_source_before_and_no_thread_after_something_is_wanted
         return source
 
     async with open_watch(open_source) as watch:
-        listener = Keeper()
+        listener = RecordingListener()
         subscription = watch.subscribe(listener)
         await anyio.wait_all_tasks_blocked()
         assert opened == []
         for path in (ROOT / "a.md", ROOT / "b.md"):  # it begins and ends twice
             subscription.watch({ROOT})
             source.say(path)
-            await listener.until({path})
+            await listener.wait_for_paths({path})
             subscription.watch(())
-            with anyio.fail_after(PATIENCE_SECONDS):
+            with anyio.fail_after(HANG_TIMEOUT_SECONDS):
                 await anyio.wait_all_tasks_blocked()
         assert len(opened) == 1
         assert opened != [threading.current_thread().name]
 
 
-class Slow(Keeper):
+class Slow(RecordingListener):
     """Looks only when it is let."""
 
     def __init__(self) -> None:
@@ -109,45 +116,45 @@ class Slow(Keeper):
         self.started = 0
         self.may_look = anyio.Event()
 
-    async def look(self, paths: frozenset[Path]) -> None:
+    async def check_changes(self, paths: frozenset[Path]) -> None:
         self.started += 1
         await self.may_look.wait()
-        await super().look(paths)
+        await super().check_changes(paths)
 
 
 async def test_what_comes_during_a_look_is_looked_at_together_behind_it() -> None:
     source = Told()
     async with open_watch(source.open) as watch:
-        slow, other = Slow(), Keeper()
+        slow, other = Slow(), RecordingListener()
         watch.subscribe(other).watch({ROOT})
         watch.subscribe(slow).watch({ROOT})
         for name in ("a.md", "b.md", "c.md"):
             source.say(ROOT / name)
-            await other.until({ROOT / name})
+            await other.wait_for_paths({ROOT / name})
         slow.may_look.set()
-        await slow.until_true(lambda: len(slow.looks) == 2)
-        assert slow.looks == [{ROOT}, {ROOT / name for name in ("a.md", "b.md", "c.md")}]
+        await slow.wait_until(lambda: len(slow.checks) == 2)
+        assert slow.checks == [{ROOT}, {ROOT / name for name in ("a.md", "b.md", "c.md")}]
 
 
 async def test_only_a_few_look_at_once() -> None:
     source = Told()
     async with open_watch(source.open) as watch:
-        listeners = [Slow() for _ in range(MOST_LOOKS + 3)]
+        listeners = [Slow() for _ in range(MAX_CONCURRENT_CHECKS + 3)]
         for listener in listeners:
             watch.subscribe(listener).watch({listener_folder(listener)})
         source.say(*(listener_folder(listener) for listener in listeners))
-        with anyio.fail_after(PATIENCE_SECONDS):
-            while sum(listener.started for listener in listeners) < MOST_LOOKS:
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            while sum(listener.started for listener in listeners) < MAX_CONCURRENT_CHECKS:
                 await anyio.wait_all_tasks_blocked()
         await anyio.wait_all_tasks_blocked()
-        assert sum(listener.started for listener in listeners) == MOST_LOOKS
+        assert sum(listener.started for listener in listeners) == MAX_CONCURRENT_CHECKS
         for listener in listeners:
             listener.may_look.set()
         for listener in listeners:
-            await listener.until({listener_folder(listener)})
+            await listener.wait_for_paths({listener_folder(listener)})
 
 
-def listener_folder(listener: Keeper) -> Path:
+def listener_folder(listener: RecordingListener) -> Path:
     """Return a folder of a listener's own."""
     return ROOT / str(id(listener))
 
@@ -155,17 +162,17 @@ def listener_folder(listener: Keeper) -> Path:
 async def test_a_closed_one_is_given_nothing_that_was_kept_for_it() -> None:
     source = Told()
     async with open_watch(source.open) as watch:
-        slow, other = Slow(), Keeper()
+        slow, other = Slow(), RecordingListener()
         watch.subscribe(other).watch({ROOT})
         subscription = watch.subscribe(slow)
         subscription.watch({ROOT})
         source.say(ROOT / "a.md")
-        await other.until({ROOT / "a.md"})
+        await other.wait_for_paths({ROOT / "a.md"})
         subscription.close()
         slow.may_look.set()
         source.say(ROOT / "b.md")
-        await other.until({ROOT / "b.md"})
-        assert slow.looks == [{ROOT}]
+        await other.wait_for_paths({ROOT / "b.md"})
+        assert slow.checks == [{ROOT}]
 
 
 async def test_a_problem_is_said_once_to_the_one_that_came_last(
@@ -173,13 +180,13 @@ async def test_a_problem_is_said_once_to_the_one_that_came_last(
 ) -> None:
     source = Told()
     async with open_watch(source.open) as watch:
-        one, two = Keeper(), Keeper()
+        one, two = RecordingListener(), RecordingListener()
         watch.subscribe(one).watch({ROOT})
         watch.subscribe(two).watch({SUB})
         source.say(problem="no watches are left")
         source.say(problem="again none")
         source.say(ROOT / "a.md")
-        await one.until({ROOT / "a.md"})
+        await one.wait_for_paths({ROOT / "a.md"})
         assert (one.problems, two.problems) == ([], ["no watches are left"])
         assert caplog.messages == ["directories cannot be watched: no watches are left"]
 
@@ -189,10 +196,10 @@ async def test_a_part_that_cannot_be_imported_is_said_and_no_more() -> None:
         raise ImportError(name="watchfiles")
 
     async with open_watch(open_source) as watch:
-        listener = Keeper()
+        listener = RecordingListener()
         subscription = watch.subscribe(listener)
         subscription.watch({ROOT})
-        await listener.until_true(lambda: len(listener.problems) == 1)
+        await listener.wait_until(lambda: len(listener.problems) == 1)
         subscription.watch({SUB})
         subscription.close()
 
@@ -200,37 +207,37 @@ async def test_a_part_that_cannot_be_imported_is_said_and_no_more() -> None:
 async def test_a_cancelled_watch_lets_its_thread_go() -> None:
     source = Told()
     async with open_watch(source.open) as watch:
-        listener = Keeper()
+        listener = RecordingListener()
         watch.subscribe(listener).watch({ROOT})
         source.say(ROOT)
-        await listener.until({ROOT})
-    assert source.is_over.is_set()
+        await listener.wait_for_paths({ROOT})
+    assert source.is_closed.is_set()
 
 
 async def test_one_that_has_read_nothing_yet_is_given_only_what_comes() -> None:
     source = Told()
     async with open_watch(source.open) as watch:
-        one, two = Keeper(), Keeper()
+        one, two = RecordingListener(), RecordingListener()
         watch.subscribe(one).watch({ROOT})
         subscription = watch.subscribe(two)
         subscription.watch({ROOT}, is_read=False)
         source.say(ROOT / "a.md")
-        await two.until_true(lambda: bool(two.looks))
-        assert two.looks == [{ROOT / "a.md"}]
-        two.forget()
-        subscription.look()
-        await two.until_true(lambda: bool(two.looks))
-        assert two.looks == [{ROOT}]
+        await two.wait_until(lambda: bool(two.checks))
+        assert two.checks == [{ROOT / "a.md"}]
+        two.clear()
+        subscription.check_all()
+        await two.wait_until(lambda: bool(two.checks))
+        assert two.checks == [{ROOT}]
 
 
 async def test_a_closed_one_watches_nothing_whatever_it_asks_for() -> None:
     source = Told()
     async with open_watch(source.open) as watch:
-        one, two = Keeper(), Keeper()
+        one, two = RecordingListener(), RecordingListener()
         watch.subscribe(one).watch({ROOT})
         subscription = watch.subscribe(two)
         subscription.close()
         subscription.watch({ROOT, SUB})
         source.say(ROOT / "a.md")
-        await one.until({ROOT / "a.md"})
-        assert (two.looks, source.wanted[-1]) == ([], {ROOT})
+        await one.wait_for_paths({ROOT / "a.md"})
+        assert (two.checks, source.wanted[-1]) == ([], {ROOT})

@@ -15,78 +15,78 @@ from pathlib import Path
 import anyio
 from anyio.abc import TaskGroup
 
-from acp_server.session.prompting.directory_events import FolderEvents
-from acp_server.session.prompting.file_watch import EventSource, FolderWatch, Task
-from tests.support.timeouts import PATIENCE_SECONDS
+from acp_server.session.prompting.directory_events import DirectoryEvents
+from acp_server.session.prompting.file_watch import EventSource, FileWatch, TaskFunction
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 CHECK_SECONDS = 0.02
 
 
-class Keeper:
+class RecordingListener:
     """Watch listener that records its calls; file names that start with a dot are irrelevant."""
 
     def __init__(self) -> None:
-        self.looks: list[frozenset[Path]] = []
+        self.checks: list[frozenset[Path]] = []
         self.problems: list[str] = []
         self._changed = anyio.Event()
 
-    def is_concerned(self, path: Path) -> bool:
+    def is_relevant(self, path: Path) -> bool:
         return not path.name.startswith(".")
 
-    async def look(self, paths: frozenset[Path]) -> None:
-        self.looks.append(paths)
-        self._change()
+    async def check_changes(self, paths: frozenset[Path]) -> None:
+        self.checks.append(paths)
+        self._notify_waiters()
 
-    def hear(self, problem: str) -> bool:
+    def report_problem(self, problem: str) -> bool:
         self.problems.append(problem)
-        self._change()
+        self._notify_waiters()
         return True
 
     @property
     def paths(self) -> set[Path]:
         """All paths reported since the last `clear`."""
-        return {path for paths in self.looks for path in paths}
+        return {path for paths in self.checks for path in paths}
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Clear the recorded paths."""
-        self.looks = []
+        self.checks = []
 
-    async def until(self, paths: Collection[Path]) -> None:
+    async def wait_for_paths(self, paths: Collection[Path]) -> None:
         """Wait until all these paths were reported, then clear."""
-        await self.until_true(lambda: self.paths >= set(paths))
-        self.forget()
+        await self.wait_until(lambda: self.paths >= set(paths))
+        self.clear()
 
-    async def until_true(self, is_so: Callable[[], bool]) -> None:
+    async def wait_until(self, is_so: Callable[[], bool]) -> None:
         """Wait until a condition holds; it is checked after each call."""
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             while not is_so():
                 await self._changed.wait()
 
-    def _change(self) -> None:
+    def _notify_waiters(self) -> None:
         # replace the event before setting it, so that a woken waiter waits for the next call
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
 
 
-def quick_events() -> FolderEvents:
+def make_fast_events() -> DirectoryEvents:
     """Return real file events with a short polling interval."""
-    return FolderEvents(check_seconds=CHECK_SECONDS)
+    return DirectoryEvents(check_seconds=CHECK_SECONDS)
 
 
 @asynccontextmanager
 async def open_watch(
-    open_source: Callable[[], EventSource] = quick_events,
-) -> AsyncGenerator[FolderWatch]:
+    open_source: Callable[[], EventSource] = make_fast_events,
+) -> AsyncGenerator[FileWatch]:
     """Open a file watch whose tasks are cancelled on exit."""
     async with anyio.create_task_group() as tasks:
-        yield FolderWatch(open_source, spawner(tasks))
+        yield FileWatch(open_source, make_spawn(tasks))
         tasks.cancel_scope.cancel()
 
 
-def spawner(tasks: TaskGroup) -> Callable[[Task], None]:
+def make_spawn(tasks: TaskGroup) -> Callable[[TaskFunction], None]:
     """Return a function that starts tasks in a group."""
 
-    def spawn(task: Task) -> None:
+    def spawn(task: TaskFunction) -> None:
         tasks.start_soon(task)
 
     return spawn
@@ -133,7 +133,7 @@ def save_like_jetbrains(path: Path, text: str) -> None:
     aside.unlink(missing_ok=True)
 
 
-SAVES = {
+SAVE_METHODS = {
     "VS Code": save_in_place,
     "a rename": save_by_rename,
     "vim": save_like_vim,

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from tests.support.editor import Object, at
+from tests.support.editor import Object, json_at
 
 CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
 CALLS = ("tool_call", "tool_call_update")
 COMPACTIONS = ("compaction_update", "compaction_summary_chunk")
 
 
-def merged(updates: Sequence[JsonValue]) -> list[Object]:
+def merge_updates(updates: Sequence[JsonValue]) -> list[Object]:
     """Return the conversation: messages, calls and compactions merged by id, and the latest plan.
 
     The last value of each field of a call wins; terminal output is concatenated.
@@ -19,7 +19,7 @@ def merged(updates: Sequence[JsonValue]) -> list[Object]:
     found: dict[str, Object] = {}
     for update in updates:
         assert isinstance(update, dict)
-        kind = at(update, "sessionUpdate")
+        kind = json_at(update, "sessionUpdate")
         if kind in CHUNKS:
             _add_chunk(found, update)
         elif kind in CALLS:
@@ -37,7 +37,7 @@ def _add_chunk(found: dict[str, Object], update: Object) -> None:
     message = found.setdefault(
         key, {"is": update["sessionUpdate"], "id": update.get("messageId"), "text": ""}
     )
-    content = at(update, "content")
+    content = json_at(update, "content")
     assert isinstance(content, dict)
     message["text"] = f"{message['text']}{content.get('text', content)}"
 
@@ -46,7 +46,7 @@ def _add_compaction(found: dict[str, Object], update: Object) -> None:
     compaction_id = str(update["compactionId"])
     compaction = found.setdefault(compaction_id, {"is": "compaction", "text": ""})
     if "content" in update:
-        compaction["text"] = f"{compaction['text']}{at(update, 'content', 'text')}"
+        compaction["text"] = f"{compaction['text']}{json_at(update, 'content', 'text')}"
     else:
         compaction |= {name: value for name, value in update.items() if name != "sessionUpdate"}
 
@@ -59,6 +59,6 @@ def _add_call(found: dict[str, Object], update: Object) -> None:
         if name not in {"sessionUpdate", "_meta"} and value is not None:
             call[name] = value
     if isinstance(meta, dict) and "terminal_output" in meta:
-        call["printed"] = f"{call.get('printed', '')}{at(meta, 'terminal_output', 'data')}"
+        call["printed"] = f"{call.get('printed', '')}{json_at(meta, 'terminal_output', 'data')}"
     elif isinstance(meta, dict):
         call.update({name: value for name, value in meta.items() if name != "terminal_info"})

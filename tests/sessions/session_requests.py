@@ -2,29 +2,33 @@
 
 from pydantic import JsonValue
 
-from tests.support.editor import Editor, Object, at
+from tests.support.editor import Editor, Object, json_at
 
-UNKNOWN = "sess_unknown"
+UNKNOWN_SESSION_ID = "sess_unknown"
 
 
-async def load(editor: Editor, session: str, folder: str, method: str = "session/load") -> Object:
+async def load_session(
+    editor: Editor, session: str, cwd: str, method: str = "session/load"
+) -> Object:
     """Load a stored session and return the complete response."""
-    params: JsonValue = {"sessionId": session, "cwd": folder, "mcpServers": []}
+    params: JsonValue = {"sessionId": session, "cwd": cwd, "mcpServers": []}
     return await editor.call(method, params)
 
 
-def kind_of(message: Object) -> JsonValue:
+def message_kind(message: Object) -> JsonValue:
     """Return the `sessionUpdate` kind of a message, or `answer` for a response."""
-    return at(message, "params", "update", "sessionUpdate") if "params" in message else "answer"
+    return (
+        json_at(message, "params", "update", "sessionUpdate") if "params" in message else "answer"
+    )
 
 
-def listed(page: JsonValue) -> list[JsonValue]:
+def sessions_of_page(page: JsonValue) -> list[JsonValue]:
     """Return the sessions of a page."""
-    sessions = at(page, "sessions")
+    sessions = json_at(page, "sessions")
     assert isinstance(sessions, list)
     return sessions
 
 
-def prompt_of(session: str, text: str) -> JsonValue:
+def make_prompt_params(session: str, text: str) -> JsonValue:
     """Return the params of `session/prompt`."""
     return {"sessionId": session, "prompt": [{"type": "text", "text": text}]}

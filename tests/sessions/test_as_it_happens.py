@@ -11,10 +11,10 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from tests.support.editor import Object, at
+from tests.support.editor import Object, json_at
 from tests.support.messages_api import KEY, call, messages_api_in_thread, reply
 from tests.support.server_process import ServerProcess, start_server
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 MODEL = "claude-opus-5-5"
 WRITTEN_WITHIN_SECONDS = 0.1
@@ -56,7 +56,7 @@ def kill(server: ServerProcess) -> None:
 
 def until(is_so: Callable[[], bool]) -> None:
     """Wait for something that the server does by itself."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + HANG_TIMEOUT_SECONDS
     while not is_so():
         assert time.monotonic() < deadline
         time.sleep(0.005)
@@ -78,17 +78,17 @@ def test_an_answer_to_a_question_and_all_before_it_are_kept_before_the_call_runs
         with start_server(home, command=command) as server:
             server.initialize()
             session = server.new_session(str(workspace))
-            server.begin_prompt(session, "Write it,\nthen run it")
+            server.start_prompt(session, "Write it,\nthen run it")
             for _ in range(2):
                 allow_next(server)
             until((workspace / "begun").exists)
             kill(server)
     disk = read(home, session)
-    states = [at(each, "state", "permission") for each in disk.calls]
+    states = [json_at(each, "state", "permission") for each in disk.calls]
     assert states == ["allow_once", "allow_once"]
-    assert at(disk.calls[0], "state", "status") == "completed"
+    assert json_at(disk.calls[0], "state", "status") == "completed"
     assert "FileDiff" in json.dumps(disk.calls[0])
-    assert [at(each, "type") for each in disk.messages] == [
+    assert [json_at(each, "type") for each in disk.messages] == [
         "UserMessage",
         "AssistantMessage",
         "UserMessage",
@@ -108,9 +108,9 @@ def allow_next(server: ServerProcess) -> None:
     """Allow the next thing that the server asks for, once."""
     while (request := server.receive()).get("method") != "session/request_permission":
         pass
-    options = at(request, "params", "options")
+    options = json_at(request, "params", "options")
     assert isinstance(options, list)
-    chosen = next(at(o, "optionId") for o in options if at(o, "kind") == "allow_once")
+    chosen = next(json_at(o, "optionId") for o in options if json_at(o, "kind") == "allow_once")
     result: JsonValue = {"outcome": {"outcome": "selected", "optionId": chosen}}
     server.send({"jsonrpc": "2.0", "id": request["id"], "result": result})
 
@@ -128,7 +128,7 @@ def test_a_mode_and_an_option_are_kept_a_tenth_of_a_second_later(tmp_path: Path)
         server.initialize()
         params: JsonValue = {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []}
         answer = server.call("session/load", params)
-        assert at(answer, "result", "modes", "currentModeId") == "plan"
+        assert json_at(answer, "result", "modes", "currentModeId") == "plan"
         option: JsonValue = {"sessionId": session, "configId": "mode", "value": "accept_edits"}
         server.call("session/set_config_option", option)
         time.sleep(WRITTEN_WITHIN_SECONDS + SLACK_SECONDS)

@@ -9,9 +9,9 @@ from pydantic import JsonValue
 
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
-from tests.memory.example_provider import install
-from tests.support.editor import Editor, at, open_editor
-from tests.support.messages_api import KEY, MessagesApi, RecordedRequest, messages_api
+from tests.memory.example_provider import write_dist_info
+from tests.support.editor import Editor, json_at, open_editor
+from tests.support.messages_api import KEY, FakeApiServer, RecordedRequest, messages_api
 
 MODEL = "claude-opus-5-5"
 NAME = "said-before"
@@ -23,12 +23,12 @@ RECALLED = "[What the memory 'said-before' recalls; the user did not say it:"
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The example, as if its package were installed; returns a home."""
     packages = tmp_path / "packages"
-    install(packages, NAME)
+    write_dist_info(packages, NAME)
     monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
     return tmp_path
 
 
-def configured(home: Path, api: MessagesApi, provider: str) -> Configuration:
+def configured(home: Path, api: FakeApiServer, provider: str) -> Configuration:
     """A server whose memory is the provider of a name."""
     (home / "config.yaml").write_text(f"memory: {{provider: '{provider}'}}\n")
     environment = {
@@ -46,7 +46,7 @@ def system_of(ask: RecordedRequest) -> str:
 
 def last_message(ask: RecordedRequest) -> str:
     """What the user said last in a request, with all that goes with it."""
-    return json.dumps(at(ask.body, "messages", len(messages_of(ask)) - 1), ensure_ascii=False)
+    return json.dumps(json_at(ask.body, "messages", len(messages_of(ask)) - 1), ensure_ascii=False)
 
 
 def messages_of(ask: RecordedRequest) -> list[JsonValue]:
@@ -71,7 +71,7 @@ async def test_what_was_said_is_recalled_by_the_next_server(installed: Path) -> 
             await editor.prompt(session, "which parser then")
             other = await editor.new_session(installed)
             await editor.prompt(other, "parser? mend the parser")
-        first, second, third = api.asks
+        first, second, third = api.model_requests
     assert "Said before: 0 things." in system_of(first)
     assert RECALLED not in last_message(first)
     assert system_of(second) == system_of(first)
@@ -96,8 +96,8 @@ async def test_a_provider_that_is_not_there_is_told_of_once_and_the_work_goes_on
         await editor.initialize()
         session = await editor.new_session(tmp_path)
         for _ in range(2):
-            assert at(await editor.prompt(session, "hi"), "stopReason") == "end_turn"
-        said = editor.said(session)
+            assert json_at(await editor.prompt(session, "hi"), "stopReason") == "end_turn"
+        said = editor.agent_text(session)
     assert said.count(MISSING) == 1
 
 

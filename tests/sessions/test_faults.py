@@ -14,8 +14,8 @@ import psutil
 import pytest
 from pydantic import JsonValue
 
-from tests.sessions.test_kept import listed
-from tests.support.editor import Object, at
+from tests.sessions.test_kept import sessions_of_page
+from tests.support.editor import Object, json_at
 from tests.support.server_process import ServerProcess, start_server
 
 SCRIPT = "prompt: *\nsay: Hello.\n"
@@ -30,15 +30,15 @@ def database(home: Path) -> Path:
 
 def said(server: ServerProcess) -> str:
     """All that the agent has said so far."""
-    updates = [at(m, "params", "update") for m in server.messages if "params" in m]
-    chunks = [u for u in updates if at(u, "sessionUpdate") == "agent_message_chunk"]
-    return "".join(str(at(each, "content", "text")) for each in chunks)
+    updates = [json_at(m, "params", "update") for m in server.messages if "params" in m]
+    chunks = [u for u in updates if json_at(u, "sessionUpdate") == "agent_message_chunk"]
+    return "".join(str(json_at(each, "content", "text")) for each in chunks)
 
 
 def answered(server: ServerProcess, session: str, text: str = "hi") -> None:
     """Have a prompt answered."""
     response = server.prompt(session, text)
-    assert at(response, "result", "stopReason") == "end_turn", response
+    assert json_at(response, "result", "stopReason") == "end_turn", response
 
 
 def told_of(server: ServerProcess, session: str, word: str) -> str:
@@ -59,7 +59,7 @@ def load(server: ServerProcess, session: str, home: Path) -> Object:
 def ids(server: ServerProcess) -> list[JsonValue]:
     """The ids of the sessions that are listed."""
     page = server.call("session/list", {})["result"]
-    return [at(each, "sessionId") for each in listed(page)]
+    return [json_at(each, "sessionId") for each in sessions_of_page(page)]
 
 
 @pytest.fixture
@@ -111,8 +111,8 @@ def test_a_home_that_cannot_be_written_is_told_of_and_works(
         told = told_of(server, session, "Sessions are no longer saved")
         assert str(tmp_path / "acp") in told
         assert told.count("no longer saved") == 1
-        assert at(server.call("session/list", {}), "error", "code") == -32603
-        assert at(load(server, session, tmp_path), "error", "code") == -32603
+        assert json_at(server.call("session/list", {}), "error", "code") == -32603
+        assert json_at(load(server, session, tmp_path), "error", "code") == -32603
         answered(server, session)  # a load that failed has taken nothing away
 
 

@@ -6,9 +6,15 @@ from pathlib import Path
 import pytest
 
 from acp_server.config.settings import Configuration
-from tests.sessions.merged_updates import merged
-from tests.sessions.session_requests import UNKNOWN, kind_of, listed, load, prompt_of
-from tests.support.editor import at, configuration, open_editor
+from tests.sessions.merged_updates import merge_updates
+from tests.sessions.session_requests import (
+    UNKNOWN_SESSION_ID,
+    load_session,
+    make_prompt_params,
+    message_kind,
+    sessions_of_page,
+)
+from tests.support.editor import json_at, make_configuration, open_editor
 
 SCRIPT = """\
 prompt: wait
@@ -44,7 +50,7 @@ say: Hello.
 @pytest.fixture
 def setup(tmp_path: Path) -> Configuration:
     """A home of its own, and a model that works."""
-    return configuration(tmp_path, SCRIPT, options={"--mode": "bypass"})
+    return make_configuration(tmp_path, SCRIPT, options={"--mode": "bypass"})
 
 
 @pytest.fixture
@@ -66,11 +72,11 @@ async def test_a_loaded_session_shows_what_was_shown_live(
         live = editor.updates_of(session)
     async with open_editor(setup) as editor:
         await editor.initialize()
-        answer = await load(editor, session, folder)
+        answer = await load_session(editor, session, folder)
         replayed = editor.updates_of(session)
-    assert at(answer, "result", "modes", "currentModeId") == "bypass"
-    shown = merged(replayed)
-    assert [each for each in shown if each["is"] != "user_message_chunk"] == merged(live)
+    assert json_at(answer, "result", "modes", "currentModeId") == "bypass"
+    shown = merge_updates(replayed)
+    assert [each for each in shown if each["is"] != "user_message_chunk"] == merge_updates(live)
     assert [each["text"] for each in shown if each["is"] == "user_message_chunk"] == [
         "work",
         "/version",
@@ -88,9 +94,9 @@ async def test_everything_is_shown_before_the_answer_and_commands_behind_it(
         await editor.prompt(session, "hi")
     async with open_editor(setup) as editor:
         await editor.initialize()
-        await load(editor, session, folder)
+        await load_session(editor, session, folder)
         await editor.prompt(session, "/version")
-        kinds = [kind_of(each) for each in editor.messages[1:]]
+        kinds = [message_kind(each) for each in editor.messages[1:]]
     assert kinds[:4] == [
         "user_message_chunk",
         "agent_message_chunk",
@@ -108,9 +114,9 @@ async def test_a_resumed_session_shows_nothing_and_knows_everything(
         await editor.prompt(session, "work")
     async with open_editor(setup) as editor:
         await editor.initialize()
-        answer = await load(editor, session, folder, "session/resume")
-        assert at(answer, "result", "modes", "currentModeId") == "bypass"
-        assert merged(editor.updates_of(session)) == []
+        answer = await load_session(editor, session, folder, "session/resume")
+        assert json_at(answer, "result", "modes", "currentModeId") == "bypass"
+        assert merge_updates(editor.updates_of(session)) == []
         await editor.prompt(session, "look")
         assert '"content": "one"' in json.dumps(editor.updates_of(session)).replace("\\", "")
 
@@ -121,13 +127,16 @@ async def test_modes_options_and_titles_come_back(setup: Configuration, folder: 
         session = await editor.new_session(folder)
         await editor.prompt(session, "Mend the   parser\nplease")
         await editor.call("session/set_mode", {"sessionId": session, "modeId": "plan"})
-        assert [at(each, "title") for each in editor.infos] == ["Mend the parser"]
+        assert [json_at(each, "title") for each in editor.session_infos] == ["Mend the parser"]
     async with open_editor(setup) as editor:
         await editor.initialize()
-        answer = await load(editor, session, folder)
-        assert at(answer, "result", "modes", "currentModeId") == "plan"
-        listed = at(await editor.call("session/list", {}), "result", "sessions")
-        assert [at(listed, 0, "sessionId"), at(listed, 0, "title")] == [session, "Mend the parser"]
+        answer = await load_session(editor, session, folder)
+        assert json_at(answer, "result", "modes", "currentModeId") == "plan"
+        listed = json_at(await editor.call("session/list", {}), "result", "sessions")
+        assert [json_at(listed, 0, "sessionId"), json_at(listed, 0, "title")] == [
+            session,
+            "Mend the parser",
+        ]
 
 
 @pytest.mark.parametrize("method", ["session/load", "session/resume"])
@@ -136,8 +145,8 @@ async def test_what_is_not_kept_cannot_be_taken_up(
 ) -> None:
     async with open_editor(setup) as editor:
         await editor.initialize()
-        answer = await load(editor, UNKNOWN, folder, method)
-        assert at(answer, "error", "code") == -32002
+        answer = await load_session(editor, UNKNOWN_SESSION_ID, folder, method)
+        assert json_at(answer, "error", "code") == -32002
 
 
 async def test_a_deleted_session_is_gone_for_good_and_deleting_it_again_is_no_error(
@@ -147,11 +156,11 @@ async def test_a_deleted_session_is_gone_for_good_and_deleting_it_again_is_no_er
         await editor.initialize()
         session = await editor.new_session(folder)
         await editor.prompt(session, "hi")
-        for given in (session, session, UNKNOWN):
+        for given in (session, session, UNKNOWN_SESSION_ID):
             answer = await editor.call("session/delete", {"sessionId": given})
             assert answer["result"] == {}
-        assert at(await editor.call("session/list", {}), "result", "sessions") == []
-        assert at(await load(editor, session, folder), "error", "code") == -32002
+        assert json_at(await editor.call("session/list", {}), "result", "sessions") == []
+        assert json_at(await load_session(editor, session, folder), "error", "code") == -32002
 
 
 async def test_a_list_has_pages_and_knows_its_folder(setup: Configuration, folder: str) -> None:
@@ -162,13 +171,17 @@ async def test_a_list_has_pages_and_knows_its_folder(setup: Configuration, folde
         ids = [await editor.new_session(str(other if i == 0 else folder)) for i in range(53)]
         for session in ids:
             await editor.prompt(session, "hi")
-        first = at(await editor.call("session/list", {"cwd": folder}), "result")
-        cursor = at(first, "nextCursor")
-        rest = at(await editor.call("session/list", {"cwd": folder, "cursor": cursor}), "result")
-        found = [at(each, "sessionId") for page in (first, rest) for each in listed(page)]
+        first = json_at(await editor.call("session/list", {"cwd": folder}), "result")
+        cursor = json_at(first, "nextCursor")
+        rest = json_at(
+            await editor.call("session/list", {"cwd": folder, "cursor": cursor}), "result"
+        )
+        found = [
+            json_at(each, "sessionId") for page in (first, rest) for each in sessions_of_page(page)
+        ]
         assert found == ids[:0:-1]
         bad = await editor.call("session/list", {"cursor": "nonsense"})
-        assert at(bad, "error", "code") == -32602
+        assert json_at(bad, "error", "code") == -32602
 
 
 async def test_a_load_of_a_session_that_works_leaves_its_turn_alone(
@@ -178,12 +191,12 @@ async def test_a_load_of_a_session_that_works_leaves_its_turn_alone(
     async with open_editor(setup) as editor:
         await editor.initialize()
         session = await editor.new_session(folder)
-        pending = editor.begin("session/prompt", prompt_of(session, "wait"))
-        await editor.wait_for(lambda m: "answer" in json.dumps(m) and "params" in m)
-        answer = await load(editor, session, folder)
+        pending = editor.start_request("session/prompt", make_prompt_params(session, "wait"))
+        await editor.wait_for_response(lambda m: "answer" in json.dumps(m) and "params" in m)
+        answer = await load_session(editor, session, folder)
         assert "result" in answer
         editor.cancel(session)
-        assert at(await pending.response(), "result", "stopReason") == "cancelled"
+        assert json_at(await pending.response(), "result", "stopReason") == "cancelled"
         assert await editor.prompt(session, "hi") == {"stopReason": "end_turn"}
 
 
@@ -195,30 +208,32 @@ async def test_a_second_process_is_refused_until_the_first_lets_go(
         await second.initialize()
         session = await first.new_session(folder)
         await first.prompt(session, "hi")
-        refused = await load(second, session, folder)
-        assert at(refused, "error", "code") == -32603
-        assert "open in another process" in str(at(refused, "error", "data", "message"))
+        refused = await load_session(second, session, folder)
+        assert json_at(refused, "error", "code") == -32603
+        assert "open in another process" in str(json_at(refused, "error", "data", "message"))
         await first.call("session/close", {"sessionId": session})
-        assert "result" in await load(second, session, folder)
+        assert "result" in await load_session(second, session, folder)
 
 
 async def test_a_fork_goes_on_from_another_session_where_drafts_are_wanted(
     tmp_path: Path, folder: str
 ) -> None:
     options = {"--mode": "bypass", "--unstable": "true"}
-    async with open_editor(configuration(tmp_path, SCRIPT, options=options)) as editor:
+    async with open_editor(make_configuration(tmp_path, SCRIPT, options=options)) as editor:
         answer = await editor.initialize()
-        assert at(answer, "agentCapabilities", "sessionCapabilities", "fork") == {}
+        assert json_at(answer, "agentCapabilities", "sessionCapabilities", "fork") == {}
         session = await editor.new_session(folder)
         await editor.prompt(session, "work")
-        forked = at(await load(editor, session, folder, "session/fork"), "result", "sessionId")
+        forked = json_at(
+            await load_session(editor, session, folder, "session/fork"), "result", "sessionId"
+        )
         assert isinstance(forked, str)
         assert forked != session
         await editor.prompt(forked, "look")
         assert "one" in json.dumps(editor.updates_of(forked))
         await editor.call("session/close", {"sessionId": forked})
         seen = len(editor.updates_of(forked))
-        await load(editor, forked, folder)
-        shown = merged(editor.updates_of(forked)[seen:])
+        await load_session(editor, forked, folder)
+        shown = merge_updates(editor.updates_of(forked)[seen:])
         texts = [each["text"] for each in shown if "text" in each]
         assert texts == ["work", "Let me see.", "I write it.", "Done.", "look", "Seen."]

@@ -18,11 +18,11 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.config import settings
-from tests.sessions.merged_updates import merged
-from tests.support.editor import Editor, Object, at, check_message, open_editor
-from tests.support.messages_api import KEY, MessagesApi, messages_api
+from tests.sessions.merged_updates import merge_updates
+from tests.support.editor import Editor, Object, check_message, json_at, open_editor
+from tests.support.messages_api import KEY, FakeApiServer, messages_api
 from tests.support.server_process import ServerProcess, model_id, start_server
-from tests.tools.shell.command_session import running, until
+from tests.tools.shell.command_session import running_commands, wait_until
 
 MODEL = "claude-opus-5-5"
 WRITTEN_WITHIN_SECONDS = 0.1
@@ -79,7 +79,7 @@ class Victim:
     def drive(self, prompts: list[tuple[str, str]], seconds: float) -> None:
         """Send prompts, each to a session, and read for a while; then kill."""
         for session, text in prompts:
-            self.server.begin_prompt(session, text)
+            self.server.start_prompt(session, text)
         held_up_before = held_up_seconds(self.server.process.pid)
         until = time.monotonic() + seconds
         while time.monotonic() < until:
@@ -94,16 +94,16 @@ class Victim:
     def certain(self, session: str) -> list[Object]:
         """The updates of a session that must have been kept, the first of all that were seen."""
         within_seconds = WRITTEN_WITHIN_SECONDS + SLACK_SECONDS + self.held_up_seconds
-        return self.seen(session, self.killed_at - within_seconds)
+        return self.report(session, self.killed_at - within_seconds)
 
-    def seen(self, session: str, until: float = math.inf) -> list[Object]:
+    def report(self, session: str, until: float = math.inf) -> list[Object]:
         """The updates of a session that the client had by some moment."""
         updates = [
-            at(message, "params", "update")
+            json_at(message, "params", "update")
             for moment, message in self.received
             if moment < until
             and message.get("method") == "session/update"
-            and at(message, "params", "sessionId") == session
+            and json_at(message, "params", "sessionId") == session
         ]
         return [update for update in updates if isinstance(update, dict)]
 
@@ -150,7 +150,7 @@ async def _killed(home: Path, scenario: str, seed: int) -> None:
             await editor.initialize()
             for session in sessions:
                 await _check_session(editor, session, str(folder), victim)
-        assert [ask.verdict for ask in api.asks] == ["answered"] * len(sessions)
+        assert [ask.verdict for ask in api.model_requests] == ["answered"] * len(sessions)
     _check_database(home / "acp" / "sessions.db")
 
 
@@ -177,7 +177,7 @@ def _prompts(scenario: str, sessions: list[str]) -> list[tuple[str, str]]:
     return [(sessions[0], "/compact" if scenario == "compact" else scenario)]
 
 
-def _configuration(home: Path, api: MessagesApi) -> settings.Configuration:
+def _configuration(home: Path, api: FakeApiServer) -> settings.Configuration:
     environment = {
         "HERMES_HOME": str(home),
         "ANTHROPIC_BASE_URL": api.url,
@@ -188,20 +188,20 @@ def _configuration(home: Path, api: MessagesApi) -> settings.Configuration:
 
 async def _check_session(editor: Editor, session: str, folder: str, victim: Victim) -> None:
     params: JsonValue = {"sessionId": session, "cwd": folder, "mcpServers": []}
-    seen, first = victim.seen(session), victim.certain(session)
-    certain = merged(first)
+    seen, first = victim.report(session), victim.certain(session)
+    certain = merge_updates(first)
     answer = await editor.call("session/load", params)
     if not certain and "error" in answer:  # killed before the first tenth of a second was over
-        assert at(answer, "error", "code") == -32002
+        assert json_at(answer, "error", "code") == -32002
         params = {"cwd": folder, "mcpServers": []}
-        session = str(at(await editor.call("session/new", params), "result", "sessionId"))
-    replayed = {key_of(each): each for each in merged(editor.updates_of(session))}
+        session = str(json_at(await editor.call("session/new", params), "result", "sessionId"))
+    replayed = {key_of(each): each for each in merge_updates(editor.updates_of(session))}
     for each in certain:
         _check_kept(each, replayed[key_of(each)])
         _check_not_older(replayed[key_of(each)], first, seen[len(first) :])
     for each in replayed.values():
         assert each["is"] != "call" or each["status"] in {"completed", "failed"}
-    assert at(await editor.prompt(session, "go on"), "stopReason") == "end_turn"
+    assert json_at(await editor.prompt(session, "go on"), "stopReason") == "end_turn"
 
 
 def key_of(shown: Object) -> str:
@@ -235,7 +235,7 @@ def _given(key: str, call: Object, updates: Sequence[Object]) -> list[JsonValue]
 
 
 async def _check_orphans(sleep: str) -> None:
-    await until(lambda: not running(sleep))
+    await wait_until(lambda: not running_commands(sleep))
 
 
 def _check_database(path: Path) -> None:

@@ -10,13 +10,13 @@ from pydantic import JsonValue
 
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
-from tests.sessions.test_kept import load
-from tests.support.editor import Editor, at, open_editor
+from tests.sessions.test_kept import load_session
+from tests.support.editor import Editor, json_at, open_editor
 from tests.support.messages_api import (
     KEY,
-    MessagesApi,
+    FakeApiServer,
     RecordedRequest,
-    Turn,
+    ScriptedTurn,
     call,
     messages_api,
     reply,
@@ -25,7 +25,7 @@ from tests.support.messages_api import (
 
 MODEL = "claude-opus-5-5"
 TWO_DAYS_US = 2 * 86_400 * 1_000_000
-TURNS: list[Turn] = [
+TURNS: list[ScriptedTurn] = [
     reply(think("Which?"), "Let me see.", call("read_file", path="sub/note.txt")),
     "A note.",
     "It is as it was.",
@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
-def configured(home: Path, api: MessagesApi) -> Configuration:
+def configured(home: Path, api: FakeApiServer) -> Configuration:
     """A server that asks the strict endpoint."""
     environment = {
         "HERMES_HOME": str(home / "home"),
@@ -56,13 +56,13 @@ def configured(home: Path, api: MessagesApi) -> Configuration:
 async def go_on(editor: Editor, session: str, folder: Path) -> str:
     """Load a session and prompt; return what was said then."""
     await editor.initialize()
-    assert "result" in await load(editor, session, str(folder))
+    assert "result" in await load_session(editor, session, str(folder))
     seen = len(editor.updates_of(session))
     await editor.prompt(session, "and now?")
     chunks = [
-        at(each, "content", "text")
+        json_at(each, "content", "text")
         for each in editor.updates_of(session)[seen:]
-        if at(each, "sessionUpdate") == "agent_message_chunk"
+        if json_at(each, "sessionUpdate") == "agent_message_chunk"
     ]
     return "".join(map(str, chunks))
 
@@ -99,7 +99,7 @@ async def test_a_reload_sends_the_same_prefix_and_the_cache_holds(
         async with open_editor(setup) as editor:
             assert await go_on(editor, session, folder) == "It is as it was."
             again = editor.updates_of(session)
-        _, last, next_one = api.asks
+        _, last, next_one = api.model_requests
     messages = last.body["messages"]
     assert isinstance(messages, list)
     assert prefix(next_one, len(messages)) == prefix(last)
@@ -121,8 +121,8 @@ async def test_changed_instructions_are_read_anew_and_told(tmp_path: Path, folde
         (folder / "AGENTS.md").write_text("Use blanks.\n")
         async with open_editor(setup) as editor:
             assert "instruction files in them, have changed" in await go_on(editor, session, folder)
-    assert "Use blanks." in prefix(api.asks[-1], 0)
-    assert [ask.verdict for ask in api.asks] == ["answered"] * 3
+    assert "Use blanks." in prefix(api.model_requests[-1], 0)
+    assert [ask.verdict for ask in api.model_requests] == ["answered"] * 3
 
 
 async def test_after_a_day_the_prompt_is_written_anew_and_that_is_told(
@@ -138,4 +138,4 @@ async def test_after_a_day_the_prompt_is_written_anew_and_that_is_told(
             kept.execute("UPDATE prompts SET written_us = written_us - ?", (TWO_DAYS_US,))
         async with open_editor(setup) as editor:
             assert "more than a day old" in await go_on(editor, session, folder)
-    assert [ask.verdict for ask in api.asks] == ["answered"] * 3
+    assert [ask.verdict for ask in api.model_requests] == ["answered"] * 3

@@ -16,9 +16,9 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.config.settings import Configuration
-from tests.sessions.merged_updates import merged
-from tests.sessions.test_kept import load, prompt_of
-from tests.support.editor import Editor, Object, at, configuration, open_editor
+from tests.sessions.merged_updates import merge_updates
+from tests.sessions.test_kept import load_session, make_prompt_params
+from tests.support.editor import Editor, Object, json_at, make_configuration, open_editor
 from tests.support.server_process import command_line, start_server
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(32)).decode()
@@ -120,7 +120,7 @@ def setup(tmp_path: Path) -> Configuration:
     """A home of its own, and a model that does everything."""
     home = tmp_path / "home"
     home.mkdir()
-    return configuration(home, SCRIPT)
+    return make_configuration(home, SCRIPT)
 
 
 @pytest.fixture
@@ -161,10 +161,10 @@ def _answer(request: Object) -> JsonValue:
     match request["method"]:
         case "session/request_permission":
             wanted = "reject_once" if ".env" in json.dumps(request) else "allow_once"
-            options = at(request, "params", "options")
+            options = json_at(request, "params", "options")
             assert isinstance(options, list)
-            chosen = next(each for each in options if at(each, "kind") == wanted)
-            return {"outcome": {"outcome": "selected", "optionId": at(chosen, "optionId")}}
+            chosen = next(each for each in options if json_at(each, "kind") == wanted)
+            return {"outcome": {"outcome": "selected", "optionId": json_at(chosen, "optionId")}}
         case "terminal/create":
             return {"terminalId": "theirs"}
         case "terminal/output":
@@ -181,18 +181,18 @@ async def play(editor: Editor, folder: Path) -> str:
     await editor.prompt(session, BLOCKS)
     await editor.prompt(session, "all the steps")
     await editor.prompt(session, "/version")
-    failing = await editor.call("session/prompt", prompt_of(session, "fail"))
+    failing = await editor.call("session/prompt", make_prompt_params(session, "fail"))
     assert "error" in failing
-    waiting = editor.begin_prompt(session, "wait")
-    await editor.wait_for(lambda m: r"begun\n" in json.dumps(m))
+    waiting = editor.start_prompt(session, "wait")
+    await editor.wait_for_response(lambda m: r"begun\n" in json.dumps(m))
     editor.cancel(session)
-    assert at(await waiting.response(), "result", "stopReason") == "cancelled"
+    assert json_at(await waiting.response(), "result", "stopReason") == "cancelled"
     return session
 
 
 def conversation(updates: Sequence[JsonValue]) -> list[Object]:
     """What a client has, but for what the user said: that it knows itself."""
-    return [each for each in merged(updates) if each["is"] != "user_message_chunk"]
+    return [each for each in merge_updates(updates) if each["is"] != "user_message_chunk"]
 
 
 async def reloaded(
@@ -200,7 +200,7 @@ async def reloaded(
 ) -> list[JsonValue]:
     """Load a session in a server of its own; return what is shown."""
     async with answering(setup, can) as editor:
-        assert "result" in await load(editor, session, str(folder))
+        assert "result" in await load_session(editor, session, str(folder))
         return editor.updates_of(session)
 
 
@@ -222,13 +222,13 @@ async def test_what_the_user_sent_is_shown_part_by_part(setup: Configuration, fo
     async with answering(setup, PLAIN) as editor:
         session = await play(editor, folder)
     updates = await reloaded(setup, PLAIN, session, folder)
-    chunks = [each for each in updates if at(each, "sessionUpdate") == "user_message_chunk"]
-    sent: list[JsonValue] = [at(each, "content") for each in chunks]
+    chunks = [each for each in updates if json_at(each, "sessionUpdate") == "user_message_chunk"]
+    sent: list[JsonValue] = [json_at(each, "content") for each in chunks]
     texts: list[JsonValue] = [
         {"type": "text", "text": text} for text in ("all the steps", "/version", "fail", "wait")
     ]
     assert sent == [*BLOCKS, *texts]
-    ids = [at(each, "messageId") for each in chunks]
+    ids = [json_at(each, "messageId") for each in chunks]
     assert (len(set(map(str, ids[:4]))), len(set(map(str, ids)))) == (1, 5)
 
 
@@ -293,4 +293,8 @@ def test_after_a_kill_everything_that_had_ended_is_shown_again(
 def updates_in(messages: Sequence[Object], session: str) -> list[JsonValue]:
     """The updates of a session among messages."""
     found = [each for each in messages if each.get("method") == "session/update"]
-    return [at(m, "params", "update") for m in found if at(m, "params", "sessionId") == session]
+    return [
+        json_at(m, "params", "update")
+        for m in found
+        if json_at(m, "params", "sessionId") == session
+    ]

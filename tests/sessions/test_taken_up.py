@@ -8,8 +8,14 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.config.settings import Configuration
-from tests.sessions.session_requests import UNKNOWN, kind_of, listed, load, prompt_of
-from tests.support.editor import Editor, Object, at, configuration, open_editor
+from tests.sessions.session_requests import (
+    UNKNOWN_SESSION_ID,
+    load_session,
+    make_prompt_params,
+    message_kind,
+    sessions_of_page,
+)
+from tests.support.editor import Editor, Object, json_at, make_configuration, open_editor
 
 SCRIPT = """\
 prompt: wait
@@ -24,20 +30,20 @@ say: Hello.
 @pytest.fixture
 def setup(tmp_path: Path) -> Configuration:
     """A home of its own, and a model that answers."""
-    return configuration(tmp_path, SCRIPT, options={"--mode": "bypass"})
+    return make_configuration(tmp_path, SCRIPT, options={"--mode": "bypass"})
 
 
 async def said_again(editor: Editor, session: str, folder: Path) -> list[JsonValue]:
     """Load a session; return the texts that are shown of it."""
     seen = len(editor.updates_of(session))
-    assert "result" in await load(editor, session, str(folder))
+    assert "result" in await load_session(editor, session, str(folder))
     shown = [each for each in editor.updates_of(session)[seen:] if is_chunk(each)]
-    return [at(each, "content", "text") for each in shown]
+    return [json_at(each, "content", "text") for each in shown]
 
 
 def is_chunk(update: JsonValue) -> bool:
     """Whether it is a part of what was said."""
-    return str(at(update, "sessionUpdate")).endswith("message_chunk")
+    return str(json_at(update, "sessionUpdate")).endswith("message_chunk")
 
 
 async def test_an_open_session_can_be_loaded_before_anything_was_said(
@@ -62,8 +68,8 @@ async def test_a_load_that_fails_leaves_an_open_session_as_it_is(
         await editor.initialize()
         session = await editor.new_session(tmp_path)
         await editor.prompt(session, "hi")
-        refused = await load(editor, session, str(tmp_path / "nowhere"))
-        assert at(refused, "error", "code") == -32602
+        refused = await load_session(editor, session, str(tmp_path / "nowhere"))
+        assert json_at(refused, "error", "code") == -32602
         await editor.prompt(session, "again")
         assert await said_again(editor, session, tmp_path) == ["hi", "Hello.", "again", "Hello."]
 
@@ -76,9 +82,9 @@ async def test_loads_at_once_all_show_everything(setup: Configuration, tmp_path:
     async with open_editor(setup) as editor:
         await editor.initialize()
         params: JsonValue = {"sessionId": session, "cwd": str(tmp_path), "mcpServers": []}
-        for pending in [editor.begin("session/load", params) for _ in range(3)]:
+        for pending in [editor.start_request("session/load", params) for _ in range(3)]:
             assert "result" in await pending.response()
-        shown = [at(u, "content", "text") for u in editor.updates_of(session) if is_chunk(u)]
+        shown = [json_at(u, "content", "text") for u in editor.updates_of(session) if is_chunk(u)]
         assert sorted(map(str, shown)) == ["Hello."] * 3 + ["hi"] * 3
         assert await editor.prompt(session, "again") == {"stopReason": "end_turn"}
         texts = await said_again(editor, session, tmp_path)
@@ -94,8 +100,8 @@ async def test_a_session_of_commands_alone_is_kept_too(
         await editor.prompt(session, "/version")
     async with open_editor(setup) as editor:
         await editor.initialize()
-        found = listed(at(await editor.call("session/list", {}), "result"))
-        assert [at(each, "sessionId") for each in found] == [session]
+        found = sessions_of_page(json_at(await editor.call("session/list", {}), "result"))
+        assert [json_at(each, "sessionId") for each in found] == [session]
         assert len(await said_again(editor, session, tmp_path)) == 2
 
 
@@ -106,8 +112,10 @@ async def test_a_session_in_which_nothing_was_said_leaves_nothing(
         await editor.initialize()
         session = await editor.new_session(tmp_path)
         await editor.call("session/close", {"sessionId": session})
-        assert at(await editor.call("session/list", {}), "result", "sessions") == []
-        assert at(await load(editor, session, str(tmp_path)), "error", "code") == -32002
+        assert json_at(await editor.call("session/list", {}), "result", "sessions") == []
+        assert (
+            json_at(await load_session(editor, session, str(tmp_path)), "error", "code") == -32002
+        )
 
 
 async def test_a_session_may_be_resumed_without_servers_and_in_another_folder(
@@ -124,10 +132,12 @@ async def test_a_session_may_be_resumed_without_servers_and_in_another_folder(
         params: JsonValue = {"sessionId": session, "cwd": str(other)}
         assert "result" in await editor.call("session/resume", params)
         await editor.prompt(session, "again")
-        assert editor.said(session).endswith("Hello.")
-        assert "have changed since" in editor.said(session)
-        (found,) = listed(at(await editor.call("session/list", {"cwd": str(other)}), "result"))
-        assert at(found, "sessionId") == session
+        assert editor.agent_text(session).endswith("Hello.")
+        assert "have changed" in editor.agent_text(session)
+        (found,) = sessions_of_page(
+            json_at(await editor.call("session/list", {"cwd": str(other)}), "result")
+        )
+        assert json_at(found, "sessionId") == session
         assert isinstance(found, dict)
         assert "additionalDirectories" not in found
 
@@ -145,7 +155,7 @@ async def test_roots_that_are_not_absolute_are_refused(
         session = await editor.new_session(tmp_path)
         for method in ("session/load", "session/resume", "session/new"):
             params: JsonValue = {"sessionId": session, "mcpServers": [], **roots}
-            assert at(await editor.call(method, params), "error", "code") == -32602
+            assert json_at(await editor.call(method, params), "error", "code") == -32602
 
 
 async def test_deleting_a_session_that_works_ends_its_turn_and_leaves_nothing(
@@ -154,11 +164,11 @@ async def test_deleting_a_session_that_works_ends_its_turn_and_leaves_nothing(
     async with open_editor(setup) as editor:
         await editor.initialize()
         session = await editor.new_session(tmp_path)
-        pending = editor.begin("session/prompt", prompt_of(session, "wait"))
-        await editor.wait_for(lambda m: kind_of(m) == "agent_message_chunk")
+        pending = editor.start_request("session/prompt", make_prompt_params(session, "wait"))
+        await editor.wait_for_response(lambda m: message_kind(m) == "agent_message_chunk")
         assert (await editor.call("session/delete", {"sessionId": session}))["result"] == {}
-        assert at(await pending.response(), "result", "stopReason") == "cancelled"
-        assert at(await editor.call("session/list", {}), "result", "sessions") == []
+        assert json_at(await pending.response(), "result", "stopReason") == "cancelled"
+        assert json_at(await editor.call("session/list", {}), "result", "sessions") == []
     with closing(sqlite3.connect(tmp_path / "acp" / "sessions.db")) as connection:
         for table in ("sessions", "messages", "entries", "texts", "prompts", "leases"):
             rows = connection.execute(f"SELECT * FROM {table}").fetchall()  # noqa: S608  ours
@@ -172,13 +182,15 @@ async def test_pages_hold_still_while_sessions_change(setup: Configuration, tmp_
         ids = [await editor.new_session(tmp_path) for _ in range(60)]
         for session in ids:
             await editor.prompt(session, "hi")
-        first = at(await editor.call("session/list", {}), "result")
+        first = json_at(await editor.call("session/list", {}), "result")
         await editor.prompt(ids[0], "used again")
         await editor.call("session/delete", {"sessionId": ids[-1]})
         await editor.prompt(await editor.new_session(tmp_path), "a new one")
-        cursor = at(first, "nextCursor")
-        rest = at(await editor.call("session/list", {"cursor": cursor}), "result")
-        found = [at(each, "sessionId") for page in (first, rest) for each in listed(page)]
+        cursor = json_at(first, "nextCursor")
+        rest = json_at(await editor.call("session/list", {"cursor": cursor}), "result")
+        found = [
+            json_at(each, "sessionId") for page in (first, rest) for each in sessions_of_page(page)
+        ]
         assert found == ids[:0:-1]
 
 
@@ -189,15 +201,15 @@ async def test_cursors_that_were_not_given_out_are_refused(
     async with open_editor(setup) as editor:
         await editor.initialize()
         answer = await editor.call("session/list", {"cursor": cursor})
-        assert at(answer, "error", "code") == -32602
+        assert json_at(answer, "error", "code") == -32602
 
 
 @pytest.mark.parametrize("method", ["session/load", "session/resume", "session/close"])
-@pytest.mark.parametrize("session", [UNKNOWN, "", "\ud800", "x" * 100_000, "a\0b"])
+@pytest.mark.parametrize("session", [UNKNOWN_SESSION_ID, "", "\ud800", "x" * 100_000, "a\0b"])
 async def test_ids_of_no_session_are_not_found(
     setup: Configuration, tmp_path: Path, method: str, session: str
 ) -> None:
     async with open_editor(setup) as editor:
         await editor.initialize()
-        answer = await load(editor, session, str(tmp_path), method)
-        assert at(answer, "error", "code") == -32002
+        answer = await load_session(editor, session, str(tmp_path), method)
+        assert json_at(answer, "error", "code") == -32002

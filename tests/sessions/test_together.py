@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.memory.store import Memory
+from acp_server.memory.store import MemoryStores
 from prompt_engine.threats import scan
-from tests.sessions.test_kept import listed
-from tests.support.editor import at
+from tests.sessions.test_kept import sessions_of_page
+from tests.support.editor import json_at
 from tests.support.server_process import ServerProcess, start_server
 
 SERVERS = 4
@@ -75,7 +75,7 @@ def work(server: ServerProcess, number: int, home: Path, seconds: float) -> Work
         for _ in range(PROMPTS_PER_SESSION):
             count = len(done.entries)
             answer = server.prompt(session, f"number {count:04};")
-            if at(answer, "result", "stopReason") == "end_turn":
+            if json_at(answer, "result", "stopReason") == "end_turn":
                 done.entries.append(words(number, count))
                 done.sessions[session] += 1
         server.call("session/list", {})
@@ -114,7 +114,7 @@ def together(home: Path, seconds: float) -> list[Work]:
         for server in servers:
             assert "locked" not in server.stderr()
             server.close_stdin()
-            server.rest()
+            server.receive_until_end()
             assert server.wait() == 0
     return done
 
@@ -122,7 +122,7 @@ def together(home: Path, seconds: float) -> list[Work]:
 def check(home: Path, done: list[Work]) -> None:
     """Nothing is lost, nothing was refused, nothing is torn."""
     assert [each.errors for each in done] == [[]] * SERVERS
-    kept = Memory(home, {"memory": LIMIT_CHARACTERS}, scan).contents("memory").entries
+    kept = MemoryStores(home, {"memory": LIMIT_CHARACTERS}, scan).contents("memory").entries
     assert sorted(kept) == sorted(entry for each in done for entry in each.entries)
     json.loads((home / "acp" / "memory_index.json").read_text(encoding="utf-8"))
     with closing(sqlite3.connect(home / "acp" / "sessions.db")) as connection:
@@ -139,9 +139,9 @@ def check(home: Path, done: list[Work]) -> None:
     with start_server(home) as server:
         server.initialize()
         page = server.call("session/list", {})["result"]
-        for session in listed(page)[:5]:
+        for session in sessions_of_page(page)[:5]:
             params: JsonValue = {
-                "sessionId": at(session, "sessionId"),
+                "sessionId": json_at(session, "sessionId"),
                 "cwd": str(home),
                 "mcpServers": [],
             }

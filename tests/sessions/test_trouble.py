@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.editor import at, configuration, open_editor
+from tests.support.editor import json_at, make_configuration, open_editor
 
 SCRIPT = "prompt: *\nsay: Hello.\n"
 NEWER_VERSION = 9_999
@@ -46,12 +46,12 @@ async def test_trouble_is_told_and_the_work_goes_on(
 ) -> None:
     assert callable(spoil)
     spoil(tmp_path)
-    async with open_editor(configuration(tmp_path, SCRIPT)) as editor:
+    async with open_editor(make_configuration(tmp_path, SCRIPT)) as editor:
         await editor.initialize()
         session = await editor.new_session(str(tmp_path))
         await editor.prompt(session, "hi")
         assert await editor.prompt(session, "hi") == {"stopReason": "end_turn"}
-        told = editor.said(session)
+        told = editor.agent_text(session)
         assert told.endswith("Hello.")
         assert word in told
 
@@ -59,11 +59,13 @@ async def test_trouble_is_told_and_the_work_goes_on(
 async def test_a_damaged_file_is_put_aside_whole_and_a_new_one_begun(tmp_path: Path) -> None:
     garbage(tmp_path)
     before = database(tmp_path).read_bytes()
-    async with open_editor(configuration(tmp_path, SCRIPT)) as editor:
+    async with open_editor(make_configuration(tmp_path, SCRIPT)) as editor:
         await editor.initialize()
         session = await editor.new_session(str(tmp_path))
         await editor.prompt(session, "hi")
-        listed = at(await editor.call("session/list", {}), "result", "sessions", 0, "sessionId")
+        listed = json_at(
+            await editor.call("session/list", {}), "result", "sessions", 0, "sessionId"
+        )
         assert listed == session
     aside = [path for path in database(tmp_path).parent.iterdir() if "corrupt" in path.name]
     assert [path.read_bytes() for path in aside] == [before]
@@ -72,9 +74,9 @@ async def test_a_damaged_file_is_put_aside_whole_and_a_new_one_begun(tmp_path: P
 async def test_a_file_of_a_newer_version_stays_as_it_is(tmp_path: Path) -> None:
     of_a_newer_version(tmp_path)
     before = database(tmp_path).read_bytes()
-    async with open_editor(configuration(tmp_path, SCRIPT)) as editor:
+    async with open_editor(make_configuration(tmp_path, SCRIPT)) as editor:
         await editor.initialize()
         await editor.prompt(await editor.new_session(str(tmp_path)), "hi")
         answer = await editor.call("session/list", {})
-        assert at(answer, "error", "code") == -32603
+        assert json_at(answer, "error", "code") == -32603
     assert database(tmp_path).read_bytes() == before

@@ -4,45 +4,45 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from acp_server.permissions.trust import TrustKeeper, TrustStore, Verdict
-from acp_server.session.ports.skills import NoSkills, Want
-from acp_server.session.prompting.workspace_prompt import ProjectBriefing
-from acp_server.session.services import Workspace
+from acp_server.permissions.trust import TrustStore, TrustVerdict, WorkspaceTrust
+from acp_server.session.ports.skills import NoSkills, SkillIndexRequest
+from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
+from acp_server.session.services import SessionWorkspace
 from acp_server.session.session import Session
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.ports import ModelRequest, TextDelta
-from tests.prompting.prompted_session import file, prompt_settings
-from tests.support.server_parts import Shelf, equipment
-from tests.turn.fake_sinks import RecordingSink
-from tests.turn.turn_harness import Playing, Round, Tools, echo
+from tests.prompting.prompted_session import make_prompt_config, write_file
+from tests.support.server_parts import FakeModelCatalog, make_services
+from tests.turn.fake_sinks import MemorySink
+from tests.turn.turn_harness import FunctionTools, ModelRound, RoundModel, echo_arguments
 
 
 class KnownSkills(NoSkills):
     """Writes an index that says what it was written for."""
 
     def __init__(self, store: TrustStore, root: Path, brought: Sequence[str]) -> None:
-        self.wants: list[Want] = []
+        self.wants: list[SkillIndexRequest] = []
         self._store = store
         self._root = root
         self._brought = brought
 
-    async def index(self, want: Want) -> str:
+    async def index(self, want: SkillIndexRequest) -> str:
         self.wants.append(want)
-        own: Sequence[str] = () if await self.waiting() else self._brought
+        own: Sequence[str] = () if await self.untrusted_names() else self._brought
         return f"Skills: {', '.join([*own, *want.preferred])}."
 
-    async def waiting(self) -> Sequence[str]:
+    async def untrusted_names(self) -> Sequence[str]:
         return () if self._store.verdict(self._root) == "trusted" else self._brought
 
 
 class Answering:
     """Says yes or no, and keeps what it was asked about."""
 
-    def __init__(self, verdict: Verdict) -> None:
+    def __init__(self, verdict: TrustVerdict) -> None:
         self.asked: list[Sequence[str]] = []
-        self._verdict: Verdict = verdict
+        self._verdict: TrustVerdict = verdict
 
-    async def ask_trust(self, root: Path, uses: Sequence[str]) -> Verdict | None:
+    async def ask_trust(self, root: Path, uses: Sequence[str]) -> TrustVerdict | None:
         del root
         self.asked.append(uses)
         return self._verdict
@@ -52,12 +52,16 @@ class Project:
     """A session in a workspace that brings skills, or prefers some."""
 
     def __init__(
-        self, folder: Path, verdict: Verdict, frontmatter: str = "", brought: Sequence[str] = ()
+        self,
+        folder: Path,
+        verdict: TrustVerdict,
+        frontmatter: str = "",
+        brought: Sequence[str] = (),
     ) -> None:
         if frontmatter:
-            file(folder / ".hermes.md", f"---\n{frontmatter}\n---\nBe kind.")
-        self.model = Playing(Round([TextDelta("Yes.")]))
-        self.asker, self.sink = Answering(verdict), RecordingSink()
+            write_file(folder / ".hermes.md", f"---\n{frontmatter}\n---\nBe kind.")
+        self.model = RoundModel(ModelRound([TextDelta("Yes.")]))
+        self.asker, self.sink = Answering(verdict), MemorySink()
         store = TrustStore(folder / "trust.json")
         self.skills = KnownSkills(store, folder, brought)
 
@@ -65,23 +69,26 @@ class Project:
             del session
             return self.skills
 
-        def briefing(workspace: Workspace) -> ProjectBriefing:
-            return ProjectBriefing(prompt_settings(folder), workspace)
+        def briefing(workspace: SessionWorkspace) -> WorkspacePromptProvider:
+            return WorkspacePromptProvider(make_prompt_config(folder), workspace)
 
-        def trust(session: Session) -> TrustKeeper:
-            return TrustKeeper(store, self.asker, session.workspace.cwd)
+        def trust(session: Session) -> WorkspaceTrust:
+            return WorkspaceTrust(store, self.asker, session.workspace.cwd)
 
         equipped = replace(
-            equipment(Shelf({"test": self.model}), toolbox=Tools(read_file=echo, skill_view=echo)),
-            briefing=briefing,
+            make_services(
+                FakeModelCatalog({"test": self.model}),
+                toolbox=FunctionTools(read_file=echo_arguments, skill_view=echo_arguments),
+            ),
+            prompt_provider=briefing,
             trust=trust,
             skills=skills,
         )
-        self.session = Session(Workspace(folder), equipped)
+        self.session = Session(SessionWorkspace(folder), equipped)
 
     async def say(self) -> ModelRequest:
         message = UserMessage((Text("hi"),))
-        await self.session.prompt(self.session.admit(message), message, self.sink, lambda: None)
+        await self.session.prompt(self.session.enqueue(message), message, self.sink, lambda: None)
         return self.model.requests[-1]
 
 

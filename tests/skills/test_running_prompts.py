@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.prompting.prompted_session import open_briefed_room
+from tests.prompting.prompted_session import open_prompted_session
 from tests.skills_store.skill_files import write_skill
 from tests.tools.typing_model import call
 
@@ -10,24 +10,24 @@ from tests.tools.typing_model import call
 async def test_a_running_prompt_stands_and_the_next_session_sees_the_skill(tmp_path: Path) -> None:
     skills = tmp_path / "own/skills"
     write_skill(skills / "tidy", "Use to tidy.")
-    async with open_briefed_room(tmp_path) as room:
-        first = await room.say()
+    async with open_prompted_session(tmp_path) as room:
+        first = await room.prompt()
         assert "  - tidy: Use to tidy.\n" in first.system
         write_skill(skills / "release", "Use for a release.")
-        second = await room.say()
+        second = await room.prompt()
         assert second.system == first.system
         assert second.tools == first.tools
         loaded = await room.run_one(call("skill_view", name="release"))
         assert loaded.status == "completed"
         other = await room.editor.new_session(room.root)
-        third = await room.say(session_id=other)
+        third = await room.prompt(session_id=other)
         assert "  - release: Use for a release.\n" in third.system
 
 
 async def test_a_skill_that_is_called_comes_with_the_users_message(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "own/skills/release", "Use for a release.")
-    async with open_briefed_room(tmp_path) as room:
-        request = await room.say({"type": "text", "text": "/release 1.2 now"})
+    async with open_prompted_session(tmp_path) as room:
+        request = await room.prompt({"type": "text", "text": "/release 1.2 now"})
     text = "".join(getattr(part, "text", "") for part in request.messages[-1].parts)
     assert text.startswith('[The user invoked the skill "release".')
     assert (folder / "SKILL.md").read_text().strip() in text
@@ -36,6 +36,6 @@ async def test_a_skill_that_is_called_comes_with_the_users_message(tmp_path: Pat
 
 
 async def test_what_the_context_command_shows_has_the_index(tmp_path: Path) -> None:
-    async with open_briefed_room(tmp_path) as room:
-        await room.say()
-        assert "| skills_index |" in await room.command("/context")
+    async with open_prompted_session(tmp_path) as room:
+        await room.prompt()
+        assert "| skills_index |" in await room.run_command("/context")

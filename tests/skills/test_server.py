@@ -11,11 +11,11 @@ from pydantic import JsonValue
 
 from acp_server.permissions.trust import TrustStore
 from skills_store.calls import ManageCall
-from skills_store.editor import Keeper
-from skills_store.roots import Places, roots_of
-from skills_store.usage import Usage
+from skills_store.editor import SkillEditor
+from skills_store.roots import SkillLocations, resolve_roots
+from skills_store.usage import SkillUsageStore
 from tests.skills_store.skill_files import write_file, write_skill
-from tests.support.editor import Editor, at, configuration, open_editor
+from tests.support.editor import Editor, json_at, make_configuration, open_editor
 
 SCRIPT = "prompt: *\nsay: Done."
 LATEST_SECONDS = 1.0
@@ -37,9 +37,11 @@ def project(folder: Path) -> Path:
 def offered(editor: Editor, session_id: str) -> Sequence[str]:
     """Return the names of the commands as they were advertised last."""
     updates = editor.updates_of(session_id)
-    told = [each for each in updates if at(each, "sessionUpdate") == "available_commands_update"]
-    commands = at(told[-1], "availableCommands") if told else []
-    return [str(at(each, "name")) for each in commands] if isinstance(commands, list) else []
+    told = [
+        each for each in updates if json_at(each, "sessionUpdate") == "available_commands_update"
+    ]
+    commands = json_at(told[-1], "availableCommands") if told else []
+    return [str(json_at(each, "name")) for each in commands] if isinstance(commands, list) else []
 
 
 async def until_offered(editor: Editor, session_id: str, name: str) -> None:
@@ -56,21 +58,21 @@ async def until_gone(editor: Editor, session_id: str, name: str) -> None:
 
 async def said(editor: Editor, session_id: str, text: str) -> str:
     """Send a prompt; return what was said to it."""
-    before = editor.said(session_id)
+    before = editor.agent_text(session_id)
     answer = await editor.prompt(session_id, text)
     assert isinstance(answer, dict)
     assert answer["stopReason"] == "end_turn"
-    return editor.said(session_id).removeprefix(before)
+    return editor.agent_text(session_id).removeprefix(before)
 
 
 async def test_skills_are_commands_with_their_descriptions(tmp_path: Path) -> None:
     write_skill(home(tmp_path) / "skills/release", "Use for a release.")
-    async with open_editor(configuration(home(tmp_path), SCRIPT)) as editor:
+    async with open_editor(make_configuration(home(tmp_path), SCRIPT)) as editor:
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
         await until_offered(editor, session_id, "release")
         told = editor.updates_of(session_id)[-1]
-        commands = at(told, "availableCommands")
+        commands = json_at(told, "availableCommands")
         assert isinstance(commands, list)
         assert {
             "name": "release",
@@ -86,18 +88,18 @@ async def test_a_skill_is_called_and_the_model_is_told_what_it_says(tmp_path: Pa
     folder = write_skill(home(tmp_path) / "skills/release", "Use for a release.")
     write_file(folder / "scripts/tag.sh")
     script = "prompt: invoked the skill\nsay: Released.\n\nprompt: *\nsay: What?"
-    async with open_editor(configuration(home(tmp_path), script)) as editor:
+    async with open_editor(make_configuration(home(tmp_path), script)) as editor:
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
         assert await said(editor, session_id, "/release 1.2 please") == "Released."
-    record = Usage(home(tmp_path) / "skills").record("release")
+    record = SkillUsageStore(home(tmp_path) / "skills").record("release")
     assert record is not None
     assert (record.view_count, record.use_count) == (0, 1)
 
 
 async def test_the_users_own_words_are_what_is_kept_of_the_prompt(tmp_path: Path) -> None:
     write_skill(home(tmp_path) / "skills/release")
-    served = configuration(home(tmp_path), SCRIPT)
+    served = make_configuration(home(tmp_path), SCRIPT)
     async with open_editor(served) as editor:
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
@@ -111,7 +113,7 @@ async def test_the_users_own_words_are_what_is_kept_of_the_prompt(tmp_path: Path
         }
         await editor.call("session/load", given)
         shown = [u for u in editor.updates_of(session_id) if _is_prompt(u)]
-        assert [at(each, "content", "text") for each in shown] == ["/release 1.2"]
+        assert [json_at(each, "content", "text") for each in shown] == ["/release 1.2"]
 
 
 @pytest.mark.parametrize(
@@ -131,10 +133,10 @@ async def test_what_a_first_word_leads_to(text: str, expected: str, tmp_path: Pa
     for name in ("release", "tidy", "help", "gone"):
         write_skill(skills / name)
     write_skill(skills / "hidden", fields="platforms: [windows]")
-    places = Places(home(tmp_path), tmp_path, tmp_path / "bundled")
-    keeper = Keeper(home(tmp_path), lambda: roots_of(places))
+    places = SkillLocations(home(tmp_path), tmp_path, tmp_path / "bundled")
+    keeper = SkillEditor(home(tmp_path), lambda: resolve_roots(places))
     keeper.commit(keeper.plan(ManageCall("delete", "gone", origin="user")))
-    async with open_editor(configuration(home(tmp_path), SCRIPT)) as editor:
+    async with open_editor(make_configuration(home(tmp_path), SCRIPT)) as editor:
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
         assert expected in await said(editor, session_id, text)
@@ -143,7 +145,7 @@ async def test_what_a_first_word_leads_to(text: str, expected: str, tmp_path: Pa
 async def test_commands_follow_what_another_program_does_on_the_disk(tmp_path: Path) -> None:
     skills = home(tmp_path) / "skills"
     write_skill(skills / "tidy")
-    async with open_editor(configuration(home(tmp_path), SCRIPT)) as editor:
+    async with open_editor(make_configuration(home(tmp_path), SCRIPT)) as editor:
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
         await until_offered(editor, session_id, "tidy")
@@ -153,14 +155,14 @@ async def test_commands_follow_what_another_program_does_on_the_disk(tmp_path: P
             await until_offered(editor, session_id, "release")
         with anyio.fail_after(LATEST_SECONDS):
             write_skill(folder, "Use for every release.")
-            await editor.wait_for(lambda message: "every release" in json.dumps(message))
+            await editor.wait_for_response(lambda message: "every release" in json.dumps(message))
         with anyio.fail_after(LATEST_SECONDS):
             shutil.rmtree(folder)
             await until_gone(editor, session_id, "release")
 
 
 async def test_a_first_skill_is_noticed_where_there_was_no_folder_for_any(tmp_path: Path) -> None:
-    async with open_editor(configuration(home(tmp_path), SCRIPT)) as editor:
+    async with open_editor(make_configuration(home(tmp_path), SCRIPT)) as editor:
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
         await until_offered(editor, session_id, "code-review")
@@ -175,12 +177,12 @@ def workspace_skill(folder: Path) -> Path:
 
 async def test_a_workspaces_skills_wait_for_trust_and_come_with_it(tmp_path: Path) -> None:
     workspace_skill(tmp_path)
-    async with open_editor(configuration(home(tmp_path), SCRIPT)) as editor:
+    async with open_editor(make_configuration(home(tmp_path), SCRIPT)) as editor:
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
         assert "is not trusted" in await said(editor, session_id, "/deploy it")
-        pending = editor.begin_prompt(session_id, "hello")
-        asked = await editor.wait_for(
+        pending = editor.start_prompt(session_id, "hello")
+        asked = await editor.wait_for_response(
             lambda message: message.get("method") == "session/request_permission"
         )
         assert "skills of its own: deploy" in json.dumps(asked)
@@ -193,8 +195,8 @@ async def test_a_workspaces_skills_wait_for_trust_and_come_with_it(tmp_path: Pat
 
 async def test_a_trusted_workspaces_skills_are_there_at_once(tmp_path: Path) -> None:
     workspace_skill(tmp_path)
-    TrustStore(home(tmp_path) / "acp/trust.json").say(project(tmp_path), "trusted")
-    async with open_editor(configuration(home(tmp_path), SCRIPT)) as editor:
+    TrustStore(home(tmp_path) / "acp/trust.json").save(project(tmp_path), "trusted")
+    async with open_editor(make_configuration(home(tmp_path), SCRIPT)) as editor:
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
         await until_offered(editor, session_id, "deploy")
@@ -202,8 +204,8 @@ async def test_a_trusted_workspaces_skills_are_there_at_once(tmp_path: Path) -> 
 
 async def test_a_declined_workspaces_skills_are_named_and_not_used(tmp_path: Path) -> None:
     workspace_skill(tmp_path)
-    TrustStore(home(tmp_path) / "acp/trust.json").say(project(tmp_path), "declined")
-    async with open_editor(configuration(home(tmp_path), SCRIPT)) as editor:
+    TrustStore(home(tmp_path) / "acp/trust.json").save(project(tmp_path), "declined")
+    async with open_editor(make_configuration(home(tmp_path), SCRIPT)) as editor:
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
         told = await said(editor, session_id, "hello")
@@ -212,4 +214,4 @@ async def test_a_declined_workspaces_skills_are_named_and_not_used(tmp_path: Pat
 
 
 def _is_prompt(update: JsonValue) -> bool:
-    return at(update, "sessionUpdate") == "user_message_chunk"
+    return json_at(update, "sessionUpdate") == "user_message_chunk"

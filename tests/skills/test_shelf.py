@@ -6,18 +6,18 @@ from pathlib import Path
 
 import anyio
 
-from acp_server.skills.skill_roots import Shelf
-from skills_store import IndexCache, Places, roots_of
+from acp_server.skills.skill_roots import SkillRoots
+from skills_store import IndexCache, SkillLocations, resolve_roots
 from tests.session.watch_listener import open_watch
 from tests.skills_store.skill_files import write_file, write_skill
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 
 class Reader:
     """Looks each time that it is told to, and waits for what it wants to see."""
 
     def __init__(self) -> None:
-        self.shelf: Shelf | None = None
+        self.shelf: SkillRoots | None = None
         self._changed = anyio.Event()
 
     async def read(self) -> None:
@@ -33,31 +33,33 @@ class Reader:
         return [skill.description for skill in self.shelf.library.skills()]
 
     async def until(self, names: list[str]) -> None:
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             while self.names() != names:
                 await self._changed.wait()
 
     async def until_described(self, description: str) -> None:
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             while self.descriptions() != [description]:
                 await self._changed.wait()
 
 
-def shelf_in(folder: Path, workspace: Path | None = None) -> Shelf:
-    places = Places(folder / "home", folder / "user", folder / "bundled", workspace)
-    return Shelf(folder / "home", lambda: roots_of(places), IndexCache())
+def shelf_in(folder: Path, workspace: Path | None = None) -> SkillRoots:
+    places = SkillLocations(folder / "home", folder / "user", folder / "bundled", workspace)
+    return SkillRoots(folder / "home", lambda: resolve_roots(places), IndexCache())
 
 
 @asynccontextmanager
 async def open_shelf(folder: Path, workspace: Path | None = None) -> AsyncGenerator[Reader]:
     """Join a watched shelf, and leave it."""
-    places = Places(folder / "home", folder / "user", folder / "bundled", workspace)
+    places = SkillLocations(folder / "home", folder / "user", folder / "bundled", workspace)
     reader = Reader()
     async with open_watch() as watch:
-        reader.shelf = Shelf(folder / "home", lambda: roots_of(places), IndexCache(), watch)
-        await reader.shelf.join(reader.read)
+        reader.shelf = SkillRoots(
+            folder / "home", lambda: resolve_roots(places), IndexCache(), watch
+        )
+        await reader.shelf.subscribe(reader.read)
         yield reader
-        assert reader.shelf.leave(reader.read)
+        assert reader.shelf.unsubscribe(reader.read)
 
 
 async def test_skills_that_come_change_and_go_are_noticed(tmp_path: Path) -> None:
@@ -103,7 +105,7 @@ async def test_only_what_may_be_of_skills_concerns_a_shelf(tmp_path: Path) -> No
             tmp_path / "user/.agents": True,
             tmp_path / "home/config.yaml": False,
         }
-        found = {path: reader.shelf.is_concerned(path) for path in concerns}
+        found = {path: reader.shelf.is_relevant(path) for path in concerns}
         assert found == concerns
 
 
@@ -122,8 +124,8 @@ async def test_a_shelf_that_nobody_watches_looks_each_time(tmp_path: Path) -> No
     shelf = shelf_in(tmp_path)
     reader = Reader()
     reader.shelf = shelf
-    await shelf.join(reader.read)
+    await shelf.subscribe(reader.read)
     assert reader.names() == []
     write_skill(tmp_path / "home/skills/mine")
     assert reader.names() == ["mine"]
-    assert shelf.leave(reader.read)
+    assert shelf.unsubscribe(reader.read)

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 
-DIED, DONE = 9, 0
+CRASHED, DONE = 9, 0
 _WRITING: int = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 _EVENTS = frozenset(
     {
@@ -22,7 +22,7 @@ _EVENTS = frozenset(
 )
 
 
-def has_died(work: Callable[[], object], number: int) -> bool:
+def crashes_before_write(work: Callable[[], object], number: int) -> bool:
     """Run some work in a child process that dies before its n-th write, counted from 1.
 
     Return False if the work ended before that write.
@@ -35,7 +35,7 @@ def has_died(work: Callable[[], object], number: int) -> bool:
             nonlocal left
             left -= 1
             if left == 0:
-                os._exit(DIED)  # skips `finally` and atexit, as a crash does
+                os._exit(CRASHED)  # skips `finally` and atexit, as a crash does
 
         def watch(event: str, arguments: tuple[object, ...]) -> None:
             if event in _EVENTS or (event == "open" and _is_for_writing(arguments)):
@@ -52,8 +52,8 @@ def has_died(work: Callable[[], object], number: int) -> bool:
             os._exit(1)
         os._exit(DONE)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    assert code in {DIED, DONE}
-    return code == DIED
+    assert code in {CRASHED, DONE}
+    return code == CRASHED
 
 
 def _is_for_writing(arguments: tuple[object, ...]) -> bool:

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from skills_store import Library, Root
+from skills_store import SkillLibrary, SkillRoot
 
 LONG_AGO_SECONDS = 1_700_000_000
 
@@ -31,18 +31,18 @@ def write_file(path: Path, text: str = "text\n") -> Path:
     return path
 
 
-def settle(folder: Path) -> None:
+def make_files_old(folder: Path) -> None:
     """Give all files an old modification time: very recent changes are not cached."""
     for path in (folder, *folder.rglob("*")):
         os.utime(path, (LONG_AGO_SECONDS, LONG_AGO_SECONDS))
 
 
-def home_root(path: Path) -> Root:
+def home_root(path: Path) -> SkillRoot:
     """Return a directory as the user's own skill root."""
-    return Root("home", path, is_writable=True)
+    return SkillRoot("home", path, is_writable=True)
 
 
-def library_of(*paths: Path) -> Library:
+def make_library(*paths: Path) -> SkillLibrary:
     """Return a library of one or several roots, without a snapshot on disk."""
     roots = [home_root(path) for path in paths]
-    return Library(lambda: roots)
+    return SkillLibrary(lambda: roots)

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from skills_store.calls import Done, ManageCall
-from skills_store.editor import Keeper
-from skills_store.skill import Root
+from skills_store.calls import ManageCall, ManageResult
+from skills_store.editor import SkillEditor
+from skills_store.skill import SkillRoot
 
 TEMPORARY = re.compile(r"\..*\.[0-9a-f]{16}")
 
 
 @dataclass
-class Clock:
+class TickingClock:
     """Clock that advances by a second on every reading."""
 
     time: datetime = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -25,7 +25,9 @@ class Clock:
         return self.time
 
 
-def document(name: str, body: str = "1. Do it.\n", description: str = "What it is for") -> str:
+def skill_document(
+    name: str, body: str = "1. Do it.\n", description: str = "What it is for"
+) -> str:
     return f"---\nname: {name}\ndescription: {description}\n---\n\n# {name}\n\n{body}"
 
 
@@ -33,7 +35,7 @@ def write_skill(root: Path, place: str, text: str | None = None, **files: str) -
     """Write a skill; in a file's name `__` is its slash and `_dot_` its dot."""
     folder = root / place
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "SKILL.md").write_text(document(folder.name) if text is None else text)
+    (folder / "SKILL.md").write_text(skill_document(folder.name) if text is None else text)
     for name, content in files.items():
         path = folder / name.replace("__", "/").replace("_dot_", ".")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,49 +44,49 @@ def write_skill(root: Path, place: str, text: str | None = None, **files: str) -
 
 
 @dataclass
-class House:
+class SkillHome:
     """Home directory, workspace and the other locations of skills."""
 
     folder: Path
-    clock: Clock = field(default_factory=Clock)
+    clock: TickingClock = field(default_factory=TickingClock)
 
     def __post_init__(self) -> None:
         self.home = self.folder / "home"
         self.skills = self.home / "skills"
         self.workspace = self.folder / "work" / ".agents" / "skills"
-        self.agents = self.folder / "agents"
+        self.find_agents = self.folder / "agents"
         self.external = self.folder / "external"
         self.bundled = self.folder / "bundled"
         self.plugin = self.folder / "plugin"
         self.skills.mkdir(parents=True, exist_ok=True)
-        self.keeper = self.new_keeper()
+        self.editor = self.new_editor()
 
-    def new_keeper(self) -> Keeper:
-        return Keeper(self.home, self.roots, self.clock)
+    def new_editor(self) -> SkillEditor:
+        return SkillEditor(self.home, self.roots, self.clock)
 
-    def roots(self) -> tuple[Root, ...]:
+    def roots(self) -> tuple[SkillRoot, ...]:
         return (
-            Root("workspace", self.workspace, is_writable=True),
-            Root("home", self.skills, is_writable=True),
-            Root("agents", self.agents, is_writable=True),
-            Root("external", self.external),
-            Root("bundled", self.bundled),
-            Root("plugin", self.plugin, plugin="tools"),
+            SkillRoot("workspace", self.workspace, is_writable=True),
+            SkillRoot("home", self.skills, is_writable=True),
+            SkillRoot("agents", self.find_agents, is_writable=True),
+            SkillRoot("external", self.external),
+            SkillRoot("bundled", self.bundled),
+            SkillRoot("plugin", self.plugin, plugin="tools"),
         )
 
-    def do(self, call: ManageCall) -> Done:
-        return self.keeper.commit(self.keeper.plan(call))
+    def apply(self, call: ManageCall) -> ManageResult:
+        return self.editor.commit(self.editor.plan(call))
 
 
 def as_review(call: ManageCall) -> ManageCall:
     return replace(call, origin="review")
 
 
-def is_nothing(path: str) -> bool:
+def match_nothing(path: str) -> bool:
     return not path
 
 
-def files_in(folder: Path, *, is_hidden: Callable[[str], bool] = is_nothing) -> dict[str, bytes]:
+def files_in(folder: Path, *, is_hidden: Callable[[str], bool] = match_nothing) -> dict[str, bytes]:
     """Return all files below a directory, without temporary files left by a crash."""
     found: dict[str, bytes] = {}
     for place, folders, names in os.walk(folder):
@@ -106,7 +108,7 @@ def visible_files(skills: Path) -> dict[str, bytes]:
     return files_in(skills, is_hidden=is_bookkeeping)
 
 
-def below(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
+def files_below(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
     return {path: data for path, data in files.items() if path.startswith(f"{place}/")}
 
 

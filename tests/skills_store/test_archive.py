@@ -8,27 +8,36 @@ import pytest
 
 from skills_store.archive import ArchiveEntry
 from skills_store.calls import ManageCall
-from skills_store.skill import Archived
+from skills_store.skill import ArchivedSkill
 from skills_store.write_errors import ArchiveConflictError, NameTakenError, NotArchivedError
-from tests.skills_store.skill_home import House, document, files_in, visible_files, write_skill
+from tests.skills_store.skill_home import (
+    SkillHome,
+    files_in,
+    skill_document,
+    visible_files,
+    write_skill,
+)
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    return House(tmp_path)
+def house(tmp_path: Path) -> SkillHome:
+    return SkillHome(tmp_path)
 
 
-def delete(house: House, name: str, into: str = "", reason: str = "") -> None:
-    house.do(ManageCall("delete", name, absorbed_into=into, reason=reason))
+def delete(house: SkillHome, name: str, into: str = "", reason: str = "") -> None:
+    house.apply(ManageCall("delete", name, absorbed_into=into, reason=reason))
 
 
-def test_a_deleted_skill_is_moved_with_a_record(house: House) -> None:
+def test_a_deleted_skill_is_moved_with_a_record(house: SkillHome) -> None:
     write_skill(house.skills, "kitchen/brew", references__a_dot_md="a")
     write_skill(house.skills, "tea")
     delete(house, "brew", "tea")
     folder = house.skills / ".archive" / "brew"
-    assert files_in(folder) == {"SKILL.md": document("brew").encode(), "references/a.md": b"a"}
-    assert house.keeper.archive.entries() == (
+    assert files_in(folder) == {
+        "SKILL.md": skill_document("brew").encode(),
+        "references/a.md": b"a",
+    }
+    assert house.editor.archive.entries() == (
         ArchiveEntry(
             "brew",
             folder,
@@ -39,27 +48,27 @@ def test_a_deleted_skill_is_moved_with_a_record(house: House) -> None:
             "turn",
         ),
     )
-    record = house.keeper.usage.record("brew")
+    record = house.editor.usage.record("brew")
     assert record is not None
     assert record.state == "archived"
 
 
-def test_a_deleted_skill_comes_back_byte_for_byte(house: House) -> None:
+def test_a_deleted_skill_comes_back_byte_for_byte(house: SkillHome) -> None:
     folder = write_skill(house.skills, "kitchen/brew", scripts__a_dot_sh="#!/bin/sh\n")
     (folder / "scripts" / "a.sh").chmod(0o755)
     before = visible_files(house.skills)
     delete(house, "brew")
     assert visible_files(house.skills) == {}
-    assert house.keeper.restore("brew") == folder
+    assert house.editor.restore("brew") == folder
     assert visible_files(house.skills) == before
     assert (folder / "scripts" / "a.sh").stat().st_mode & 0o777 == 0o755
-    assert house.keeper.archive.entries() == ()
-    record = house.keeper.usage.record("brew")
+    assert house.editor.archive.entries() == ()
+    record = house.editor.usage.record("brew")
     assert record is not None
     assert record.state == "active"
 
 
-def test_deleting_a_skill_that_is_a_category_leaves_its_siblings(house: House) -> None:
+def test_deleting_a_skill_that_is_a_category_leaves_its_siblings(house: SkillHome) -> None:
     write_skill(house.skills, "kitchen", references__a_dot_md="a", notes_dot_txt="mine")
     write_skill(house.skills, "kitchen/oven", scripts__a_dot_sh="a")
     write_skill(house.skills, "kitchen/deep/down/pan")
@@ -74,89 +83,89 @@ def test_deleting_a_skill_that_is_a_category_leaves_its_siblings(house: House) -
     }
     moved = files_in(house.skills / ".archive" / "kitchen")
     assert {f"kitchen/{path}" for path in moved} == own
-    house.keeper.restore("kitchen")
+    house.editor.restore("kitchen")
     assert visible_files(house.skills) == before
 
 
-def test_a_template_named_like_a_document_goes_with_its_skill(house: House) -> None:
+def test_a_template_named_like_a_document_goes_with_its_skill(house: SkillHome) -> None:
     write_skill(house.skills, "brew", templates__SKILL_dot_md="a template")
     delete(house, "brew")
     assert visible_files(house.skills) == {}
 
 
-def test_skills_of_one_name_are_all_kept(house: House) -> None:
+def test_skills_of_one_name_are_all_kept(house: SkillHome) -> None:
     for number in range(3):
-        write_skill(house.skills, "brew", document("brew", f"{number}\n"))
+        write_skill(house.skills, "brew", skill_document("brew", f"{number}\n"))
         delete(house, "brew")
-    names = [entry.folder.name for entry in house.keeper.archive.entries()]
+    names = [entry.folder.name for entry in house.editor.archive.entries()]
     assert names == ["brew-20260101120006", "brew-20260101120003", "brew"]
-    folder = house.keeper.restore("brew")
-    assert (folder / "SKILL.md").read_text() == document("brew", "2\n")
+    folder = house.editor.restore("brew")
+    assert (folder / "SKILL.md").read_text() == skill_document("brew", "2\n")
 
 
-def test_the_trail_of_what_absorbed_a_skill_is_followed(house: House) -> None:
+def test_the_trail_of_what_absorbed_a_skill_is_followed(house: SkillHome) -> None:
     for name in ("a", "b", "c"):
         write_skill(house.skills, name)
     delete(house, "a", "b")
     delete(house, "b", "c")
-    archive = house.keeper.archive
-    assert [entry.name for entry in archive.trail("a")] == ["a", "b"]
-    found = archive.destination("a")
-    assert found == Archived("a", "c", "2026-01-01T12:00:01+00:00")
-    assert archive.destination("c") is None
+    archive = house.editor.archive
+    assert [entry.name for entry in archive.successors("a")] == ["a", "b"]
+    found = archive.find_destination("a")
+    assert found == ArchivedSkill("a", "c", "2026-01-01T12:00:01+00:00")
+    assert archive.find_destination("c") is None
     delete(house, "c")
-    assert archive.destination("a") == Archived("a", "", "2026-01-01T12:00:01+00:00")
+    assert archive.find_destination("a") == ArchivedSkill("a", "", "2026-01-01T12:00:01+00:00")
 
 
-def test_a_ring_of_records_ends(house: House) -> None:
+def test_a_ring_of_records_ends(house: SkillHome) -> None:
     for name in ("a", "b"):
         write_skill(house.skills, name)
     delete(house, "a", "b")
     write_skill(house.skills, "a")
     delete(house, "b", "a")
     (house.skills / "a" / "SKILL.md").unlink()
-    found = house.keeper.archive.destination("a")
+    found = house.editor.archive.find_destination("a")
     assert found is not None
     assert found.absorbed_into == ""
 
 
-def test_what_hermes_archived_has_no_record_and_is_found(house: House) -> None:
+def test_what_hermes_archived_has_no_record_and_is_found(house: SkillHome) -> None:
     write_skill(house.skills / ".archive", "brew")
-    write_skill(house.skills / ".archive", "tea-20250101120000", document("tea"))
-    assert house.keeper.archive.destination("brew") == Archived("brew")
-    assert house.keeper.restore("tea") == house.skills / "tea"
-    assert visible_files(house.skills) == {"tea/SKILL.md": document("tea").encode()}
+    write_skill(house.skills / ".archive", "tea-20250101120000", skill_document("tea"))
+    assert house.editor.archive.find_destination("brew") == ArchivedSkill("brew")
+    assert house.editor.restore("tea") == house.skills / "tea"
+    assert visible_files(house.skills) == {"tea/SKILL.md": skill_document("tea").encode()}
 
 
-def test_a_record_cannot_lead_out_of_the_folder(house: House) -> None:
+def test_a_record_cannot_lead_out_of_the_folder(house: SkillHome) -> None:
     write_skill(house.skills / ".archive", "brew")
     records = {"brew": {"name": "brew", "home": "../../evil"}}
     (house.skills / ".archive" / "records.json").write_text(json.dumps(records))
-    assert house.keeper.restore("brew") == house.skills / "brew"
+    assert house.editor.restore("brew") == house.skills / "brew"
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "records.json", "../tea", "nothing", "\0"])
-def test_what_is_not_archived_is_not_brought_back(house: House, name: str) -> None:
+def test_what_is_not_archived_is_not_brought_back(house: SkillHome, name: str) -> None:
     write_skill(house.skills, "tea")
     write_skill(house.skills, "brew")
     delete(house, "brew")
     with pytest.raises(NotArchivedError):
-        house.keeper.restore(name)
+        house.editor.restore(name)
 
 
-def test_a_skill_is_not_brought_back_over_another(house: House) -> None:
+def test_a_skill_is_not_brought_back_over_another(house: SkillHome) -> None:
     write_skill(house.skills, "brew")
     delete(house, "brew")
     write_skill(house.skills, "other/brew")
     with pytest.raises(NameTakenError):
-        house.keeper.restore("brew")
+        house.editor.restore("brew")
 
 
-def test_a_skill_is_not_brought_back_over_a_file(house: House) -> None:
+def test_a_skill_is_not_brought_back_over_a_file(house: SkillHome) -> None:
     write_skill(house.skills, "brew", references__a_dot_md="a")
     delete(house, "brew")
     (house.skills / "brew" / "references").mkdir(parents=True)
     before = files_in(house.folder)
     with pytest.raises(ArchiveConflictError):
-        house.keeper.restore("brew")
+        house.editor.restore("brew")
     assert files_in(house.folder) == before

@@ -8,9 +8,9 @@ import pytest
 
 import skills_store
 from acp_server.cli.main import COMMANDS
-from acp_server.config.settings import sources
-from skills_store.document import check_created
-from skills_store.guard import collect, examine
+from acp_server.config.settings import setting_sources
+from skills_store.document import validate_new_document
+from skills_store.guard import collect_skill_files, scan_skill
 
 BUNDLED = Path(skills_store.__file__).parent / "bundled"
 SKILLS = sorted(BUNDLED.iterdir())
@@ -18,26 +18,26 @@ SKILLS = sorted(BUNDLED.iterdir())
 
 @pytest.mark.parametrize("folder", SKILLS, ids=lambda folder: folder.name)
 def test_a_bundled_skill_is_as_the_standard_wants_it(folder: Path) -> None:
-    assert check_created(folder.name, (folder / "SKILL.md").read_text("utf-8")) == ()
+    assert validate_new_document(folder.name, (folder / "SKILL.md").read_text("utf-8")) == ()
 
 
 @pytest.mark.parametrize("folder", SKILLS, ids=lambda folder: folder.name)
 def test_a_bundled_skill_is_safe(folder: Path) -> None:
-    verdict = examine(collect(folder))
+    verdict = scan_skill(collect_skill_files(folder))
     assert (verdict.level, [str(each) for each in verdict.findings]) == ("safe", [])
 
 
 @pytest.mark.parametrize("folder", SKILLS, ids=lambda folder: folder.name)
 def test_every_file_of_a_bundled_skill_is_pointed_to_and_there(folder: Path) -> None:
     text = (folder / "SKILL.md").read_text("utf-8")
-    held = {path for path in collect(folder).files if path != "SKILL.md"}
+    held = {path for path in collect_skill_files(folder).files if path != "SKILL.md"}
     assert set(re.findall(r"`((?:references|templates|scripts|assets)/[\w.-]+)`", text)) == held
 
 
 def test_the_settings_are_told_as_they_are() -> None:
     text = (BUNDLED / "configure-acp-server/references/settings.md").read_text("utf-8")
     named = set(re.findall(r"`([^`]+)`", text))
-    for source in sources().values():
+    for source in setting_sources().values():
         for name in (source.key, source.variable, source.option):
             known = name in named or f"{name}.acp.replace" in named
             assert not name or known, name

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from skills_store.backups import Backups
+from skills_store.backups import BackupStore
 from skills_store.calls import ManageCall
-from skills_store.document import parse
+from skills_store.document import parse_document
 from skills_store.errors import SkillError
-from tests.skills_store.crashing import has_died
+from tests.skills_store.crashing import crashes_before_write
 from tests.skills_store.skill_home import (
-    House,
-    document,
+    SkillHome,
     files_in,
+    skill_document,
     visible_files,
     write_skill,
 )
@@ -44,7 +44,7 @@ class Case:
 
 
 CASES = [
-    Case("create", ManageCall("create", "new", content=document("new"), category="kitchen")),
+    Case("create", ManageCall("create", "new", content=skill_document("new"), category="kitchen")),
     Case("patch", ManageCall("patch", "brew", old_string="Do it.", new_string="Do that.")),
     Case(
         "patch of a file, unasked",
@@ -57,7 +57,7 @@ CASES = [
             origin="review",
         ),
     ),
-    Case("edit", ManageCall("edit", "brew", content=document("brew", "New.\n"))),
+    Case("edit", ManageCall("edit", "brew", content=skill_document("brew", "New.\n"))),
     Case(
         "write_file",
         ManageCall(
@@ -68,13 +68,15 @@ CASES = [
     Case("delete", ManageCall("delete", "brew", absorbed_into="tea")),
     Case("delete, unasked", ManageCall("delete", "brew", origin="curator")),
     Case("delete of a category", ManageCall("delete", "kitchen")),
-    Case("copy", ManageCall("edit", "shipped", content=document("shipped", "New.\n"))),
-    Case("copy into a category", ManageCall("edit", "pans", content=document("pans", "New.\n"))),
+    Case("copy", ManageCall("edit", "shipped", content=skill_document("shipped", "New.\n"))),
+    Case(
+        "copy into a category", ManageCall("edit", "pans", content=skill_document("pans", "New.\n"))
+    ),
 ]
 
 
-def furnish(folder: Path) -> House:
-    house = House(folder)
+def furnish(folder: Path) -> SkillHome:
+    house = SkillHome(folder)
     write_skill(house.skills, "brew", references__a_dot_md="a", assets__b_dot_txt="b")
     write_skill(house.skills, "tea", references__a_dot_md="a")
     write_skill(house.skills, "kitchen", references__a_dot_md="a", templates__x_dot_md="x")
@@ -83,11 +85,11 @@ def furnish(folder: Path) -> House:
     write_skill(house.bundled, "shipped", scripts__a_dot_sh="a", references__b_dot_md="b")
     write_skill(house.bundled, "pans", scripts__a_dot_sh="a")
     for name in ("brew", "tea"):
-        house.keeper.usage.note_creation(name, "agent")
+        house.editor.usage.record_creation(name, "agent")
     return house
 
 
-def with_archive(house: House) -> Files:
+def with_archive(house: SkillHome) -> Files:
     """Return all files, those in the archive by the names they had before."""
     found = visible_files(house.skills)
     archive = house.skills / ".archive"
@@ -97,24 +99,24 @@ def with_archive(house: House) -> Files:
     return found
 
 
-def check_state(house: House, before: Files, after: Files) -> None:
+def check_state(house: SkillHome, before: Files, after: Files) -> None:
     found = with_archive(house)
     for path in before.keys() | after.keys() | found.keys():
         assert found.get(path) in (before.get(path), after.get(path)), path
     for path in house.skills.rglob("SKILL.md"):
         if ".archive" not in path.parts:
-            assert parse(path.read_text(), path.parent.name).problems == ()
+            assert parse_document(path.read_text(), path.parent.name).problems == ()
     json.loads((house.skills / ".usage.json").read_text())
 
 
-def crash_everywhere(folder: Path, work: Callable[[House], object]) -> list[House]:
+def crash_everywhere(folder: Path, work: Callable[[SkillHome], object]) -> list[SkillHome]:
     """Return what is left of a house when the work dies at each of its steps."""
-    left: list[House] = []
+    left: list[SkillHome] = []
     for number in range(1, MOST_STEPS):
         house = furnish(folder / str(number))
-        if not has_died(lambda house=house: work(house), number):
+        if not crashes_before_write(lambda house=house: work(house), number):
             break
-        left.append(House(house.folder))
+        left.append(SkillHome(house.folder))
     return left
 
 
@@ -122,25 +124,25 @@ def crash_everywhere(folder: Path, work: Callable[[House], object]) -> list[Hous
 def test_a_crash_at_any_step_of_a_change_leaves_old_or_new(tmp_path: Path, case: Case) -> None:
     whole = furnish(tmp_path / "whole")
     before = with_archive(whole)
-    whole.do(case.call)
+    whole.apply(case.call)
     after, after_visible = with_archive(whole), visible_files(whole.skills)
 
-    crashed = crash_everywhere(tmp_path, lambda house: house.do(case.call))
+    crashed = crash_everywhere(tmp_path, lambda house: house.apply(case.call))
     assert case.least_steps <= len(crashed) < MOST_STEPS - 2
     for house in crashed:
         check_state(house, before, after)
         try:
-            house.do(case.call)  # whoever comes next ends what was begun, or finds it done
+            house.apply(case.call)  # whoever comes next ends what was begun, or finds it done
         except SkillError:
             if case.call.action == "delete":
                 finish_deletion(house, case.call)
         assert visible_files(house.skills) == after_visible
 
 
-def finish_deletion(house: House, call: ManageCall) -> None:
+def finish_deletion(house: SkillHome, call: ManageCall) -> None:
     """Bring back what went in part or whole, then delete it again."""
-    house.keeper.restore(call.name)
-    house.do(call)
+    house.editor.restore(call.name)
+    house.apply(call)
 
 
 def test_a_crash_while_a_skill_is_brought_back_loses_nothing(tmp_path: Path) -> None:
@@ -148,9 +150,9 @@ def test_a_crash_while_a_skill_is_brought_back_loses_nothing(tmp_path: Path) -> 
         call = ManageCall("delete", name)
         before = with_archive(furnish(tmp_path / name / "whole"))
 
-        def work(house: House, call: ManageCall = call) -> None:
-            house.do(call)
-            house.keeper.restore(call.name)
+        def work(house: SkillHome, call: ManageCall = call) -> None:
+            house.apply(call)
+            house.editor.restore(call.name)
 
         for house in crash_everywhere(tmp_path / name, work):
             check_state(house, before, before)
@@ -160,14 +162,14 @@ def test_a_crash_while_a_pass_is_undone_is_made_good_by_undoing_it_again(tmp_pat
     ids = iter(range(10_000))
     calls = [case.call for case in CASES if case.call.origin == "turn"]
 
-    def work(house: House) -> None:
-        house.keeper.undo(house.keeper.passes()[0].id)
+    def work(house: SkillHome) -> None:
+        house.editor.undo(house.editor.undo_records()[0].id)
 
     furnished = furnish(tmp_path / "master")
     before = visible_files(furnished.skills)
     changes = [call for call in calls if call.name in {"brew", "new"}]
     for call in [*changes[:5], ManageCall("delete", "brew")]:
-        change = furnished.keeper.plan(
+        change = furnished.editor.plan(
             ManageCall(
                 call.action,
                 call.name,
@@ -180,16 +182,16 @@ def test_a_crash_while_a_pass_is_undone_is_made_good_by_undoing_it_again(tmp_pat
                 origin="curator",
             )
         )
-        furnished.keeper.commit(change, "a-pass")
+        furnished.editor.commit(change, "a-pass")
     assert visible_files(furnished.skills) != before
 
     for number in range(1, MOST_STEPS):
         folder = tmp_path / f"copy{next(ids)}"
         shutil.copytree(furnished.folder, folder)
-        house = House(folder)
-        died = has_died(lambda house=house: work(house), number)
-        if died and house.keeper.passes()[0].undone_at is None:
-            House(folder).keeper.undo("a-pass")
+        house = SkillHome(folder)
+        died = crashes_before_write(lambda house=house: work(house), number)
+        if died and house.editor.undo_records()[0].undone_at is None:
+            SkillHome(folder).editor.undo("a-pass")
         assert visible_files(house.skills) == before
         if not died:
             break
@@ -200,15 +202,15 @@ def test_a_crash_while_a_snapshot_is_put_back_is_made_good_by_doing_it_again(
 ) -> None:
     master = furnish(tmp_path / "master")
     before = files_in(master.skills)
-    taken = Backups(master.keeper.home, master.clock).take("test")
-    master.do(ManageCall("delete", "kitchen"))
-    master.do(ManageCall("edit", "brew", content=document("brew", "New.\n")))
+    taken = BackupStore(master.editor.home, master.clock).create("test")
+    master.apply(ManageCall("delete", "kitchen"))
+    master.apply(ManageCall("edit", "brew", content=skill_document("brew", "New.\n")))
     for number in range(1, MOST_STEPS, 7):
         folder = tmp_path / str(number)
         shutil.copytree(master.folder, folder)
-        house = House(folder)
-        backups = Backups(house.keeper.home, house.clock)
-        died = has_died(lambda backups=backups: backups.restore(taken), number)
+        house = SkillHome(folder)
+        backups = BackupStore(house.editor.home, house.clock)
+        died = crashes_before_write(lambda backups=backups: backups.restore(taken), number)
         if died:
             backups.restore(taken)
         found = files_in(house.skills)

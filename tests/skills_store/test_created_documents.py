@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skills_store import check_created, is_standard_name
+from skills_store import is_standard_name, validate_new_document
 from tests.skills_store.skill_files import skill_text
 
 GOOD = {
@@ -61,14 +61,14 @@ OURS_ALONE = {
 
 @pytest.mark.parametrize("text", GOOD.values(), ids=GOOD.keys())
 def test_a_good_text_has_no_fault(text: str) -> None:
-    assert check_created("pdf", text) == ()
+    assert validate_new_document("pdf", text) == ()
 
 
 @pytest.mark.parametrize(
     ("text", "line"), {**BAD, **OURS_ALONE}.values(), ids={**BAD, **OURS_ALONE}
 )
 def test_a_fault_is_told_with_its_line(text: str, line: int) -> None:
-    assert line in {problem.line for problem in check_created("pdf", text)}
+    assert line in {problem.line for problem in validate_new_document("pdf", text)}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_fault_is_told_with_its_line(text: str, line: int) -> None:
 )
 def test_names_are_those_of_the_standard(name: str, *, is_standard: bool) -> None:
     assert is_standard_name(name) is is_standard
-    is_clean = not any("no valid name" in each.text for each in check_created(name, ""))
+    is_clean = not any("no valid name" in each.text for each in validate_new_document(name, ""))
     assert is_clean is is_standard
 
 
@@ -157,5 +157,5 @@ def test_what_we_accept_the_standards_validator_accepts(
     tmp_path: Path, fields: str, validate: Callable[[Path], list[str]]
 ) -> None:
     text = skill_text("pdf", fields=fields)
-    if not check_created("pdf", text):
+    if not validate_new_document("pdf", text):
         assert _verdict(validate, tmp_path / "pdf", text) == []

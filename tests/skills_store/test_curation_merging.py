@@ -4,27 +4,33 @@ from pathlib import Path
 
 import pytest
 
-from skills_store.backups import Backups
+from skills_store.backups import BackupStore
 from skills_store.calls import ManageCall
-from skills_store.curation import CuratorKeeper
-from skills_store.home import Home
-from skills_store.write_errors import PinnedError, ReadOnlyError, UnaskedChangeError
-from tests.skills_store.skill_home import House, below, document, files_in, write_skill
+from skills_store.curation import CuratorSkillEditor
+from skills_store.home import AgentHome
+from skills_store.write_errors import BackgroundChangeError, PinnedSkillError, ReadOnlySkillError
+from tests.skills_store.skill_home import (
+    SkillHome,
+    files_below,
+    files_in,
+    skill_document,
+    write_skill,
+)
 
 PICTURE = bytes(range(256))
 SCRIPT_MODE = 0o755
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    house = House(tmp_path)
+def house(tmp_path: Path) -> SkillHome:
+    house = SkillHome(tmp_path)
     for name in ("pdf", "pdf-read"):
-        house.do(ManageCall("create", name, content=document(name)))
+        house.apply(ManageCall("create", name, content=skill_document(name)))
     put(house, "pdf-read", "assets/page.png", PICTURE)
     return house
 
 
-def put(house: House, name: str, path: str, data: bytes, mode: int = 0o644) -> None:
+def put(house: SkillHome, name: str, path: str, data: bytes, mode: int = 0o644) -> None:
     place = house.skills / name / path
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(data)
@@ -35,20 +41,20 @@ def is_lock(path: str) -> bool:
     return path.endswith(".lock")
 
 
-def curator(house: House) -> CuratorKeeper:
-    return CuratorKeeper(house.home, house.roots, house.clock)
+def curator(house: SkillHome) -> CuratorSkillEditor:
+    return CuratorSkillEditor(house.home, house.roots, house.clock)
 
 
-def absorb(keeper: CuratorKeeper, name: str = "pdf-read", into: str = "pdf") -> str:
+def absorb(keeper: CuratorSkillEditor, name: str = "pdf-read", into: str = "pdf") -> str:
     call = ManageCall("delete", name, absorbed_into=into)
     return keeper.commit(keeper.plan(call)).message
 
 
-def test_the_files_of_an_absorbed_skill_come_along_with_their_modes(house: House) -> None:
+def test_the_files_of_an_absorbed_skill_come_along_with_their_modes(house: SkillHome) -> None:
     put(house, "pdf-read", "scripts/read", b"#!/bin/sh\n\xff", SCRIPT_MODE)
     told = absorb(curator(house))
-    assert below(files_in(house.skills), "pdf") == {
-        "pdf/SKILL.md": document("pdf").encode(),
+    assert files_below(files_in(house.skills), "pdf") == {
+        "pdf/SKILL.md": skill_document("pdf").encode(),
         "pdf/assets/page.png": PICTURE,
         "pdf/scripts/read": b"#!/bin/sh\n\xff",
     }
@@ -70,61 +76,61 @@ def test_the_files_of_an_absorbed_skill_come_along_with_their_modes(house: House
     ids=["the same file", "another file", "twice another", "a folder"],
 )
 def test_a_file_whose_place_is_taken_finds_another(
-    house: House, there: dict[str, bytes], expected: str
+    house: SkillHome, there: dict[str, bytes], expected: str
 ) -> None:
     for path, data in there.items():
         put(house, "pdf", path, data)
     absorb(curator(house))
-    found = below(files_in(house.skills), "pdf")
+    found = files_below(files_in(house.skills), "pdf")
     assert found[f"pdf/{expected}"] == PICTURE
     assert {path: found[f"pdf/{path}"] for path in there} == there
 
 
-def test_a_plain_pruning_takes_nothing_along(house: House) -> None:
+def test_a_plain_pruning_takes_nothing_along(house: SkillHome) -> None:
     absorb(curator(house), into="")
-    assert list(below(files_in(house.skills), "pdf")) == ["pdf/SKILL.md"]
+    assert list(files_below(files_in(house.skills), "pdf")) == ["pdf/SKILL.md"]
 
 
-def test_undoing_the_pass_takes_the_files_back_out(house: House) -> None:
+def test_undoing_the_pass_takes_the_files_back_out(house: SkillHome) -> None:
     before = files_in(house.skills, is_hidden=lambda path: path.startswith("."))
     keeper = curator(house)
     absorb(keeper)
-    house.keeper.undo(keeper.undo_id)
+    house.editor.undo(keeper.undo_id)
     assert files_in(house.skills, is_hidden=lambda path: path.startswith(".")) == before
 
 
-def test_a_snapshot_restores_every_byte(house: House) -> None:
-    backups = Backups(Home(house.home), house.clock)
+def test_a_snapshot_restores_every_byte(house: SkillHome) -> None:
+    backups = BackupStore(AgentHome(house.home), house.clock)
     before = files_in(house.skills, is_hidden=is_lock)
-    taken = backups.take("before a pass")
+    taken = backups.create("before a pass")
     absorb(curator(house))
     assert files_in(house.skills, is_hidden=is_lock) != before
     backups.restore(taken)
     assert files_in(house.skills, is_hidden=is_lock) == before
 
 
-def test_nothing_is_archived_into_a_pinned_skill_with_files(house: House) -> None:
-    house.keeper.usage.pin("pdf")
-    with pytest.raises(PinnedError):
+def test_nothing_is_archived_into_a_pinned_skill_with_files(house: SkillHome) -> None:
+    house.editor.usage.pin("pdf")
+    with pytest.raises(PinnedSkillError):
         absorb(curator(house))
     assert (house.skills / "pdf-read" / "SKILL.md").exists()
 
 
-def test_nothing_is_put_into_a_bundled_skill(house: House) -> None:
+def test_nothing_is_put_into_a_bundled_skill(house: SkillHome) -> None:
     (house.skills / ".bundled_manifest").write_text("pdf:0\n")
-    with pytest.raises(UnaskedChangeError):
+    with pytest.raises(BackgroundChangeError):
         absorb(curator(house))
-    assert list(below(files_in(house.skills), "pdf")) == ["pdf/SKILL.md"]
+    assert list(files_below(files_in(house.skills), "pdf")) == ["pdf/SKILL.md"]
 
 
-def test_nothing_is_put_into_a_skill_elsewhere(house: House) -> None:
+def test_nothing_is_put_into_a_skill_elsewhere(house: SkillHome) -> None:
     write_skill(house.external, "docs")
-    with pytest.raises(ReadOnlyError):
+    with pytest.raises(ReadOnlySkillError):
         absorb(curator(house), into="docs")
     assert (house.skills / "pdf-read" / "SKILL.md").exists()
 
 
-def test_a_link_stays_behind(house: House) -> None:
+def test_a_link_stays_behind(house: SkillHome) -> None:
     (house.skills / "pdf-read" / "assets" / "link").symlink_to("page.png")
     absorb(curator(house))
     assert not (house.skills / "pdf" / "assets" / "link").exists()

@@ -5,27 +5,27 @@ from pathlib import Path
 
 import pytest
 
-from skills_store.curation import LastPass, Schedule
-from skills_store.home import Home
+from skills_store.curation import CurationSchedule, LastCuration
+from skills_store.home import AgentHome
 from skills_store.locks import LockedError
-from tests.skills_store.skill_home import Clock
+from tests.skills_store.skill_home import TickingClock
 
 LONG = timedelta(hours=3)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> TickingClock:
+    return TickingClock()
 
 
 @pytest.fixture
-def schedule(tmp_path: Path, clock: Clock) -> Schedule:
-    return Schedule(Home(tmp_path), clock)
+def schedule(tmp_path: Path, clock: TickingClock) -> CurationSchedule:
+    return CurationSchedule(AgentHome(tmp_path), clock)
 
 
-def test_first_sight_only_notes_the_time(schedule: Schedule) -> None:
+def test_first_sight_only_notes_the_time(schedule: CurationSchedule) -> None:
     assert [schedule.is_curation_due(LONG), schedule.is_curation_due(LONG)] == [False, False]
-    assert [schedule.is_ageing_due(), schedule.is_ageing_due()] == [False, False]
+    assert [schedule.is_aging_due(), schedule.is_aging_due()] == [False, False]
 
 
 @pytest.mark.parametrize(
@@ -34,41 +34,41 @@ def test_first_sight_only_notes_the_time(schedule: Schedule) -> None:
     ids=["a week later", "too early", "somebody works"],
 )
 def test_a_curator_s_turn_comes_every_week_when_nobody_works(
-    schedule: Schedule, clock: Clock, days: int, idle: timedelta, *, expected: bool
+    schedule: CurationSchedule, clock: TickingClock, days: int, idle: timedelta, *, expected: bool
 ) -> None:
     schedule.is_curation_due(LONG)
     clock.time += timedelta(days=days)
     assert schedule.is_curation_due(idle) is expected
 
 
-def test_a_pass_puts_the_next_one_off(schedule: Schedule, clock: Clock) -> None:
+def test_a_pass_puts_the_next_one_off(schedule: CurationSchedule, clock: TickingClock) -> None:
     schedule.is_curation_due(LONG)
     clock.time += timedelta(days=8)
-    schedule.note_curation(None)
+    schedule.record_curation(None)
     assert not schedule.is_curation_due(LONG)
 
 
-def test_ages_are_looked_at_once_a_day(schedule: Schedule, clock: Clock) -> None:
-    schedule.is_ageing_due()
+def test_ages_are_looked_at_once_a_day(schedule: CurationSchedule, clock: TickingClock) -> None:
+    schedule.is_aging_due()
     clock.time += timedelta(days=1)
-    assert schedule.is_ageing_due()
-    schedule.note_ageing()
-    assert not schedule.is_ageing_due()
+    assert schedule.is_aging_due()
+    schedule.record_aging()
+    assert not schedule.is_aging_due()
 
 
 def test_the_last_pass_is_remembered_until_it_is_undone(
-    schedule: Schedule, clock: Clock, tmp_path: Path
+    schedule: CurationSchedule, clock: TickingClock, tmp_path: Path
 ) -> None:
-    assert schedule.last_pass() is None
-    schedule.note_curation(LastPass("now", "snapshot"))
-    assert Schedule(Home(tmp_path)).last_pass() == LastPass("now", "snapshot")
-    schedule.note_undone()
-    assert schedule.last_pass() == LastPass("now", "snapshot", clock.time)
+    assert schedule.last_curation() is None
+    schedule.record_curation(LastCuration("now", "snapshot"))
+    assert CurationSchedule(AgentHome(tmp_path)).last_curation() == LastCuration("now", "snapshot")
+    schedule.record_undone()
+    assert schedule.last_curation() == LastCuration("now", "snapshot", clock.time)
 
 
-def test_one_process_at_a_time(schedule: Schedule, tmp_path: Path) -> None:
-    other = Schedule(Home(tmp_path))
-    with schedule.alone(), pytest.raises(LockedError), other.alone():
+def test_one_process_at_a_time(schedule: CurationSchedule, tmp_path: Path) -> None:
+    other = CurationSchedule(AgentHome(tmp_path))
+    with schedule.exclusive(), pytest.raises(LockedError), other.exclusive():
         pytest.fail("two at once")
-    with other.alone():
+    with other.exclusive():
         pass

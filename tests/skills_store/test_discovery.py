@@ -7,26 +7,34 @@ from pathlib import Path
 import pytest
 
 from skills_store import LoadProblem
-from skills_store.discovery import MOST_FOLDERS, scan
-from skills_store.root_scan import Scan
-from tests.skills_store.skill_files import home_root, settle, skill_text, write_file, write_skill
+from skills_store.discovery import MAX_DIRECTORIES, scan_root
+from skills_store.root_scan import RootScan
+from tests.skills_store.skill_files import (
+    home_root,
+    make_files_old,
+    skill_text,
+    write_file,
+    write_skill,
+)
 
 
 def found(root: Path) -> list[str]:
     """The places of the skills that a scan finds."""
-    return [skill.place_name for skill in scan(home_root(root)).skills]
+    return [skill.qualified_name for skill in scan_root(home_root(root)).skills]
 
 
 def told(root: Path) -> list[str]:
     """The problems of a scan, with paths relative to the root."""
-    return [str(each).replace(f"{root}{os.sep}", "") for each in scan(home_root(root)).problems]
+    return [
+        str(each).replace(f"{root}{os.sep}", "") for each in scan_root(home_root(root)).problems
+    ]
 
 
 def test_skills_are_found_with_and_without_a_category(tmp_path: Path) -> None:
     for place in ("top", "coding/git", "coding/deep/est/rust"):
         write_skill(tmp_path / place)
     write_file(tmp_path / "coding/DESCRIPTION.md", "---\ndescription: For code.\n---\n")
-    result = scan(home_root(tmp_path))
+    result = scan_root(home_root(tmp_path))
     places = [(skill.category, skill.name, skill.folder) for skill in result.skills]
     assert places == [
         ("", "top", tmp_path / "top"),
@@ -39,11 +47,11 @@ def test_skills_are_found_with_and_without_a_category(tmp_path: Path) -> None:
 
 def test_a_root_that_is_not_there_is_empty_until_it_is(tmp_path: Path) -> None:
     root = home_root(tmp_path / "none")
-    result = scan(root)
-    assert result == Scan(root, manifest={str(root.path): (0, 0)})
-    assert result.holds()
+    result = scan_root(root)
+    assert result == RootScan(root, manifest={str(root.path): (0, 0)})
+    assert result.is_current()
     write_skill(root.path / "pdf")
-    assert not result.holds()
+    assert not result.is_current()
 
 
 @pytest.mark.parametrize(
@@ -82,20 +90,20 @@ def test_six_levels_are_searched_and_no_more(tmp_path: Path) -> None:
 
 
 def test_folders_without_a_skill_are_counted(tmp_path: Path) -> None:
-    for number in range(MOST_FOLDERS + 10):
+    for number in range(MAX_DIRECTORIES + 10):
         (tmp_path / f"b{number:05}").mkdir()
     write_skill(tmp_path / "a")
     write_skill(tmp_path / "c")
     assert found(tmp_path) == ["a"]
     assert told(tmp_path) == [
-        f"{tmp_path}: more than {MOST_FOLDERS} folders without a skill; the rest is not searched"
+        f"{tmp_path}: more than {MAX_DIRECTORIES} folders without a skill; the rest is not searched"
     ]
 
 
 def test_more_skills_than_that_are_all_found(tmp_path: Path) -> None:
-    for number in range(MOST_FOLDERS + 10):
+    for number in range(MAX_DIRECTORIES + 10):
         write_skill(tmp_path / f"skill-{number:05}")
-    assert len(found(tmp_path)) == MOST_FOLDERS + 10
+    assert len(found(tmp_path)) == MAX_DIRECTORIES + 10
 
 
 def test_a_loop_of_links_ends(tmp_path: Path) -> None:
@@ -135,11 +143,11 @@ def test_what_is_no_file_is_told_and_never_waited_for(tmp_path: Path) -> None:
 def test_what_may_not_be_read_is_told_and_looked_at_again(tmp_path: Path) -> None:
     write_skill(tmp_path / "closed")
     (tmp_path / "closed/SKILL.md").chmod(0)
-    result = scan(home_root(tmp_path))
+    result = scan_root(home_root(tmp_path))
     assert [str(each) for each in result.problems] == [
         f"{tmp_path}/closed/SKILL.md: Permission denied (skipped)"
     ]
-    assert not result.holds()
+    assert not result.is_current()
 
 
 def test_warnings_name_file_and_line(tmp_path: Path) -> None:
@@ -166,7 +174,7 @@ def test_warnings_name_file_and_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a\nb", "a:b", "a\u202eb", "a\x1bb"])
 def test_a_name_that_could_mislead_is_not_loaded(tmp_path: Path, name: str) -> None:
     write_file(tmp_path / name / "SKILL.md", skill_text("x"))
-    assert scan(home_root(tmp_path)).problems == (
+    assert scan_root(home_root(tmp_path)).problems == (
         LoadProblem(
             tmp_path / name, 0, "its name holds characters that no name may hold", is_skipped=True
         ),
@@ -177,11 +185,11 @@ def test_files_that_did_not_change_are_not_read_again(tmp_path: Path) -> None:
     for name in ("kept", "odd", "changed"):
         write_skill(tmp_path / name)
     write_file(tmp_path / "odd/SKILL.md", skill_text("even"))
-    settle(tmp_path)
-    before = scan(home_root(tmp_path))
+    make_files_old(tmp_path)
+    before = scan_root(home_root(tmp_path))
     write_skill(tmp_path / "changed", "Use it now.")
     write_skill(tmp_path / "new")
-    after = scan(home_root(tmp_path), before)
+    after = scan_root(home_root(tmp_path), before)
     kept = [skill.name for skill in after.skills if any(skill is each for each in before.skills)]
     assert kept == ["kept", "odd"]
     assert [skill.description for skill in after.skills] == ["Use it now.", *["Use it."] * 3]
@@ -191,9 +199,9 @@ def test_files_that_did_not_change_are_not_read_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", ["edit", "add", "remove", "rename", "category"])
 def test_each_change_is_noticed(tmp_path: Path, change: str) -> None:
     write_skill(tmp_path / "coding/git")
-    settle(tmp_path)
-    result = scan(home_root(tmp_path))
-    assert result.holds()
+    make_files_old(tmp_path)
+    result = scan_root(home_root(tmp_path))
+    assert result.is_current()
     if change == "edit":
         write_skill(tmp_path / "coding/git", "Use it!")
     elif change == "add":
@@ -204,9 +212,9 @@ def test_each_change_is_noticed(tmp_path: Path, change: str) -> None:
         (tmp_path / "coding/git").rename(tmp_path / "coding/got")
     else:
         write_file(tmp_path / "coding/DESCRIPTION.md", "---\ndescription: x\n---\n")
-    assert not result.holds()
+    assert not result.is_current()
 
 
 def test_what_changed_a_moment_ago_is_not_believed_to_stay(tmp_path: Path) -> None:
     write_skill(tmp_path / "pdf")
-    assert not scan(home_root(tmp_path)).holds()
+    assert not scan_root(home_root(tmp_path)).is_current()

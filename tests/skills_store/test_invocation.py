@@ -7,12 +7,12 @@ import pytest
 from skills_store import (
     SkillCommand,
     SkillInvocation,
-    Viewer,
-    invocation_text,
+    ViewContext,
+    list_skill_commands,
     parse_invocation,
-    skill_commands,
+    render_invocation,
 )
-from tests.skills_store.skill_files import library_of, write_file, write_skill
+from tests.skills_store.skill_files import make_library, write_file, write_skill
 
 BUILT_IN = frozenset({"help", "model"})
 SKILLS = frozenset({"pdf", "git-flow", "a.b_c", "office:charts", "help", "two", "three", "four"})
@@ -79,8 +79,8 @@ def test_the_model_is_told_all_it_needs(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "pdf", fields="prerequisites:\n  commands: [qpdf]")
     write_file(folder / "references/{api}.md")
     write_file(folder / "scripts/merge.py")
-    view = library_of(tmp_path).view("pdf", Viewer())
-    assert invocation_text([view], "merge {them}") == (
+    view = make_library(tmp_path).view("pdf", ViewContext())
+    assert render_invocation([view], "merge {them}") == (
         '[The user invoked the skill "pdf". Follow what it says for this message.]\n\n'
         f"{(folder / 'SKILL.md').read_text().strip()}\n\n"
         f"[The skill's folder is `{folder}`. These files go with it:\n"
@@ -96,8 +96,8 @@ def test_the_model_is_told_all_it_needs(tmp_path: Path) -> None:
 def test_stacked_skills_stand_before_the_text_in_their_order(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_skill(tmp_path / name)
-    library = library_of(tmp_path)
-    told = invocation_text([library.view("two"), library.view("one")], "")
+    library = make_library(tmp_path)
+    told = render_invocation([library.view("two"), library.view("one")], "")
     assert told.index('the skill "two"') < told.index('the skill "one"')
     assert told.endswith(f"{tmp_path}/one`.]\n\n[The user wrote nothing more.]")
 
@@ -105,8 +105,8 @@ def test_stacked_skills_stand_before_the_text_in_their_order(tmp_path: Path) -> 
 def test_each_skill_has_a_command_that_reaches_it(tmp_path: Path) -> None:
     for name in ("pdf", "help", "2nd", "PDF.2", "with blank", "a/double", "b/double"):
         write_skill(tmp_path / name, f"Does {name}.")
-    library = library_of(tmp_path)
-    commands = skill_commands(library.skills(), library.collection(), BUILT_IN.__contains__)
+    library = make_library(tmp_path)
+    commands = list_skill_commands(library.skills(), library.collection(), BUILT_IN.__contains__)
     assert commands == (
         SkillCommand("pdf", "pdf", "Does pdf."),
         SkillCommand("skill:2nd", "2nd", "Does 2nd."),
@@ -114,5 +114,5 @@ def test_each_skill_has_a_command_that_reaches_it(tmp_path: Path) -> None:
         SkillCommand("skill:help", "help", "Does help."),
     )
     for command in commands:
-        called = parse_invocation(f"/{command.name} x", BUILT_IN.__contains__, library.knows)
+        called = parse_invocation(f"/{command.name} x", BUILT_IN.__contains__, library.is_known)
         assert called == SkillInvocation((command.skill_name,), "x")

@@ -8,24 +8,24 @@ import pytest
 
 from skills_store import (
     AmbiguousSkillError,
-    Archived,
+    ArchivedSkill,
     ArchivedSkillError,
-    Circumstances,
     HiddenSkillError,
     IndexRequest,
-    Library,
-    Listed,
-    Listing,
-    Root,
+    ListedSkill,
     SkillError,
+    SkillLibrary,
+    SkillListing,
     SkillNotFoundError,
+    SkillRoot,
     UnreadableSkillError,
+    VisibilityFacts,
     errors,
 )
 from tests.skills_store.skill_files import (
     home_root,
-    library_of,
-    settle,
+    make_files_old,
+    make_library,
     skill_text,
     write_file,
     write_skill,
@@ -36,7 +36,7 @@ def test_the_first_root_wins_a_name_and_the_rest_is_reported(tmp_path: Path) -> 
     for root in ("workspace", "home", "external"):
         write_skill(tmp_path / root / root / "pdf", f"Of {root}.")
         write_skill(tmp_path / root / f"only-{root}")
-    library = library_of(*(tmp_path / root for root in ("workspace", "home", "external")))
+    library = make_library(*(tmp_path / root for root in ("workspace", "home", "external")))
     assert library.find("pdf").description == "Of workspace."
     shadowed = [(each.skill.description, each.winner.description) for each in library.shadowed()]
     assert shadowed == [("Of home.", "Of workspace."), ("Of external.", "Of workspace.")]
@@ -47,23 +47,24 @@ def test_a_skill_that_is_only_linked_shadows_nothing(tmp_path: Path) -> None:
     write_skill(tmp_path / "agents/pdf")
     (tmp_path / "claude").mkdir()
     (tmp_path / "claude/pdf").symlink_to("../agents/pdf")
-    assert library_of(tmp_path / "claude", tmp_path / "agents").shadowed() == ()
+    assert make_library(tmp_path / "claude", tmp_path / "agents").shadowed() == ()
 
 
 def test_the_first_root_describes_a_category(tmp_path: Path) -> None:
     for root in ("a", "b"):
         write_skill(tmp_path / root / "coding" / root)
         write_file(tmp_path / root / "coding/DESCRIPTION.md", f"---\ndescription: {root}!\n---\n")
-    library = library_of(tmp_path / "a", tmp_path / "b")
-    assert library.list_result() == Listing(
-        (Listed("a", "Use it.", "coding"), Listed("b", "Use it.", "coding")), (("coding", "a!"),)
+    library = make_library(tmp_path / "a", tmp_path / "b")
+    assert library.list_skills() == SkillListing(
+        (ListedSkill("a", "Use it.", "coding"), ListedSkill("b", "Use it.", "coding")),
+        (("coding", "a!"),),
     )
 
 
 def test_two_hits_are_an_error_that_names_both(tmp_path: Path) -> None:
     write_skill(tmp_path / "a/pdf")
     write_skill(tmp_path / "b/pdf")
-    library = library_of(tmp_path)
+    library = make_library(tmp_path)
     with pytest.raises(AmbiguousSkillError, match=r"2 skills .* 'a/pdf', 'b/pdf'") as raised:
         library.view("pdf")
     assert raised.value.choices == ("a/pdf", "b/pdf")
@@ -73,7 +74,7 @@ def test_two_hits_are_an_error_that_names_both(tmp_path: Path) -> None:
 def test_a_name_that_is_not_there_is_answered_with_similar_ones(tmp_path: Path) -> None:
     write_skill(tmp_path / "git-flow")
     with pytest.raises(SkillNotFoundError, match="Did you mean 'git-flow'") as raised:
-        library_of(tmp_path).view("gitflow")
+        make_library(tmp_path).view("gitflow")
     assert raised.value.similar == ("git-flow",)
 
 
@@ -82,22 +83,22 @@ def test_no_name_leads_anywhere_else(tmp_path: Path, name: str) -> None:
     write_skill(tmp_path / "skills/pdf")
     write_skill(tmp_path / "pdf")
     with pytest.raises(SkillNotFoundError):
-        library_of(tmp_path / "skills").find(name)
+        make_library(tmp_path / "skills").find(name)
 
 
 def test_a_skill_at_fault_is_told_of_by_its_name(tmp_path: Path) -> None:
     write_file(tmp_path / "mute/SKILL.md", "---\nname: mute\n---\n")
     with pytest.raises(UnreadableSkillError, match=r"mute/SKILL.md:1: it has no description"):
-        library_of(tmp_path).view("mute")
+        make_library(tmp_path).view("mute")
 
 
 def test_an_archived_name_is_answered_with_where_it_went(tmp_path: Path) -> None:
     write_skill(tmp_path / "umbrella", fields="related_skills: [old, umbrella, never]")
     gone = {
-        "old": Archived("old", "umbrella", "2026-01-02T03:04:05Z"),
-        "umbrella": Archived("umbrella"),
+        "old": ArchivedSkill("old", "umbrella", "2026-01-02T03:04:05Z"),
+        "umbrella": ArchivedSkill("umbrella"),
     }
-    library = Library(lambda: [home_root(tmp_path)], destination_of=gone.get)
+    library = SkillLibrary(lambda: [home_root(tmp_path)], find_archived=gone.get)
     with pytest.raises(ArchivedSkillError) as raised:
         library.view("old")
     assert raised.value.archived == gone["old"]
@@ -105,8 +106,8 @@ def test_an_archived_name_is_answered_with_where_it_went(tmp_path: Path) -> None
         "The skill 'old' was archived on 2026-01-02. What it held is now in the skill 'umbrella': "
         "load that one. The user brings it back with `acp-server skills restore old`."
     )
-    assert library.view("umbrella").moved_skills == (gone["old"],)
-    assert [library.knows(name) for name in ("old", "umbrella", "never")] == [True, True, False]
+    assert library.view("umbrella").archived_related_skills == (gone["old"],)
+    assert [library.is_known(name) for name in ("old", "umbrella", "never")] == [True, True, False]
 
 
 def test_the_list_shows_what_the_session_sees(tmp_path: Path) -> None:
@@ -114,20 +115,20 @@ def test_the_list_shows_what_the_session_sees(tmp_path: Path) -> None:
     write_skill(tmp_path / "ops/cloud/kube")
     write_skill(tmp_path / "opsec/keys")
     write_skill(tmp_path / "top")
-    library, linux = library_of(tmp_path), Circumstances("linux")
-    assert library.list_result(linux, "ops") == Listing(
-        (Listed("kube", "Use it.", "ops/cloud"),),
+    library, linux = make_library(tmp_path), VisibilityFacts("linux")
+    assert library.list_skills(linux, "ops") == SkillListing(
+        (ListedSkill("kube", "Use it.", "ops/cloud"),),
         (("general", ""), ("ops/cloud", ""), ("opsec", "")),
     )
-    everything = [each.name for each in library.list_result().skills]
+    everything = [each.name for each in library.list_skills().skills]
     assert everything == ["top", "mac", "kube", "keys"]
-    assert [each.name for each in library.list_result(category="general").skills] == ["top"]
-    assert library.list_result(category="none").skills == ()
+    assert [each.name for each in library.list_skills(category="general").skills] == ["top"]
+    assert library.list_skills(category="none").skills == ()
 
 
 def test_a_hidden_skill_is_not_shown_by_its_name_either(tmp_path: Path) -> None:
     write_skill(tmp_path / "mac", fields="platforms: [macos]")
-    library, linux = library_of(tmp_path), Circumstances("linux")
+    library, linux = make_library(tmp_path), VisibilityFacts("linux")
     for look in (
         lambda: library.view("mac", circumstances=linux),
         lambda: library.view_file("mac", "SKILL.md", circumstances=linux),
@@ -139,7 +140,7 @@ def test_a_hidden_skill_is_not_shown_by_its_name_either(tmp_path: Path) -> None:
 
 
 def test_a_skill_of_another_program_shows_without_a_restart(tmp_path: Path) -> None:
-    library = library_of(tmp_path / "skills")
+    library = make_library(tmp_path / "skills")
     assert library.index(IndexRequest()) == ""
     write_skill(tmp_path / "skills/coding/new")
     assert "- new: Use it." in library.index(IndexRequest())
@@ -150,15 +151,15 @@ def test_a_skill_of_another_program_shows_without_a_restart(tmp_path: Path) -> N
 
 
 def test_a_watcher_vouches_until_it_tells_of_a_change(tmp_path: Path) -> None:
-    library = library_of(tmp_path)
-    library.watched(is_watched=True)
+    library = make_library(tmp_path)
+    library.set_watched(is_watched=True)
     assert library.skills() == ()
     write_skill(tmp_path / "new")
     assert library.skills() == ()
-    library.touched()
+    library.mark_changed()
     assert [skill.name for skill in library.skills()] == ["new"]
     write_skill(tmp_path / "newer")
-    library.watched(is_watched=False)
+    library.set_watched(is_watched=False)
     assert len(library.skills()) == 2
 
 
@@ -168,29 +169,29 @@ def test_a_watcher_is_told_what_to_watch(tmp_path: Path) -> None:
     (tmp_path / "home/coding/git").mkdir(parents=True)
     (tmp_path / "home/pdf").symlink_to("../elsewhere/pdf")
     (tmp_path / "home/coding/git/SKILL.md").symlink_to(tmp_path / "dotfiles/git.md")
-    library = library_of(tmp_path / "home", tmp_path / "none")
-    assert set(library.places()) == {
+    library = make_library(tmp_path / "home", tmp_path / "none")
+    assert set(library.watch_roots()) == {
         *(tmp_path / "home", tmp_path / "none"),
         *(tmp_path / "elsewhere/pdf", tmp_path / "dotfiles/git.md"),
     }
 
 
 def test_what_changed_between_the_first_look_and_the_watcher_is_seen(tmp_path: Path) -> None:
-    library = library_of(tmp_path)
+    library = make_library(tmp_path)
     library.skills()
     write_skill(tmp_path / "new")
-    library.watched(is_watched=True)
+    library.set_watched(is_watched=True)
     assert len(library.skills()) == 1
 
 
 def test_a_change_during_a_look_counts_the_next_time(tmp_path: Path) -> None:
-    def roots() -> Iterator[Root]:
+    def roots() -> Iterator[SkillRoot]:
         yield home_root(tmp_path)
         if not (tmp_path / "late").exists():
-            library.touched()
+            library.mark_changed()
 
-    library = Library(lambda: list(roots()))
-    library.watched(is_watched=True)
+    library = SkillLibrary(lambda: list(roots()))
+    library.set_watched(is_watched=True)
     assert library.skills() == ()
     write_skill(tmp_path / "late")
     assert len(library.skills()) == 1
@@ -198,17 +199,17 @@ def test_a_change_during_a_look_counts_the_next_time(tmp_path: Path) -> None:
 
 def test_nothing_is_joined_anew_as_long_as_nothing_changes(tmp_path: Path) -> None:
     write_skill(tmp_path / "pdf")
-    settle(tmp_path)
-    library = library_of(tmp_path)
+    make_files_old(tmp_path)
+    library = make_library(tmp_path)
     assert library.collection() is library.collection()
 
 
 def test_roots_in_another_order_are_looked_at_anew(tmp_path: Path) -> None:
     for root in ("a", "b"):
         write_skill(tmp_path / root / "pdf", f"Of {root}.")
-    settle(tmp_path)
+    make_files_old(tmp_path)
     roots = [home_root(tmp_path / "a"), home_root(tmp_path / "b")]
-    library = Library(lambda: tuple(roots))
+    library = SkillLibrary(lambda: tuple(roots))
     assert library.find("pdf").description == "Of a."
     roots.reverse()
     assert library.find("pdf").description == "Of b."
@@ -217,7 +218,7 @@ def test_roots_in_another_order_are_looked_at_anew(tmp_path: Path) -> None:
 def test_threads_may_ask_at_once(tmp_path: Path) -> None:
     for number in range(50):
         write_file(tmp_path / f"s-{number}" / "SKILL.md", skill_text(f"s-{number}"))
-    library, answers = library_of(tmp_path), list[str]()
+    library, answers = make_library(tmp_path), list[str]()
     threads = [
         Thread(target=lambda: answers.append(library.index(IndexRequest()))) for _ in range(8)
     ]

@@ -5,9 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from skills_store.lifecycle import Ages, Transition, apply_transitions, due_transitions
-from skills_store.usage import State, UsageRecord
-from tests.skills_store.skill_home import House, visible_files, write_skill
+from skills_store.lifecycle import (
+    AgingPolicy,
+    StateTransition,
+    apply_transitions,
+    find_due_transitions,
+)
+from skills_store.usage import SkillState, UsageRecord
+from tests.skills_store.skill_home import SkillHome, visible_files, write_skill
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -17,7 +22,7 @@ def ago(days: float) -> datetime:
 
 
 def made(
-    days: float, state: State = "active", used: float | None = None, *, pinned: bool = False
+    days: float, state: SkillState = "active", used: float | None = None, *, pinned: bool = False
 ) -> UsageRecord:
     return UsageRecord(
         created_at=ago(days),
@@ -62,33 +67,33 @@ def made(
         ),
     ],
 )
-def test_what_becomes_of_a_skill(record: UsageRecord, new: State | None) -> None:
-    found = due_transitions({"brew": record}, NOW)
+def test_what_becomes_of_a_skill(record: UsageRecord, new: SkillState | None) -> None:
+    found = find_due_transitions({"brew": record}, NOW)
     assert [each.new for each in found] == ([] if new is None else [new])
 
 
 def test_the_ages_can_be_set() -> None:
     records = {"b": made(2), "a": made(5)}
-    assert due_transitions(records, NOW, Ages(2, 4)) == (
-        Transition("a", "active", "archived", 5),
-        Transition("b", "active", "stale", 2),
+    assert find_due_transitions(records, NOW, AgingPolicy(2, 4)) == (
+        StateTransition("a", "active", "archived", 5),
+        StateTransition("b", "active", "stale", 2),
     )
 
 
 def test_transitions_are_made_and_can_be_taken_back(tmp_path: Path) -> None:
-    house = House(tmp_path)
-    keeper = house.keeper
+    house = SkillHome(tmp_path)
+    keeper = house.editor
     for name in ("gone", "old", "bundled", "tired"):
-        keeper.usage.note_creation(name, "agent")
+        keeper.usage.record_creation(name, "agent")
     for name in ("old", "bundled", "tired"):
         write_skill(house.skills, name)
     keeper.home.bundled_manifest.write_text("bundled:1\n")
     before = visible_files(house.skills)
     wanted = (
-        Transition("bundled", "active", "archived", 91),
-        Transition("gone", "active", "archived", 91),
-        Transition("old", "active", "archived", 91),
-        Transition("tired", "active", "stale", 31),
+        StateTransition("bundled", "active", "archived", 91),
+        StateTransition("gone", "active", "archived", 91),
+        StateTransition("old", "active", "archived", 91),
+        StateTransition("tired", "active", "stale", 31),
     )
     undo_id = keeper.new_undo_id()
     assert apply_transitions(keeper, wanted, undo_id) == wanted[2:]

@@ -5,148 +5,152 @@ from pathlib import Path
 
 import pytest
 
-from skills_store.calls import Done, ManageCall
-from skills_store.changes import FileDiff
+from skills_store.calls import ManageCall, ManageResult
+from skills_store.changes import SkillFileDiff
 from skills_store.errors import (
     AmbiguousSkillError,
     InvalidSkillError,
-    MissingFileError,
+    MissingSkillFileError,
     SkillNotFoundError,
 )
 from skills_store.write_errors import (
-    CallRefusedError,
-    ContentRefusedError,
+    InvalidCallError,
+    InvalidContentError,
+    InvalidSuccessorError,
     NameTakenError,
     PatchRefusedError,
-    SuccessorError,
 )
 from tests.skills_store.skill_home import (
-    House,
-    document,
+    SkillHome,
     files_in,
     names_of,
+    skill_document,
     visible_files,
     write_skill,
 )
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    return House(tmp_path)
+def house(tmp_path: Path) -> SkillHome:
+    return SkillHome(tmp_path)
 
 
 def create(name: str = "brew", category: str | None = None) -> ManageCall:
-    return ManageCall("create", name, content=document(name), category=category)
+    return ManageCall("create", name, content=skill_document(name), category=category)
 
 
-def test_a_plan_shows_the_change_and_writes_nothing(house: House) -> None:
-    change = house.keeper.plan(create(category="kitchen"))
+def test_a_plan_shows_the_change_and_writes_nothing(house: SkillHome) -> None:
+    change = house.editor.plan(create(category="kitchen"))
     path = house.skills / "kitchen" / "brew" / "SKILL.md"
-    assert change.diffs == (FileDiff(path, None, document("brew")),)
+    assert change.diffs == (SkillFileDiff(path, None, skill_document("brew")),)
     assert change.paths == (path,)
     assert files_in(house.home) == {}
 
 
-def test_a_created_skill_stands_in_its_category_and_is_the_agents(house: House) -> None:
-    done = house.do(create(category="kitchen"))
+def test_a_created_skill_stands_in_its_category_and_is_the_agents(house: SkillHome) -> None:
+    done = house.apply(create(category="kitchen"))
     folder = house.skills / "kitchen" / "brew"
-    assert done == Done(f"Created the skill 'brew' in {folder}.")
-    assert visible_files(house.skills) == {"kitchen/brew/SKILL.md": document("brew").encode()}
-    record = house.keeper.usage.record("brew")
+    assert done == ManageResult(f"Created the skill 'brew' in {folder}.")
+    assert visible_files(house.skills) == {"kitchen/brew/SKILL.md": skill_document("brew").encode()}
+    record = house.editor.usage.record("brew")
     assert record is not None
     assert (record.created_by, record.patch_count) == ("agent", 0)
 
 
-def test_a_skill_the_user_created_is_not_the_agents(house: House) -> None:
-    house.do(ManageCall("create", "brew", content=document("brew"), origin="user"))
-    record = house.keeper.usage.record("brew")
+def test_a_skill_the_user_created_is_not_the_agents(house: SkillHome) -> None:
+    house.apply(ManageCall("create", "brew", content=skill_document("brew"), origin="user"))
+    record = house.editor.usage.record("brew")
     assert record is not None
     assert record.created_by == "user"
 
 
 @pytest.mark.parametrize("place", ["home", "workspace", "agents", "external", "bundled"])
-def test_a_name_that_exists_anywhere_is_taken(house: House, place: str) -> None:
+def test_a_name_that_exists_anywhere_is_taken(house: SkillHome, place: str) -> None:
     root = {
         "home": house.skills,
         "workspace": house.workspace,
-        "agents": house.agents,
+        "agents": house.find_agents,
         "external": house.external,
         "bundled": house.bundled,
     }[place]
     folder = write_skill(root, "other/brew")
     with pytest.raises(NameTakenError) as caught:
-        house.keeper.plan(create())
+        house.editor.plan(create())
     assert (caught.value.name, caught.value.folder) == ("brew", folder)
 
 
-def test_a_name_that_differs_in_case_only_is_taken(house: House) -> None:
+def test_a_name_that_differs_in_case_only_is_taken(house: SkillHome) -> None:
     write_skill(house.skills, "Brew")
     with pytest.raises(NameTakenError):
-        house.keeper.plan(create())
+        house.editor.plan(create())
 
 
-def test_the_name_of_a_skill_that_cannot_be_loaded_is_taken(house: House) -> None:
+def test_the_name_of_a_skill_that_cannot_be_loaded_is_taken(house: SkillHome) -> None:
     write_skill(house.skills, "x/brew", "no frontmatter")
     with pytest.raises(NameTakenError):
-        house.keeper.plan(create())
+        house.editor.plan(create())
 
 
-def test_an_empty_folder_of_the_name_is_no_skill(house: House) -> None:
+def test_an_empty_folder_of_the_name_is_no_skill(house: SkillHome) -> None:
     (house.skills / "brew").mkdir()
-    house.do(create())
-    assert visible_files(house.skills) == {"brew/SKILL.md": document("brew").encode()}
+    house.apply(create())
+    assert visible_files(house.skills) == {"brew/SKILL.md": skill_document("brew").encode()}
 
 
-def test_a_patch_says_where_and_by_which_strategy_it_matched(house: House) -> None:
-    write_skill(house.skills, "brew", document("brew", "1. Boil  water.\n2. Wait.\n"))
+def test_a_patch_says_where_and_by_which_strategy_it_matched(house: SkillHome) -> None:
+    write_skill(house.skills, "brew", skill_document("brew", "1. Boil  water.\n2. Wait.\n"))
     call = ManageCall("patch", "brew", old_string="Boil water.", new_string="Heat water.")
-    done = house.do(call)
-    assert done == Done("Patched SKILL.md of 'brew' at line 8; old_string matched: spacing.")
-    text = document("brew", "1. Heat  water.\n2. Wait.\n")
+    done = house.apply(call)
+    assert done == ManageResult(
+        "Patched SKILL.md of 'brew' at line 8; old_string matched: spacing."
+    )
+    text = skill_document("brew", "1. Heat  water.\n2. Wait.\n")
     assert visible_files(house.skills) == {"brew/SKILL.md": text.encode()}
-    record = house.keeper.usage.record("brew")
+    record = house.editor.usage.record("brew")
     assert record is not None
     assert (record.patch_count, record.created_by) == (1, None)
 
 
-def test_a_patch_may_replace_all_places(house: House) -> None:
-    write_skill(house.skills, "brew", document("brew", "tea, tea\n"))
+def test_a_patch_may_replace_all_places(house: SkillHome) -> None:
+    write_skill(house.skills, "brew", skill_document("brew", "tea, tea\n"))
     call = ManageCall("patch", "brew", old_string="tea", new_string="coffee", replace_all=True)
-    assert house.do(call).message.startswith("Patched SKILL.md of 'brew' in 2 places")
+    assert house.apply(call).message.startswith("Patched SKILL.md of 'brew' in 2 places")
 
 
-def test_a_patch_that_finds_nothing_shows_the_closest_lines(house: House) -> None:
-    write_skill(house.skills, "brew", document("brew", "1. Boil the water.\n2. Wait a bit.\n"))
+def test_a_patch_that_finds_nothing_shows_the_closest_lines(house: SkillHome) -> None:
+    write_skill(
+        house.skills, "brew", skill_document("brew", "1. Boil the water.\n2. Wait a bit.\n")
+    )
     call = ManageCall("patch", "brew", old_string="1. Boil  some water!", new_string="x")
     with pytest.raises(PatchRefusedError) as caught:
-        house.keeper.plan(call)
+        house.editor.plan(call)
     assert str(caught.value) == (
         "SKILL.md was not changed. The old text is not there. Copy it from the file exactly; "
         "the nearest is at lines 8-8:\n8|1. Boil the water."
     )
 
 
-def test_lines_that_share_no_word_are_shown_too(house: House) -> None:
+def test_lines_that_share_no_word_are_shown_too(house: SkillHome) -> None:
     write_skill(house.skills, "brew", references__a_dot_md="alpha beta\n\nDo  it.\nlast\n")
     call = ManageCall(
         "patch", "brew", old_string="D0 1t.", new_string="x", file_path="references/a.md"
     )
     with pytest.raises(PatchRefusedError, match=r"the closest lines:\n3\|Do  it\.$"):
-        house.keeper.plan(call)
+        house.editor.plan(call)
 
 
-def test_a_patch_of_something_there_twice_names_the_lines(house: House) -> None:
-    write_skill(house.skills, "brew", document("brew", "tea\ntea\n"))
+def test_a_patch_of_something_there_twice_names_the_lines(house: SkillHome) -> None:
+    write_skill(house.skills, "brew", skill_document("brew", "tea\ntea\n"))
     call = ManageCall("patch", "brew", old_string="tea", new_string="x")
     with pytest.raises(PatchRefusedError, match=r"2 times \(lines 8, 9\)"):
-        house.keeper.plan(call)
+        house.editor.plan(call)
 
 
-def test_an_edit_writes_the_whole_document(house: House) -> None:
+def test_an_edit_writes_the_whole_document(house: SkillHome) -> None:
     write_skill(house.skills, "brew", references__a_dot_md="kept")
-    text = document("brew", "Other.\n")
-    done = house.do(ManageCall("edit", "brew", content=text))
-    assert done == Done("Rewrote SKILL.md of 'brew'.")
+    text = skill_document("brew", "Other.\n")
+    done = house.apply(ManageCall("edit", "brew", content=text))
+    assert done == ManageResult("Rewrote SKILL.md of 'brew'.")
     assert visible_files(house.skills) == {
         "brew/SKILL.md": text.encode(),
         "brew/references/a.md": b"kept",
@@ -163,109 +167,111 @@ def test_an_edit_writes_the_whole_document(house: House) -> None:
         pytest.param(
             f"---\nname: brew\ndescription: {'d' * 1025}\n---\nx\n", "1025", id="long description"
         ),
-        pytest.param(document("brew", "x" * 100_000), "100000", id="too long"),
+        pytest.param(skill_document("brew", "x" * 100_000), "100000", id="too long"),
         pytest.param(
             "---\nname: brew\ndescription: d\nversion: 1\n---\nx\n", "metadata", id="extra field"
         ),
     ],
 )
-def test_no_route_leads_to_a_broken_document(house: House, broken: str, part: str) -> None:
+def test_no_route_leads_to_a_broken_document(house: SkillHome, broken: str, part: str) -> None:
     write_skill(house.skills, "brew")
     calls = [
         ManageCall("edit", "brew", content=broken),
-        ManageCall("patch", "brew", old_string=document("brew"), new_string=broken),
+        ManageCall("patch", "brew", old_string=skill_document("brew"), new_string=broken),
         ManageCall(
             "patch",
             "brew",
             file_path="SKILL.md",
-            old_string=document("brew"),
+            old_string=skill_document("brew"),
             new_string=broken,
         ),
     ]
     for call in calls:
         with pytest.raises(InvalidSkillError, match=part):
-            house.keeper.plan(call)
+            house.editor.plan(call)
     (house.skills / "brew" / "SKILL.md").unlink()
     with pytest.raises(InvalidSkillError, match=part):
-        house.keeper.plan(ManageCall("create", "brew", content=broken))
+        house.editor.plan(ManageCall("create", "brew", content=broken))
 
 
-def test_a_document_of_looser_rules_can_be_patched_but_gets_no_worse(house: House) -> None:
+def test_a_document_of_looser_rules_can_be_patched_but_gets_no_worse(house: SkillHome) -> None:
     loose = "---\nname: Brew It\ndescription: d\nversion: 1\ntags: [a, b]\n---\nBoil.\n"
     write_skill(house.skills, "brew_it", loose)
-    house.do(ManageCall("patch", "brew_it", old_string="Boil.", new_string="Heat."))
+    house.apply(ManageCall("patch", "brew_it", old_string="Boil.", new_string="Heat."))
     call = ManageCall(
         "patch", "brew_it", old_string="version: 1", new_string="version: 1\nauthor: me"
     )
     with pytest.raises(InvalidSkillError, match="'author'"):
-        house.keeper.plan(call)
+        house.editor.plan(call)
 
 
-def test_a_document_that_cannot_be_loaded_can_be_repaired(house: House) -> None:
+def test_a_document_that_cannot_be_loaded_can_be_repaired(house: SkillHome) -> None:
     write_skill(house.skills, "brew", "---\nname: brew\nversion: 1\n---\nBoil.\n")
     call = ManageCall(
         "patch", "brew", old_string="name: brew", new_string="name: brew\ndescription: Tea"
     )
-    house.do(call)
-    assert [skill.name for skill in house.keeper.holdings.look()] == ["brew"]
+    house.apply(call)
+    assert [skill.name for skill in house.editor.catalog.list_skills()] == ["brew"]
 
 
-def test_a_document_that_was_too_long_may_become_shorter(house: House) -> None:
-    write_skill(house.skills, "brew", document("brew", "x" * 100_100 + "\ntail\n"))
-    house.do(ManageCall("patch", "brew", old_string="tail", new_string="t"))
+def test_a_document_that_was_too_long_may_become_shorter(house: SkillHome) -> None:
+    write_skill(house.skills, "brew", skill_document("brew", "x" * 100_100 + "\ntail\n"))
+    house.apply(ManageCall("patch", "brew", old_string="tail", new_string="t"))
     with pytest.raises(InvalidSkillError, match="more than 100000"):
-        house.keeper.plan(ManageCall("patch", "brew", old_string="\nt\n", new_string="\ntail\n"))
+        house.editor.plan(ManageCall("patch", "brew", old_string="\nt\n", new_string="\ntail\n"))
 
 
-def test_a_written_file_asks_for_a_pointer_until_there_is_one(house: House) -> None:
-    write_skill(house.skills, "brew", document("brew", "See references/a.md.\n"))
-    done = house.do(ManageCall("write_file", "brew", file_path="references/a.md", file_content="a"))
-    assert done == Done("Wrote references/a.md of 'brew'.")
-    done = house.do(ManageCall("write_file", "brew", file_path="scripts/b.sh", file_content="b"))
+def test_a_written_file_asks_for_a_pointer_until_there_is_one(house: SkillHome) -> None:
+    write_skill(house.skills, "brew", skill_document("brew", "See references/a.md.\n"))
+    done = house.apply(
+        ManageCall("write_file", "brew", file_path="references/a.md", file_content="a")
+    )
+    assert done == ManageResult("Wrote references/a.md of 'brew'.")
+    done = house.apply(ManageCall("write_file", "brew", file_path="scripts/b.sh", file_content="b"))
     assert "add a one-line pointer" in done.message
 
 
-def test_a_script_with_an_interpreter_can_be_run(house: House) -> None:
+def test_a_script_with_an_interpreter_can_be_run(house: SkillHome) -> None:
     write_skill(house.skills, "brew")
     call = ManageCall(
         "write_file", "brew", file_path="scripts/a.sh", file_content="#!/bin/sh\necho hi\n"
     )
-    house.do(call)
+    house.apply(call)
     assert os.access(house.skills / "brew/scripts/a.sh", os.X_OK)
 
 
-def test_a_removed_file_takes_its_empty_folder_along(house: House) -> None:
+def test_a_removed_file_takes_its_empty_folder_along(house: SkillHome) -> None:
     write_skill(house.skills, "brew", references__a_dot_md="a", scripts__b_dot_sh="b")
-    done = house.do(ManageCall("remove_file", "brew", file_path="references/a.md"))
-    assert done == Done("Removed references/a.md of 'brew'.")
+    done = house.apply(ManageCall("remove_file", "brew", file_path="references/a.md"))
+    assert done == ManageResult("Removed references/a.md of 'brew'.")
     assert names_of((house.skills / "brew").iterdir()) == ["SKILL.md", "scripts"]
 
 
-def test_a_file_that_is_not_there_is_answered_with_those_that_are(house: House) -> None:
+def test_a_file_that_is_not_there_is_answered_with_those_that_are(house: SkillHome) -> None:
     write_skill(house.skills, "brew", references__a_dot_md="a")
     for action in ("remove_file", "patch"):
         call = ManageCall(
             action, "brew", file_path="references/b.md", old_string="a", new_string="b"
         )
-        with pytest.raises(MissingFileError) as caught:
-            house.keeper.plan(call)
+        with pytest.raises(MissingSkillFileError) as caught:
+            house.editor.plan(call)
         assert caught.value.available == ("references/a.md",)
 
 
-def test_a_file_may_have_a_mebibyte_and_no_byte_more(house: House) -> None:
+def test_a_file_may_have_a_mebibyte_and_no_byte_more(house: SkillHome) -> None:
     write_skill(house.skills, "brew")
     most = "x" * 1024 * 1024
-    house.do(ManageCall("write_file", "brew", file_path="assets/a", file_content=most))
+    house.apply(ManageCall("write_file", "brew", file_path="assets/a", file_content=most))
     call = ManageCall("write_file", "brew", file_path="assets/a", file_content=f"{most}x")
-    with pytest.raises(ContentRefusedError, match="1048577 bytes"):
-        house.keeper.plan(call)
+    with pytest.raises(InvalidContentError, match="1048577 bytes"):
+        house.editor.plan(call)
 
 
-def test_half_a_character_is_refused(house: House) -> None:
+def test_half_a_character_is_refused(house: SkillHome) -> None:
     write_skill(house.skills, "brew")
     call = ManageCall("write_file", "brew", file_path="assets/a", file_content="a\ud83d")
-    with pytest.raises(ContentRefusedError, match="position 1"):
-        house.keeper.plan(call)
+    with pytest.raises(InvalidContentError, match="position 1"):
+        house.editor.plan(call)
 
 
 @pytest.mark.parametrize(
@@ -281,43 +287,45 @@ def test_half_a_character_is_refused(house: House) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else value.action,
 )
-def test_an_argument_that_is_missing_is_named(house: House, call: ManageCall, missing: str) -> None:
+def test_an_argument_that_is_missing_is_named(
+    house: SkillHome, call: ManageCall, missing: str
+) -> None:
     write_skill(house.skills, "brew")
-    with pytest.raises(CallRefusedError, match=f"{call.action} needs the argument {missing}"):
-        house.keeper.plan(call)
+    with pytest.raises(InvalidCallError, match=f"{call.action} needs the argument {missing}"):
+        house.editor.plan(call)
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        ManageCall("edit", "brew", content=document("brew")),
+        ManageCall("edit", "brew", content=skill_document("brew")),
         ManageCall("write_file", "brew", file_path="assets/a", file_content="a"),
     ],
     ids=lambda call: call.action,
 )
-def test_a_change_that_changes_nothing_is_refused(house: House, call: ManageCall) -> None:
+def test_a_change_that_changes_nothing_is_refused(house: SkillHome, call: ManageCall) -> None:
     write_skill(house.skills, "brew", assets__a="a")
-    with pytest.raises(CallRefusedError, match="Nothing was changed"):
-        house.keeper.plan(call)
+    with pytest.raises(InvalidCallError, match="Nothing was changed"):
+        house.editor.plan(call)
 
 
-def test_a_skill_that_is_not_there_is_answered_with_similar_names(house: House) -> None:
+def test_a_skill_that_is_not_there_is_answered_with_similar_names(house: SkillHome) -> None:
     write_skill(house.skills, "brew")
     with pytest.raises(SkillNotFoundError) as caught:
-        house.keeper.plan(ManageCall("edit", "brow", content="x"))
+        house.editor.plan(ManageCall("edit", "brow", content="x"))
     assert caught.value.similar == ("brew",)
 
 
-def test_of_two_skills_of_one_name_the_category_tells_which(house: House) -> None:
+def test_of_two_skills_of_one_name_the_category_tells_which(house: SkillHome) -> None:
     write_skill(house.skills, "a/brew")
     write_skill(house.skills, "b/brew")
     with pytest.raises(AmbiguousSkillError) as caught:
-        house.keeper.plan(ManageCall("edit", "brew", content=document("brew", "x\n")))
+        house.editor.plan(ManageCall("edit", "brew", content=skill_document("brew", "x\n")))
     assert caught.value.choices == ("a/brew", "b/brew")
-    house.do(ManageCall("edit", "b/brew", content=document("brew", "x\n")))
+    house.apply(ManageCall("edit", "b/brew", content=skill_document("brew", "x\n")))
     assert visible_files(house.skills) == {
-        "a/brew/SKILL.md": document("brew").encode(),
-        "b/brew/SKILL.md": document("brew", "x\n").encode(),
+        "a/brew/SKILL.md": skill_document("brew").encode(),
+        "b/brew/SKILL.md": skill_document("brew", "x\n").encode(),
     }
 
 
@@ -325,19 +333,21 @@ def test_of_two_skills_of_one_name_the_category_tells_which(house: House) -> Non
     "successor", ["brew", "Brew", "nothing", "../tea", ".archive/tea", "tea/SKILL.md"]
 )
 def test_a_deleted_skill_is_not_absorbed_by_what_is_no_other_skill(
-    house: House, successor: str
+    house: SkillHome, successor: str
 ) -> None:
     write_skill(house.skills, "brew")
     write_skill(house.bundled, "tea")
-    with pytest.raises(SuccessorError):
-        house.keeper.plan(ManageCall("delete", "brew", absorbed_into=successor))
+    with pytest.raises(InvalidSuccessorError):
+        house.editor.plan(ManageCall("delete", "brew", absorbed_into=successor))
 
 
 @pytest.mark.parametrize("successor", ["tea", ""])
-def test_a_deleted_skill_is_absorbed_by_another_one_or_none(house: House, successor: str) -> None:
+def test_a_deleted_skill_is_absorbed_by_another_one_or_none(
+    house: SkillHome, successor: str
+) -> None:
     write_skill(house.skills, "brew")
     write_skill(house.bundled, "tea")
-    house.do(ManageCall("delete", "brew", absorbed_into=successor))
-    entry = house.keeper.archive.find("brew")
+    house.apply(ManageCall("delete", "brew", absorbed_into=successor))
+    entry = house.editor.archive.find("brew")
     assert entry is not None
     assert entry.absorbed_into == successor

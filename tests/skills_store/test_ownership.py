@@ -6,17 +6,23 @@ from pathlib import Path
 import pytest
 
 from skills_store.calls import ManageCall
-from skills_store.changes import FileDiff
+from skills_store.changes import SkillFileDiff
 from skills_store.errors import SkillError
-from skills_store.ownership import Origin, Owner, owner_of, read_claims
+from skills_store.ownership import ChangeOrigin, Owner, owner_of, read_installed_names
 from skills_store.write_errors import (
+    BackgroundChangeError,
     NameTakenError,
-    OutdatedError,
-    PinnedError,
-    ReadOnlyError,
-    UnaskedChangeError,
+    PinnedSkillError,
+    ReadOnlySkillError,
+    StaleChangeError,
 )
-from tests.skills_store.skill_home import House, document, files_in, visible_files, write_skill
+from tests.skills_store.skill_home import (
+    SkillHome,
+    files_in,
+    skill_document,
+    visible_files,
+    write_skill,
+)
 
 OWNERS: tuple[Owner, ...] = (
     "user",
@@ -28,15 +34,15 @@ OWNERS: tuple[Owner, ...] = (
     "external",
     "plugin",
 )
-BODY = document("brew", "x\n")
+BODY = skill_document("brew", "x\n")
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    return House(tmp_path)
+def house(tmp_path: Path) -> SkillHome:
+    return SkillHome(tmp_path)
 
 
-def give(house: House, owner: Owner) -> Path:
+def give(house: SkillHome, owner: Owner) -> Path:
     """Put a skill `brew` on the disk that belongs to `owner`, and return its folder."""
     elsewhere = {
         "workspace": house.workspace,
@@ -45,10 +51,10 @@ def give(house: House, owner: Owner) -> Path:
     }
     files = {"references__a_dot_md": "a"}
     folder = write_skill(elsewhere.get(owner, house.skills), "kitchen/brew", None, **files)
-    keeper = house.keeper
+    keeper = house.editor
     match owner:
         case "agent":
-            keeper.usage.note_creation("brew", "agent")
+            keeper.usage.record_creation("brew", "agent")
         case "bundled":
             keeper.home.bundled_manifest.write_text("other:12\nbrew:0a1b\n")
         case "hub":
@@ -79,102 +85,104 @@ def calls_on(name: str) -> list[ManageCall]:
 
 
 @pytest.mark.parametrize("owner", OWNERS)
-def test_the_owner_is_known(house: House, owner: Owner) -> None:
+def test_the_owner_is_known(house: SkillHome, owner: Owner) -> None:
     give(house, owner)
-    skill = house.keeper.holdings.find(name_of(owner))
-    assert owner_of(skill, read_claims(house.keeper.home), house.keeper.usage) == owner
+    skill = house.editor.catalog.find(name_of(owner))
+    assert owner_of(skill, read_installed_names(house.editor.home), house.editor.usage) == owner
 
 
-def test_a_skill_the_agent_made_and_somebody_else_lists_is_not_the_agents(house: House) -> None:
+def test_a_skill_the_agent_made_and_somebody_else_lists_is_not_the_agents(house: SkillHome) -> None:
     give(house, "bundled")
-    house.keeper.usage.note_creation("brew", "agent")
-    skill = house.keeper.holdings.find("brew")
-    assert owner_of(skill, read_claims(house.keeper.home), house.keeper.usage) == "bundled"
+    house.editor.usage.record_creation("brew", "agent")
+    skill = house.editor.catalog.find("brew")
+    assert owner_of(skill, read_installed_names(house.editor.home), house.editor.usage) == "bundled"
 
 
-def test_lists_that_cannot_be_read_name_nothing(house: House) -> None:
+def test_lists_that_cannot_be_read_name_nothing(house: SkillHome) -> None:
     give(house, "hub")
-    house.keeper.home.hub_lock.write_text("{")
-    house.keeper.home.bundled_manifest.write_bytes(b"\xff\n:\n\n")
-    skill = house.keeper.holdings.find("brew")
-    assert owner_of(skill, read_claims(house.keeper.home), house.keeper.usage) == "user"
+    house.editor.home.hub_lock.write_text("{")
+    house.editor.home.bundled_manifest.write_bytes(b"\xff\n:\n\n")
+    skill = house.editor.catalog.find("brew")
+    assert owner_of(skill, read_installed_names(house.editor.home), house.editor.usage) == "user"
 
 
 @pytest.mark.parametrize("origin", ["review", "curator"])
 @pytest.mark.parametrize("owner", [owner for owner in OWNERS if owner not in {"user", "agent"}])
-def test_unasked_nothing_of_others_is_touched(house: House, owner: Owner, origin: Origin) -> None:
+def test_unasked_nothing_of_others_is_touched(
+    house: SkillHome, owner: Owner, origin: ChangeOrigin
+) -> None:
     give(house, owner)
     before = files_in(house.folder)
     for call in calls_on(name_of(owner)):
-        with pytest.raises(UnaskedChangeError) as caught:
-            house.do(replace(call, origin=origin))
+        with pytest.raises(BackgroundChangeError) as caught:
+            house.apply(replace(call, origin=origin))
         assert caught.value.owner == owner
     assert files_in(house.folder).keys() - before.keys() <= {"home/acp/skills.lock"}
 
 
 @pytest.mark.parametrize("origin", ["review", "curator"])
-def test_unasked_nothing_pinned_is_touched(house: House, origin: Origin) -> None:
+def test_unasked_nothing_pinned_is_touched(house: SkillHome, origin: ChangeOrigin) -> None:
     give(house, "agent")
-    house.keeper.usage.pin("brew")
+    house.editor.usage.pin("brew")
     for call in calls_on("brew"):
-        with pytest.raises(PinnedError, match="acp-server skills unpin brew"):
-            house.do(replace(call, origin=origin))
+        with pytest.raises(PinnedSkillError, match="acp-server skills unpin brew"):
+            house.apply(replace(call, origin=origin))
 
 
 @pytest.mark.parametrize("origin", ["review", "curator"])
-def test_a_pin_that_came_after_the_plan_holds(house: House, origin: Origin) -> None:
+def test_a_pin_that_came_after_the_plan_holds(house: SkillHome, origin: ChangeOrigin) -> None:
     give(house, "agent")
-    changes = [house.keeper.plan(replace(call, origin=origin)) for call in calls_on("brew")]
-    house.keeper.usage.pin("brew")
+    changes = [house.editor.plan(replace(call, origin=origin)) for call in calls_on("brew")]
+    house.editor.usage.pin("brew")
     for change in changes:
-        with pytest.raises(PinnedError):
-            house.keeper.commit(change)
+        with pytest.raises(PinnedSkillError):
+            house.editor.commit(change)
 
 
 @pytest.mark.parametrize("origin", ["turn", "user"])
 def test_a_pinned_skill_is_changed_when_asked_but_never_deleted(
-    house: House, origin: Origin
+    house: SkillHome, origin: ChangeOrigin
 ) -> None:
     give(house, "user")
-    house.keeper.usage.pin("brew")
+    house.editor.usage.pin("brew")
     *changes, deletion = [replace(call, origin=origin) for call in calls_on("brew")]
-    house.do(changes[0])
-    with pytest.raises(PinnedError, match=r"is not deleted.*acp-server skills unpin brew"):
-        house.do(deletion)
-    house.keeper.usage.unpin("brew")
-    house.do(deletion)
+    house.apply(changes[0])
+    with pytest.raises(PinnedSkillError, match=r"is not deleted.*acp-server skills unpin brew"):
+        house.apply(deletion)
+    house.editor.usage.unpin("brew")
+    house.apply(deletion)
 
 
-def test_unasked_only_what_an_agent_made_is_archived(house: House) -> None:
+def test_unasked_only_what_an_agent_made_is_archived(house: SkillHome) -> None:
     give(house, "user")
-    with pytest.raises(UnaskedChangeError):
-        house.do(ManageCall("delete", "brew", origin="curator"))
-    house.do(ManageCall("patch", "brew", old_string="Do", new_string="x", origin="review"))
-    house.keeper.usage.note_creation("brew", "agent")
-    house.do(ManageCall("delete", "brew", origin="curator"))
+    with pytest.raises(BackgroundChangeError):
+        house.apply(ManageCall("delete", "brew", origin="curator"))
+    house.apply(ManageCall("patch", "brew", old_string="Do", new_string="x", origin="review"))
+    house.editor.usage.record_creation("brew", "agent")
+    house.apply(ManageCall("delete", "brew", origin="curator"))
 
 
 @pytest.mark.parametrize("owner", ["bundled", "hub", "installed"])
 def test_what_others_put_into_the_users_folder_is_changed_there_and_told(
-    house: House, owner: Owner
+    house: SkillHome, owner: Owner
 ) -> None:
     give(house, owner)
-    done = house.do(ManageCall("edit", "brew", content=BODY))
+    done = house.apply(ManageCall("edit", "brew", content=BODY))
     assert done.message.endswith(f"It was {owner} and differs from what it came as now.")
     assert visible_files(house.skills)["kitchen/brew/SKILL.md"] == BODY.encode()
 
 
 @pytest.mark.parametrize("place", ["external", "bundled"])
-def test_a_skill_of_others_is_copied_to_be_changed(house: House, place: str) -> None:
+def test_a_skill_of_others_is_copied_to_be_changed(house: SkillHome, place: str) -> None:
     root = house.external if place == "external" else house.bundled
     folder = write_skill(root, "kitchen/brew", None, scripts__a_dot_sh="a")
     (folder / "scripts" / "a.sh").chmod(0o555)
     folder.chmod(0o555)
     before = files_in(root)
-    change = house.keeper.plan(ManageCall("edit", "brew", content=BODY))
+    change = house.editor.plan(ManageCall("edit", "brew", content=BODY))
     target = house.skills / "kitchen" / "brew"
-    assert change.diffs == (FileDiff(target / "SKILL.md", document("brew"), BODY),)
-    done = house.keeper.commit(change)
+    assert change.diffs == (SkillFileDiff(target / "SKILL.md", skill_document("brew"), BODY),)
+    done = house.editor.commit(change)
     assert f"it was copied to {target}" in done.message
     assert files_in(root) == before
     assert visible_files(house.skills) == {
@@ -182,81 +190,81 @@ def test_a_skill_of_others_is_copied_to_be_changed(house: House, place: str) -> 
         "kitchen/brew/scripts/a.sh": b"a",
     }
     assert (target / "scripts" / "a.sh").stat().st_mode & 0o777 == 0o755
-    assert house.keeper.holdings.find("brew").folder == target
+    assert house.editor.catalog.find("brew").folder == target
 
 
-def test_a_file_is_removed_from_the_copy_only(house: House) -> None:
+def test_a_file_is_removed_from_the_copy_only(house: SkillHome) -> None:
     write_skill(house.bundled, "brew", None, references__a_dot_md="a")
-    house.do(ManageCall("remove_file", "brew", file_path="references/a.md"))
-    assert visible_files(house.skills) == {"brew/SKILL.md": document("brew").encode()}
+    house.apply(ManageCall("remove_file", "brew", file_path="references/a.md"))
+    assert visible_files(house.skills) == {"brew/SKILL.md": skill_document("brew").encode()}
     assert "brew/references/a.md" in files_in(house.bundled)
 
 
-def test_a_copy_is_put_into_a_category_of_its_name(house: House) -> None:
+def test_a_copy_is_put_into_a_category_of_its_name(house: SkillHome) -> None:
     write_skill(house.bundled, "brew", None, references__a_dot_md="a")
     write_skill(house.skills, "brew/tea")
-    house.do(ManageCall("edit", "brew", content=BODY))
+    house.apply(ManageCall("edit", "brew", content=BODY))
     assert visible_files(house.skills) == {
         "brew/brew/SKILL.md": BODY.encode(),
         "brew/brew/references/a.md": b"a",
-        "brew/tea/SKILL.md": document("tea").encode(),
+        "brew/tea/SKILL.md": skill_document("tea").encode(),
     }
 
 
-def test_a_copy_replaces_nothing_that_is_there(house: House) -> None:
+def test_a_copy_replaces_nothing_that_is_there(house: SkillHome) -> None:
     write_skill(house.bundled, "brew", None, references__a_dot_md="a")
     (house.skills / "brew" / "brew").mkdir(parents=True)
     with pytest.raises(NameTakenError):
-        house.keeper.plan(ManageCall("edit", "brew", content=BODY))
+        house.editor.plan(ManageCall("edit", "brew", content=BODY))
 
 
-def test_a_copy_is_not_made_of_what_changed_meanwhile(house: House) -> None:
+def test_a_copy_is_not_made_of_what_changed_meanwhile(house: SkillHome) -> None:
     folder = write_skill(house.bundled, "brew", None, references__a_dot_md="a")
-    change = house.keeper.plan(ManageCall("edit", "brew", content=BODY))
+    change = house.editor.plan(ManageCall("edit", "brew", content=BODY))
     (folder / "references" / "a.md").write_text("b")
-    with pytest.raises(OutdatedError):
-        house.keeper.commit(change)
+    with pytest.raises(StaleChangeError):
+        house.editor.commit(change)
     assert visible_files(house.skills) == {}
 
 
 @pytest.mark.parametrize("place", ["workspace", "agents"])
-def test_a_writable_skill_elsewhere_is_changed_where_it_is(house: House, place: str) -> None:
-    root = house.workspace if place == "workspace" else house.agents
+def test_a_writable_skill_elsewhere_is_changed_where_it_is(house: SkillHome, place: str) -> None:
+    root = house.workspace if place == "workspace" else house.find_agents
     write_skill(root, "brew")
-    house.do(ManageCall("edit", "brew", content=BODY))
+    house.apply(ManageCall("edit", "brew", content=BODY))
     assert files_in(root) == {"brew/SKILL.md": BODY.encode()}
     assert visible_files(house.skills) == {}
 
 
 @pytest.mark.parametrize("owner", ["workspace", "external", "plugin"])
-def test_only_skills_in_the_users_folder_are_deleted(house: House, owner: Owner) -> None:
+def test_only_skills_in_the_users_folder_are_deleted(house: SkillHome, owner: Owner) -> None:
     give(house, owner)
-    with pytest.raises(ReadOnlyError, match=r"skills\.disabled"):
-        house.keeper.plan(ManageCall("delete", name_of(owner)))
+    with pytest.raises(ReadOnlySkillError, match=r"skills\.disabled"):
+        house.editor.plan(ManageCall("delete", name_of(owner)))
 
 
-def test_a_plugins_skill_is_not_changed(house: House) -> None:
+def test_a_plugins_skill_is_not_changed(house: SkillHome) -> None:
     give(house, "plugin")
     for call in calls_on("tools:brew"):
         with pytest.raises(SkillError, match="cannot be changed so"):
-            house.keeper.plan(call)
+            house.editor.plan(call)
 
 
-def test_the_skill_that_shows_again_after_a_deletion_is_named(house: House) -> None:
+def test_the_skill_that_shows_again_after_a_deletion_is_named(house: SkillHome) -> None:
     folder = write_skill(house.bundled, "brew")
-    house.do(ManageCall("edit", "brew", content=BODY))
-    done = house.do(ManageCall("delete", "brew"))
+    house.apply(ManageCall("edit", "brew", content=BODY))
+    done = house.apply(ManageCall("delete", "brew"))
     assert done.message.endswith(f"From now on the one in {folder} is used.")
 
 
-def test_a_copy_that_was_deleted_and_is_made_again_is_active(house: House) -> None:
+def test_a_copy_that_was_deleted_and_is_made_again_is_active(house: SkillHome) -> None:
     write_skill(house.bundled, "brew")
     for call in (
         ManageCall("edit", "brew", content=BODY),
         ManageCall("delete", "brew"),
         ManageCall("edit", "brew", content=BODY),
     ):
-        house.do(call)
-    record = house.keeper.usage.record("brew")
+        house.apply(call)
+    record = house.editor.usage.record("brew")
     assert record is not None
     assert (record.state, record.patch_count) == ("active", 2)

@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skills_store import SkillFileError, TextFileView, Viewer
-from skills_store.errors import MissingFileError, PathRefusedError, UnreadableFileError
-from skills_store.paths import checked_names
-from tests.skills_store.skill_files import library_of, write_file, write_skill
+from skills_store import SkillFileError, TextFileView, ViewContext
+from skills_store.errors import (
+    MissingSkillFileError,
+    SkillPathRefusedError,
+    UnreadableSkillFileError,
+)
+from skills_store.paths import split_path
+from tests.skills_store.skill_files import make_library, write_file, write_skill
 
 
 @pytest.fixture
@@ -27,7 +31,7 @@ def skill(tmp_path: Path) -> Path:
 
 def view(folder: Path, path: str) -> str:
     """The content of a file of a skill."""
-    shown = library_of(folder.parent).view_file("pdf", path, Viewer())
+    shown = make_library(folder.parent).view_file("pdf", path, ViewContext())
     assert isinstance(shown, TextFileView)
     return shown.content
 
@@ -77,7 +81,7 @@ def view(folder: Path, path: str) -> str:
     ids=lambda value: re.sub(r"[^\w./\\~:-]", "_", value)[:30],
 )
 def test_a_path_is_refused_and_the_reason_told(skill: Path, path: str, reason: str) -> None:
-    with pytest.raises(PathRefusedError, match=re.escape(reason)):
+    with pytest.raises(SkillPathRefusedError, match=re.escape(reason)):
         view(skill, path)
 
 
@@ -85,7 +89,7 @@ def test_a_path_is_refused_and_the_reason_told(skill: Path, path: str, reason: s
     "path", ["references/none.md", "none", "%2e%2e/secret", "references/api.md/x"]
 )
 def test_a_file_that_is_not_there_is_answered_with_those_that_are(skill: Path, path: str) -> None:
-    with pytest.raises(MissingFileError) as raised:
+    with pytest.raises(MissingSkillFileError) as raised:
         view(skill, path)
     assert raised.value.available == ("references/Cased.md", "references/api.md")
 
@@ -102,7 +106,7 @@ def test_a_file_that_is_not_there_is_answered_with_those_that_are(skill: Path, p
 def test_a_link_that_leads_out_is_refused(skill: Path, name: str, target: str) -> None:
     (skill / name).symlink_to(target)
     path = {"out-folder": f"{name}/secret", "sibling": f"{name}/x"}.get(name, name)
-    with pytest.raises(PathRefusedError, match="leads out of the skill's folder"):
+    with pytest.raises(SkillPathRefusedError, match="leads out of the skill's folder"):
         view(skill, path)
 
 
@@ -110,7 +114,7 @@ def test_a_folder_whose_name_begins_alike_is_not_inside(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "pdf")
     write_file(tmp_path / "pdf-secret/x", "secret\n")
     (folder / "x").symlink_to("../pdf-secret/x")
-    with pytest.raises(PathRefusedError):
+    with pytest.raises(SkillPathRefusedError):
         view(folder, "x")
 
 
@@ -124,13 +128,13 @@ def test_links_in_a_circle_and_into_nothing_are_told(skill: Path) -> None:
     (skill / "circle").symlink_to("circle")
     (skill / "nothing").symlink_to("none")
     for path in ("circle", "nothing"):
-        with pytest.raises(UnreadableFileError, match="leads nowhere"):
+        with pytest.raises(UnreadableSkillFileError, match="leads nowhere"):
             view(skill, path)
 
 
 def test_a_fifo_is_not_waited_for(skill: Path) -> None:
     os.mkfifo(skill / "references/fifo")
-    with pytest.raises(UnreadableFileError, match="no regular file"):
+    with pytest.raises(UnreadableSkillFileError, match="no regular file"):
         view(skill, "references/fifo")
 
 
@@ -142,7 +146,7 @@ def test_a_name_written_in_other_code_points_is_the_same(skill: Path) -> None:
 @given(st.text(alphabet=st.sampled_from("a./\\:~\0 C\n-é\ud800"), max_size=20))
 def test_a_path_that_is_not_refused_stays_in_the_folder(path: str) -> None:
     try:
-        names = checked_names(path)
+        names = split_path(path)
     except SkillFileError:
         return
     place = os.path.normpath("/skill/" + path)

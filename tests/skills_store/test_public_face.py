@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import skills_store
-from skills_store import Places, Root, roots_of
-from tests.skills_store.skill_files import settle, write_skill
+from skills_store import SkillLocations, SkillRoot, resolve_roots
+from tests.skills_store.skill_files import make_files_old, write_skill
 
 CHEAP = """
 import sys
@@ -20,9 +20,9 @@ print([name for name in sys.modules if name == "yaml" or name.startswith("skills
 FROM_SNAPSHOT = """
 import sys
 from pathlib import Path
-from skills_store import Library, Root
+from skills_store import SkillLibrary, SkillRoot
 home = Path(sys.argv[1])
-library = Library(lambda: [Root("home", home / "skills")], home / "snapshot")
+library = SkillLibrary(lambda: [SkillRoot("home", home / "skills")], home / "snapshot")
 print(len(library.skills()), "yaml" in sys.modules)
 """
 
@@ -48,13 +48,13 @@ def test_atomic_writes_bring_no_skills_along() -> None:
     output = subprocess.run(
         [sys.executable, "-c", CHEAP], capture_output=True, check=True, text=True
     )
-    names = [f"skills_store.{name}" for name in ("held", "atomic", "locks", "documents")]
+    names = [f"skills_store.{name}" for name in ("pinned_folder", "atomic", "locks", "json_file")]
     assert output.stdout.strip() == str(names)
 
 
 def test_a_snapshot_needs_no_parser(tmp_path: Path) -> None:
     write_skill(tmp_path / "skills/pdf")
-    settle(tmp_path / "skills")
+    make_files_old(tmp_path / "skills")
     command = [sys.executable, "-c", FROM_SNAPSHOT, str(tmp_path)]
     told = [subprocess.run(command, capture_output=True, check=True).stdout for _ in range(2)]
     assert told == [b"1 True\n", b"1 False\n"]
@@ -66,20 +66,24 @@ def test_the_roots_are_in_the_order_in_which_they_win(tmp_path: Path) -> None:
         (home / "plugins" / plugin / "skills").mkdir(parents=True)
     (home / "plugins" / "README").touch()
     shared = user / ".agents" / "skills"
-    places = Places(home, user, tmp_path / "bundled", tmp_path / "work", (tmp_path / "ext", shared))
-    assert roots_of(places) == (
-        Root("workspace", tmp_path / "work/.agents/skills", is_writable=True),
-        Root("workspace", tmp_path / "work/.hermes/skills", is_writable=True),
-        Root("workspace", tmp_path / "work/.claude/skills", is_writable=True),
-        Root("home", home / "skills", is_writable=True),
-        Root("agents", shared, is_writable=True),
-        Root("external", tmp_path / "ext"),
-        Root("bundled", tmp_path / "bundled"),
-        Root("plugin", home / "plugins/alpha/skills", plugin="alpha"),
-        Root("plugin", home / "plugins/zeta/skills", plugin="zeta"),
+    places = SkillLocations(
+        home, user, tmp_path / "bundled", tmp_path / "work", (tmp_path / "ext", shared)
+    )
+    assert resolve_roots(places) == (
+        SkillRoot("workspace", tmp_path / "work/.agents/skills", is_writable=True),
+        SkillRoot("workspace", tmp_path / "work/.hermes/skills", is_writable=True),
+        SkillRoot("workspace", tmp_path / "work/.claude/skills", is_writable=True),
+        SkillRoot("home", home / "skills", is_writable=True),
+        SkillRoot("agents", shared, is_writable=True),
+        SkillRoot("external", tmp_path / "ext"),
+        SkillRoot("bundled", tmp_path / "bundled"),
+        SkillRoot("plugin", home / "plugins/alpha/skills", plugin="alpha"),
+        SkillRoot("plugin", home / "plugins/zeta/skills", plugin="zeta"),
     )
 
 
 def test_without_a_trusted_workspace_it_brings_no_skills(tmp_path: Path) -> None:
-    roots = roots_of(Places(tmp_path / "hermes", tmp_path / "user", tmp_path / "bundled"))
+    roots = resolve_roots(
+        SkillLocations(tmp_path / "hermes", tmp_path / "user", tmp_path / "bundled")
+    )
     assert [root.kind for root in roots] == ["home", "agents", "bundled"]

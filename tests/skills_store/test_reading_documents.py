@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skills_store import Problem, SkillDocument, parse
+from skills_store import DocumentProblem, SkillDocument, parse_document
 from skills_store.json_file import Json
 from tests.skills_store.skill_files import skill_text
 
 
 def test_unknown_fields_are_kept() -> None:
     fields = "license: MIT\nmetadata:\n  hermes:\n    tags: [a, b]\n  other: 1\nzoo: [x, {y: z}]"
-    assert parse(skill_text("pdf", fields=fields), "pdf") == SkillDocument(
+    assert parse_document(skill_text("pdf", fields=fields), "pdf") == SkillDocument(
         {
             "name": "pdf",
             "description": "Use it.",
@@ -46,7 +46,7 @@ def test_unknown_fields_are_kept() -> None:
     ],
 )
 def test_odd_values_are_harmless(text: str, value: Json) -> None:
-    document = parse(skill_text("pdf", fields=f"field: {text}"))
+    document = parse_document(skill_text("pdf", fields=f"field: {text}"))
     assert document.frontmatter.get("field") == value
 
 
@@ -67,7 +67,7 @@ def test_odd_values_are_harmless(text: str, value: Json) -> None:
     ],
 )
 def test_values_without_quotes_are_read_at_the_second_try(line: str, description: str) -> None:
-    document = parse(f"---\nname: pdf\n{line}\n---\nbody")
+    document = parse_document(f"---\nname: pdf\n{line}\n---\nbody")
     assert (document.description, len(document.problems)) == (description, 1)
     assert "read as if quoted" in document.problems[0].text
 
@@ -75,21 +75,33 @@ def test_values_without_quotes_are_read_at_the_second_try(line: str, description
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", Problem(1, "it does not begin with frontmatter (a line ---)", is_fatal=True)),
-        ("# Title", Problem(1, "it does not begin with frontmatter (a line ---)", is_fatal=True)),
-        ("---\nname: x\n", Problem(1, "its frontmatter has no end (a line ---)", is_fatal=True)),
-        ("---\n---\nx", Problem(1, "it has no description", is_fatal=True)),
-        ("---\ndescription:\n---\nx", Problem(1, "it has no description", is_fatal=True)),
-        ("---\ndescription: [a]\n---\nx", Problem(1, "it has no description", is_fatal=True)),
-        ("---\n- a\n---\nx", Problem(2, "it is no mapping of fields to values", is_fatal=True)),
+        ("", DocumentProblem(1, "it does not begin with frontmatter (a line ---)", is_fatal=True)),
+        (
+            "# Title",
+            DocumentProblem(1, "it does not begin with frontmatter (a line ---)", is_fatal=True),
+        ),
+        (
+            "---\nname: x\n",
+            DocumentProblem(1, "its frontmatter has no end (a line ---)", is_fatal=True),
+        ),
+        ("---\n---\nx", DocumentProblem(1, "it has no description", is_fatal=True)),
+        ("---\ndescription:\n---\nx", DocumentProblem(1, "it has no description", is_fatal=True)),
+        (
+            "---\ndescription: [a]\n---\nx",
+            DocumentProblem(1, "it has no description", is_fatal=True),
+        ),
+        (
+            "---\n- a\n---\nx",
+            DocumentProblem(2, "it is no mapping of fields to values", is_fatal=True),
+        ),
         (
             "---\nname: x\n\tdescription: y\n---\nx",
-            Problem(3, "found a tab character that violates indentation", is_fatal=True),
+            DocumentProblem(3, "found a tab character that violates indentation", is_fatal=True),
         ),
     ],
 )
-def test_what_cannot_be_loaded_says_why_and_where(text: str, problem: Problem) -> None:
-    assert parse(text).problems == (problem,)
+def test_what_cannot_be_loaded_says_why_and_where(text: str, problem: DocumentProblem) -> None:
+    assert parse_document(text).problems == (problem,)
 
 
 @pytest.mark.parametrize(
@@ -98,50 +110,54 @@ def test_what_cannot_be_loaded_says_why_and_where(text: str, problem: Problem) -
         (
             skill_text("other"),
             "pdf",
-            Problem(2, "its name is 'other'; it is called 'pdf' like its folder"),
+            DocumentProblem(2, "its name is 'other'; it is called 'pdf' like its folder"),
         ),
         (
             "---\ndescription: x\n---\n",
             "pdf",
-            Problem(1, "it has no name; it is called 'pdf' like its folder"),
+            DocumentProblem(1, "it has no name; it is called 'pdf' like its folder"),
         ),
-        (skill_text("n" * 65), "n" * 65, Problem(2, "its name is longer than 64 characters")),
+        (
+            skill_text("n" * 65),
+            "n" * 65,
+            DocumentProblem(2, "its name is longer than 64 characters"),
+        ),
         (
             skill_text("Pdf"),
             "Pdf",
-            Problem(2, "its name has other characters than a-z, 0-9, hyphen, _ and ."),
+            DocumentProblem(2, "its name has other characters than a-z, 0-9, hyphen, _ and ."),
         ),
         (
             skill_text("pdf", "d" * 1025),
             "pdf",
-            Problem(3, "its description has 1025 characters, more than 1024"),
+            DocumentProblem(3, "its description has 1025 characters, more than 1024"),
         ),
         (
             skill_text("pdf", fields="name: pdf"),
             "pdf",
-            Problem(4, "the field 'name' a second time"),
+            DocumentProblem(4, "the field 'name' a second time"),
         ),
         (
             skill_text("pdf", body="x" * 100_000),
             "pdf",
-            Problem(1, "it has 100040 characters, more than 100000"),
+            DocumentProblem(1, "it has 100040 characters, more than 100000"),
         ),
     ],
     ids=["another-name", "no-name", "long-name", "capital", "long-description", "twice", "long"],
 )
-def test_what_is_doubtful_warns_and_loads(text: str, folder: str, problem: Problem) -> None:
-    document = parse(text, folder)
+def test_what_is_doubtful_warns_and_loads(text: str, folder: str, problem: DocumentProblem) -> None:
+    document = parse_document(text, folder)
     assert (document.problems, document.is_usable) == ((problem,), True)
 
 
 @pytest.mark.parametrize("name", ["with_underscore", "with.dot", "a--b", "-edge-"])
 def test_names_that_we_would_not_give_are_read_without_a_word(name: str) -> None:
-    assert parse(skill_text(name), name).problems == ()
+    assert parse_document(skill_text(name), name).problems == ()
 
 
 def test_lines_that_end_in_a_carriage_return_and_a_byte_order_mark_are_read() -> None:
     text = "\ufeff" + skill_text("pdf").replace("\n", "\r\n")
-    document = parse(text, "pdf")
+    document = parse_document(text, "pdf")
     assert (document.description, document.body, document.problems) == (
         "Use it.",
         "\r\n1. Do.\r\n",
@@ -155,13 +171,13 @@ def test_lines_that_end_in_a_carriage_return_and_a_byte_order_mark_are_read() ->
     ids=["lists", "mappings", "dashes", "many"],
 )
 def test_a_block_that_would_grow_is_refused_or_taken_for_text(yaml: str) -> None:
-    document = parse(f"---\ndescription: x\n{yaml}\n---\n")
+    document = parse_document(f"---\ndescription: x\n{yaml}\n---\n")
     assert document.problems
     assert all(isinstance(value, str) for value in document.frontmatter.values())
 
 
 def test_an_alias_is_taken_for_text() -> None:
-    document = parse("---\ndescription: x\na: &a [x]\nb: *a\n---\n")
+    document = parse_document("---\ndescription: x\na: &a [x]\nb: *a\n---\n")
     assert document.frontmatter == {"description": "x", "a": "&a [x]", "b": "*a"}
 
 
@@ -169,5 +185,5 @@ def test_an_alias_is_taken_for_text() -> None:
     st.text(alphabet=st.sampled_from("abn: -\n'\"[]{}|>#&*!%@`~?,\\\t.\r\x00é\ud800"), max_size=80)
 )
 def test_no_text_makes_it_fail(text: str) -> None:
-    document = parse(f"---\nname: a\n{text}\n---\nbody", "a")
+    document = parse_document(f"---\nname: a\n{text}\n---\nbody", "a")
     assert document.is_usable or document.problems

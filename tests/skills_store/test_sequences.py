@@ -24,12 +24,18 @@ from hypothesis.stateful import (
 )
 
 from skills_store.calls import ManageCall
-from skills_store.changes import Action, Change
-from skills_store.document import check_created
-from skills_store.editor import Keeper
+from skills_store.changes import ManageAction, SkillChange
+from skills_store.document import validate_new_document
+from skills_store.editor import SkillEditor
 from skills_store.errors import SkillError
 from skills_store.locks import LockedError
-from tests.skills_store.skill_home import House, document, files_in, visible_files, write_skill
+from tests.skills_store.skill_home import (
+    SkillHome,
+    files_in,
+    skill_document,
+    visible_files,
+    write_skill,
+)
 
 NAMES = st.sampled_from(["brew", "tea", "mill", "filter"])
 CATEGORIES = st.sampled_from(["", "kitchen", "brew", "a/b"])
@@ -38,7 +44,7 @@ WORDS = st.sampled_from(["Do it.", "Do  it.", "Wait.", "Pour.", "name: brew"])
 PATHS = st.sampled_from(
     ["references/a.md"] * 4 + ["scripts/a.sh", "SKILL.md", "references/A.md", "../tea/SKILL.md"]
 )
-ACTIONS: tuple[Action, ...] = (*get_args(Action), "patch", "patch", "edit", "create")
+ACTIONS: tuple[ManageAction, ...] = (*get_args(ManageAction), "patch", "patch", "edit", "create")
 WITHOUT_SHRINKING = tuple(set(Phase) - {Phase.shrink, Phase.explain})  # it takes minutes
 NO_SYNC = "fsync is left out: it costs milliseconds, and no power fails here"
 
@@ -47,11 +53,11 @@ NO_SYNC = "fsync is left out: it costs milliseconds, and no power fails here"
 def calls(draw: st.DrawFn) -> ManageCall:
     """Draw a call that may well be made: most are, some are refused."""
     name = draw(NAMES)
-    content = draw(st.builds(document, st.just(name), BODIES))
+    content = draw(st.builds(skill_document, st.just(name), BODIES))
     if draw(st.integers(0, 7)) == 0:
-        content = draw(st.just("no frontmatter") | st.builds(document, NAMES, BODIES))
+        content = draw(st.just("no frontmatter") | st.builds(skill_document, NAMES, BODIES))
     return ManageCall(
-        draw(st.sampled_from(get_args(Action))),
+        draw(st.sampled_from(get_args(ManageAction))),
         name,
         content=content,
         category=draw(CATEGORIES),
@@ -68,25 +74,25 @@ def calls(draw: st.DrawFn) -> ManageCall:
 class TwoWriters(RuleBasedStateMachine):
     """Two keepers plan and commit, interleaved; a model says what must be on the disk."""
 
-    changes: Bundle[tuple[Keeper, Change]] = Bundle("changes")
+    changes: Bundle[tuple[SkillEditor, SkillChange]] = Bundle("changes")
 
     def __init__(self) -> None:
         super().__init__()
-        self.temporary = tempfile.TemporaryDirectory()
-        self.house = House(Path(self.temporary.name))
+        self.temporary_directories = tempfile.TemporaryDirectory()
+        self.house = SkillHome(Path(self.temporary_directories.name))
         write_skill(self.house.skills, "kitchen/bystander", references__a_dot_md="a")
         write_skill(self.house.bundled, "kitchen/mill", scripts__a_dot_sh="a")
         for place in ("kitchen/brew", "tea"):
             write_skill(self.house.skills, place, references__a_dot_md="Do it.\n")
         self.bundled = files_in(self.house.bundled)
-        self.keepers = (self.house.keeper, self.house.new_keeper())
+        self.keepers = (self.house.editor, self.house.new_editor())
         self.files = visible_files(self.house.skills)
         self.patches: dict[str, int] = {}
 
     @rule(target=changes, call=calls(), which=st.sampled_from([0, 1]))
     def plan(
         self, call: ManageCall, which: int
-    ) -> tuple[Keeper, Change] | MultipleResults[tuple[Keeper, Change]]:
+    ) -> tuple[SkillEditor, SkillChange] | MultipleResults[tuple[SkillEditor, SkillChange]]:
         keeper = self.keepers[which]
         try:
             return keeper, keeper.plan(call)
@@ -104,7 +110,7 @@ class TwoWriters(RuleBasedStateMachine):
 
     @rule(first=calls(), second=calls())
     def change_at_the_same_time(self, first: ManageCall, second: ManageCall) -> None:
-        planned: list[tuple[Keeper, Change]] = []
+        planned: list[tuple[SkillEditor, SkillChange]] = []
         for keeper, call in zip(
             self.keepers, (first, replace(second, name=first.name)), strict=True
         ):
@@ -114,15 +120,15 @@ class TwoWriters(RuleBasedStateMachine):
             self.commit_planned(keeper, change)
 
     @rule(planned=consumes(changes))
-    def commit(self, planned: tuple[Keeper, Change]) -> None:
+    def commit(self, planned: tuple[SkillEditor, SkillChange]) -> None:
         self.commit_planned(*planned)
 
-    def commit_planned(self, keeper: Keeper, change: Change) -> None:
+    def commit_planned(self, keeper: SkillEditor, change: SkillChange) -> None:
         try:
             done = keeper.commit(change)
         except SkillError:
             return
-        self.files = self.expected(change)
+        self.files = self.expected_stop_reason(change)
         if change.origin in {"review", "curator"}:
             assert done.undo_id is not None
         if change.action == "create":
@@ -145,7 +151,7 @@ class TwoWriters(RuleBasedStateMachine):
         if record is not None:  # what was undone was still done
             self.patches[call.name] = record.patch_count
 
-    def expected(self, change: Change) -> dict[str, bytes]:
+    def expected_stop_reason(self, change: SkillChange) -> dict[str, bytes]:
         """Say what a change makes of the files, from its call alone."""
         place = change.folder.relative_to(self.house.skills).as_posix()
         files = dict(self.files)
@@ -172,11 +178,11 @@ class TwoWriters(RuleBasedStateMachine):
     def every_skill_is_valid(self) -> None:
         for path, data in self.files.items():
             if path.endswith("/SKILL.md"):
-                assert check_created(path.split("/")[-2], data.decode()) == ()
+                assert validate_new_document(path.split("/")[-2], data.decode()) == ()
 
     @invariant()
     def the_sidecar_counts_what_was_done(self) -> None:
-        records = self.house.keeper.usage.records()
+        records = self.house.editor.usage.records()
         counted = {name: record.patch_count for name, record in records.items()}
         assert counted == self.patches
         for name, record in records.items():
@@ -184,7 +190,7 @@ class TwoWriters(RuleBasedStateMachine):
             assert (record.state == "archived") is not is_there
 
     def teardown(self) -> None:
-        self.temporary.cleanup()
+        self.temporary_directories.cleanup()
 
 
 @pytest.fixture
@@ -211,16 +217,16 @@ def test_two_writers_that_take_turns_leave_what_they_were_told(examples: int) ->
 
 def work_alone(folder: Path, seed: int, rounds: int) -> int:
     """Make random changes in a process of its own; return how many patches were made."""
-    house = House(folder)
+    house = SkillHome(folder)
     choose = random.Random(seed)  # noqa: S311 - a sequence that can be repeated, no secret
     made = 0
     for number in range(rounds):
         name = choose.choice(["brew", "tea", "mill"])
         call = choose.choice(
             [
-                ManageCall("create", name, content=document(name)),
-                ManageCall("edit", name, content=document(name, f"{seed}: {number}\n")),
-                ManageCall("edit", name, content=document(name, f"{seed}: again {number}\n")),
+                ManageCall("create", name, content=skill_document(name)),
+                ManageCall("edit", name, content=skill_document(name, f"{seed}: {number}\n")),
+                ManageCall("edit", name, content=skill_document(name, f"{seed}: again {number}\n")),
                 ManageCall(
                     "write_file", name, file_path="references/a.md", file_content=f"{number}\n"
                 ),
@@ -230,7 +236,7 @@ def work_alone(folder: Path, seed: int, rounds: int) -> int:
             ]
         )
         try:
-            house.do(call)
+            house.apply(call)
         except SkillError:
             continue
         except LockedError:
@@ -241,7 +247,7 @@ def work_alone(folder: Path, seed: int, rounds: int) -> int:
 
 @pytest.mark.usefixtures("_quick")
 def test_two_processes_at_once_leave_valid_skills_and_a_whole_sidecar(tmp_path: Path) -> None:
-    house = House(tmp_path)
+    house = SkillHome(tmp_path)
     bystander = write_skill(house.skills, "bystander", references__a_dot_md="a")
     before = files_in(bystander)
     children: list[int] = []
@@ -258,10 +264,10 @@ def test_two_processes_at_once_leave_valid_skills_and_a_whole_sidecar(tmp_path: 
     codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
     assert codes == [0, 0]
     assert files_in(bystander) == before
-    records = house.keeper.usage.records()
+    records = house.editor.usage.records()
     for path, data in visible_files(house.skills).items():
         if path.endswith("/SKILL.md"):
             name = path.split("/")[-2]
-            assert check_created(name, data.decode()) == ()
+            assert validate_new_document(name, data.decode()) == ()
             assert name == "bystander" or records[name].state == "active"
     assert not list(house.skills.glob(".usage.json.broken"))

@@ -10,22 +10,28 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from skills_store import Library, Root
-from skills_store.discovery import scan
+from skills_store import SkillLibrary, SkillRoot
+from skills_store.discovery import scan_root
 from skills_store.json_file import Json
-from skills_store.scan_cache import MOST_ROOTS, Snapshot
-from tests.skills_store.skill_files import home_root, settle, skill_text, write_file, write_skill
+from skills_store.scan_cache import MAX_ROOTS, ScanCache
+from tests.skills_store.skill_files import (
+    home_root,
+    make_files_old,
+    skill_text,
+    write_file,
+    write_skill,
+)
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Root:
+def root(tmp_path: Path) -> SkillRoot:
     folder = tmp_path / "skills"
     write_skill(folder / "coding/git", fields="metadata:\n  hermes:\n    tags: [a, 1, true]")
     write_skill(folder / "caf\u00e9")
     write_file(folder / "coding/DESCRIPTION.md", "---\ndescription: For code.\n---\n")
     write_file(folder / "odd/SKILL.md", skill_text("even"))
     write_file(folder / "mute/SKILL.md", "# Mute\n")
-    settle(folder)
+    make_files_old(folder)
     return home_root(folder)
 
 
@@ -34,17 +40,17 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "acp" / "skills_snapshot.json"
 
 
-def test_what_is_kept_is_what_was_found(root: Root, file: Path) -> None:
-    found = scan(root)
-    Snapshot(file).save([found])
-    assert Snapshot(file).load([root]) == {root: found}
+def test_what_is_kept_is_what_was_found(root: SkillRoot, file: Path) -> None:
+    found = scan_root(root)
+    ScanCache(file).save([found])
+    assert ScanCache(file).load([root]) == {root: found}
     assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_the_file_has_a_version_an_entry_for_each_root_and_a_manifest(
-    root: Root, file: Path
+    root: SkillRoot, file: Path
 ) -> None:
-    Snapshot(file).save([scan(root)])
+    ScanCache(file).save([scan_root(root)])
     document = json.loads(file.read_bytes())
     assert document["version"] == 1
     (entry,) = document["roots"].values()
@@ -53,35 +59,35 @@ def test_the_file_has_a_version_an_entry_for_each_root_and_a_manifest(
     assert entry["manifest"][str(path)] == [status.st_mtime_ns, status.st_size]
 
 
-def test_another_process_reads_no_skill_again(root: Root, file: Path) -> None:
-    Library(lambda: [root], file).skills()
+def test_another_process_reads_no_skill_again(root: SkillRoot, file: Path) -> None:
+    SkillLibrary(lambda: [root], file).skills()
     document = root.path / "coding/git/SKILL.md"
     status = document.stat()
     document.write_bytes(b"x" * status.st_size)  # as if unchanged: so it would be noticed
     os.utime(document, ns=(status.st_atime_ns, status.st_mtime_ns))
-    names = [skill.name for skill in Library(lambda: [root], file).skills()]
+    names = [skill.name for skill in SkillLibrary(lambda: [root], file).skills()]
     assert names == ["caf\u00e9", "odd", "git"]
 
 
-def test_a_change_since_is_noticed_and_kept(root: Root, file: Path) -> None:
-    Library(lambda: [root], file).skills()
+def test_a_change_since_is_noticed_and_kept(root: SkillRoot, file: Path) -> None:
+    SkillLibrary(lambda: [root], file).skills()
     write_skill(root.path / "new")
-    settle(root.path / "new")
-    library = Library(lambda: [root], file)
+    make_files_old(root.path / "new")
+    library = SkillLibrary(lambda: [root], file)
     assert "new" in [skill.name for skill in library.skills()]
-    assert "new" in [skill.name for skill in Snapshot(file).load([root])[root].skills]
+    assert "new" in [skill.name for skill in ScanCache(file).load([root])[root].skills]
 
 
 def test_roots_of_others_stay_and_the_oldest_go(tmp_path: Path, file: Path) -> None:
-    roots = [home_root(tmp_path / str(number)) for number in range(MOST_ROOTS + 1)]
+    roots = [home_root(tmp_path / str(number)) for number in range(MAX_ROOTS + 1)]
     for each in roots:
-        Snapshot(file).save([scan(each)])
-    assert list(Snapshot(file).load(roots)) == roots[1:]
+        ScanCache(file).save([scan_root(each)])
+    assert list(ScanCache(file).load(roots)) == roots[1:]
 
 
-def test_a_root_of_another_kind_is_another_root(root: Root, file: Path) -> None:
-    Snapshot(file).save([scan(root)])
-    assert Snapshot(file).load([Root("external", root.path)]) == {}
+def test_a_root_of_another_kind_is_another_root(root: SkillRoot, file: Path) -> None:
+    ScanCache(file).save([scan_root(root)])
+    assert ScanCache(file).load([SkillRoot("external", root.path)]) == {}
 
 
 def _as_version_2(data: bytes) -> bytes:
@@ -117,20 +123,20 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
 def test_a_file_that_is_wrong_is_made_anew(
-    root: Root, file: Path, damage: Callable[[bytes], bytes]
+    root: SkillRoot, file: Path, damage: Callable[[bytes], bytes]
 ) -> None:
-    expected = Library(lambda: [root], file).collection()
+    expected = SkillLibrary(lambda: [root], file).collection()
     good = file.read_bytes()
     file.write_bytes(damage(good))
-    assert Library(lambda: [root], file).collection() == expected
+    assert SkillLibrary(lambda: [root], file).collection() == expected
     assert file.read_bytes() == good
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
-def test_no_changed_byte_goes_unnoticed(root: Root, file: Path, data: st.DataObject) -> None:
-    snapshot = Snapshot(file)
-    snapshot.save([scan(root)])
+def test_no_changed_byte_goes_unnoticed(root: SkillRoot, file: Path, data: st.DataObject) -> None:
+    snapshot = ScanCache(file)
+    snapshot.save([scan_root(root)])
     content = bytearray(file.read_bytes())
     place = data.draw(st.integers(0, len(content) - 1))
     content[place] ^= data.draw(st.integers(1, 255))
@@ -139,27 +145,27 @@ def test_no_changed_byte_goes_unnoticed(root: Root, file: Path, data: st.DataObj
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=repr)
-def test_an_entry_of_another_form_is_no_entry(root: Root, file: Path, entry: Json) -> None:
+def test_an_entry_of_another_form_is_no_entry(root: SkillRoot, file: Path, entry: Json) -> None:
     roots = json.dumps({f"home::{root.path}": entry}).encode()
     digest = hashlib.blake2b(roots, digest_size=16).hexdigest()
     file.parent.mkdir()
     file.write_bytes(f'{{"version": 1, "digest": "{digest}", "roots": '.encode() + roots + b"}\n")
-    assert Snapshot(file).load([root]) == {}
+    assert ScanCache(file).load([root]) == {}
 
 
-def test_a_snapshot_that_cannot_be_written_hinders_nobody(root: Root, tmp_path: Path) -> None:
+def test_a_snapshot_that_cannot_be_written_hinders_nobody(root: SkillRoot, tmp_path: Path) -> None:
     write_file(tmp_path / "acp")
-    assert len(Library(lambda: [root], tmp_path / "acp/skills_snapshot.json").skills()) == 3
+    assert len(SkillLibrary(lambda: [root], tmp_path / "acp/skills_snapshot.json").skills()) == 3
 
 
-def test_a_file_that_holds_no_entries_is_no_snapshot(root: Root, file: Path) -> None:
+def test_a_file_that_holds_no_entries_is_no_snapshot(root: SkillRoot, file: Path) -> None:
     digest = hashlib.blake2b(b"[]", digest_size=16).hexdigest()
     write_file(file, f'{{"version": 1, "digest": "{digest}", "roots": []}}\n')
-    assert Snapshot(file).load([root]) == {}
-    Snapshot(file).save([scan(root)])
-    assert Snapshot(file).load([root]) == {root: scan(root)}
+    assert ScanCache(file).load([root]) == {}
+    ScanCache(file).save([scan_root(root)])
+    assert ScanCache(file).load([root]) == {root: scan_root(root)}
 
 
-def test_a_folder_in_its_place_hinders_nobody(root: Root, file: Path) -> None:
+def test_a_folder_in_its_place_hinders_nobody(root: SkillRoot, file: Path) -> None:
     file.mkdir(parents=True)
-    assert len(Library(lambda: [root], file).skills()) == 3
+    assert len(SkillLibrary(lambda: [root], file).skills()) == 3

@@ -18,11 +18,11 @@ from skills_store.sources.locations import (
     ArchiveSource,
     FolderSource,
     RepositorySource,
-    Source,
-    is_named,
+    SkillSource,
+    is_listed_source,
     parse_source,
 )
-from skills_store.sources.repositories import Git
+from skills_store.sources.repositories import GitCloner
 
 ENVIRONMENT = {"PATH": os.defpath, "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1"}
 SHA = "0123456789abcdef0123456789abcdef01234567"
@@ -46,7 +46,7 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
     ],
     ids=["plain", "tag", "branch and folder", "scp", "commit", "file"],
 )
-def test_an_address_is_taken_apart(text: str, source: Source) -> None:
+def test_an_address_is_taken_apart(text: str, source: SkillSource) -> None:
     assert parse_source(text) == source
 
 
@@ -75,10 +75,10 @@ def test_paths_are_folders_or_archives(tmp_path: Path) -> None:
 
 def test_a_source_is_named_by_its_owner_and_not_by_the_beginning_of_a_name() -> None:
     named = ["https://h.example/good"]
-    assert is_named("https://h.example/good/n.git@v1#a", named)
-    assert not is_named("https://h.example/goodness/n", named)
-    assert not is_named("https://h.example/good/../evil/n", named)
-    assert not is_named("https://h.example/o/n", [""])
+    assert is_listed_source("https://h.example/good/n.git@v1#a", named)
+    assert not is_listed_source("https://h.example/goodness/n", named)
+    assert not is_listed_source("https://h.example/good/../evil/n", named)
+    assert not is_listed_source("https://h.example/o/n", [""])
 
 
 def zipped(path: Path, *entries: tuple[zipfile.ZipInfo | str, bytes]) -> Path:
@@ -157,7 +157,7 @@ def test_an_archive_that_leads_out_is_refused(tmp_path: Path, make: Callable[[Pa
 def test_a_bomb_is_refused_while_it_comes_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archives, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(archives, "MAX_BYTES", 100_000)
     bomb = b"\0" * 200_000
     for archive in (
         zipped(tmp_path / "a.zip", ("a", bomb)),
@@ -207,7 +207,7 @@ def test_a_repository_is_cloned_at_a_ref(tmp_path: Path, repository: Path, ref: 
     wanted = "one" if ref in {"one", "commit"} else "two"
     commit = subprocess.check_output([*named, wanted], env=ENVIRONMENT, text=True).strip()
     source = RepositorySource(f"file://{repository}", commit if ref == "commit" else ref)
-    got = Git(ENVIRONMENT).clone(source, tmp_path / "clone")
+    got = GitCloner(ENVIRONMENT).clone(source, tmp_path / "clone")
     assert (got, (tmp_path / "clone/skills/a/SKILL.md").read_text()) == (commit, wanted)
 
 
@@ -226,14 +226,14 @@ def test_what_git_cannot_do_is_told(
 ) -> None:
     address = f"file://{repository}" if url == "repository" else url
     with pytest.raises(CloneError, match=told):
-        Git(ENVIRONMENT).clone(RepositorySource(address, ref), tmp_path / "clone")
+        GitCloner(ENVIRONMENT).clone(RepositorySource(address, ref), tmp_path / "clone")
 
 
 def test_a_clone_that_hangs_is_ended_and_what_it_started_too(tmp_path: Path) -> None:
     program = tmp_path / "slow"
     program.write_text("#!/bin/sh\nsleep 60 & wait\n")
     program.chmod(0o755)
-    git = Git(ENVIRONMENT, str(program), timeout_seconds=0.2)
+    git = GitCloner(ENVIRONMENT, str(program), timeout_seconds=0.2)
     with pytest.raises(CloneError, match="longer than"):
         git.clone(RepositorySource("file:///a"), tmp_path / "clone")
 
@@ -244,6 +244,6 @@ def test_no_hook_and_no_monitor_of_the_users_runs(tmp_path: Path, repository: Pa
     (hooks / "post-checkout").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
     (hooks / "post-checkout").chmod(0o755)
     (tmp_path / ".gitconfig").write_text(f"[core]\n\thooksPath = {hooks}\n")
-    git = Git({**ENVIRONMENT, "HOME": str(tmp_path)})
+    git = GitCloner({**ENVIRONMENT, "HOME": str(tmp_path)})
     git.clone(RepositorySource(f"file://{repository}"), tmp_path / "clone")
     assert not (tmp_path / "ran").exists()

@@ -8,11 +8,11 @@ import pytest
 
 from skills_store.calls import ManageCall
 from skills_store.errors import SkillError
-from tests.skills_store.skill_home import House, document, files_in, write_skill
-from tests.support.system_calls import trapped
+from tests.skills_store.skill_home import SkillHome, files_in, skill_document, write_skill
+from tests.support.system_calls import run_before_call
 
 CALLS = [
-    ManageCall("edit", "brew", content=document("brew", "x\n")),
+    ManageCall("edit", "brew", content=skill_document("brew", "x\n")),
     ManageCall("write_file", "brew", file_path="references/b.md", file_content="x"),
     ManageCall("write_file", "brew", file_path="scripts/deep/b.md", file_content="x"),
     ManageCall("remove_file", "brew", file_path="references/a.md"),
@@ -23,7 +23,7 @@ CALLS = [
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.action)
 def test_nothing_happens_behind_the_link(tmp_path: Path, call: ManageCall, level: str) -> None:
     for calls in count():
-        house = House(tmp_path / str(calls))
+        house = SkillHome(tmp_path / str(calls))
         inside, outside = house.workspace, house.folder / "outside"
         for folder in (inside, outside):
             write_skill(folder, "brew", references__a_dot_md="a")
@@ -34,9 +34,9 @@ def test_nothing_happens_behind_the_link(tmp_path: Path, call: ManageCall, level
             folder.rename(folder.with_name("was"))
             folder.symlink_to(to / folder.name if folder.name == "brew" else to)
 
-        change = house.keeper.plan(call)
-        with trapped(calls, swap) as trap, suppress(SkillError, OSError):
-            house.keeper.commit(change)
+        change = house.editor.plan(call)
+        with run_before_call(calls, swap) as trap, suppress(SkillError, OSError):
+            house.editor.commit(change)
         assert files_in(outside) == before
-        if not trap.is_sprung:
+        if not trap.has_fired:
             return

@@ -15,7 +15,7 @@ from tests.patching.test_near_misses import (
     test_what_a_careful_reader_would_call_different_is_not_touched as near_misses,
 )
 from tests.patching.test_tolerance import CASES, Case
-from tests.skills_store.skill_home import House, document, files_in, write_skill
+from tests.skills_store.skill_home import SkillHome, files_in, skill_document, write_skill
 
 FILE = "references/case.md"
 (TABLE,) = cast("list[pytest.Mark]", vars(near_misses)["pytestmark"])
@@ -23,8 +23,8 @@ NEAR_MISSES = TABLE.args[1]
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    house = House(tmp_path)
+def house(tmp_path: Path) -> SkillHome:
+    house = SkillHome(tmp_path)
     write_skill(house.skills, "brew", references__case_dot_md="")
     return house
 
@@ -35,23 +35,23 @@ def test_the_tables_are_long_enough() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.strategy}: {case.id}")
-def test_what_counts_as_the_same_is_patched_and_told(house: House, case: Case) -> None:
+def test_what_counts_as_the_same_is_patched_and_told(house: SkillHome, case: Case) -> None:
     path = house.skills / "brew" / FILE
     path.write_bytes(case.text.encode())
     call = ManageCall("patch", "brew", old_string=case.old, new_string=case.new, file_path=FILE)
-    done = house.do(call)
+    done = house.apply(call)
     assert path.read_bytes() == case.result.encode()
     assert done.message.endswith(f"old_string matched: {case.strategy}.")
 
 
 @pytest.mark.parametrize(("text", "old"), NEAR_MISSES)
-def test_what_is_different_is_not_patched(house: House, text: str, old: str) -> None:
+def test_what_is_different_is_not_patched(house: SkillHome, text: str, old: str) -> None:
     path = house.skills / "brew" / FILE
     path.write_bytes(text.encode())
     before = files_in(house.folder)
     call = ManageCall("patch", "brew", old_string=old, new_string="x", file_path=FILE)
     with pytest.raises(PatchRefusedError, match="not there"):
-        house.do(call)
+        house.apply(call)
     assert files_in(house.folder) == before
 
 
@@ -67,17 +67,17 @@ def test_what_is_different_is_not_patched(house: House, text: str, old: str) -> 
     ],
 )
 def test_the_document_is_patched_tolerantly_too(
-    house: House, *, body: str, old: str, new: str, result: str, strategy: str
+    house: SkillHome, *, body: str, old: str, new: str, result: str, strategy: str
 ) -> None:
     path = house.skills / "brew" / "SKILL.md"
-    path.write_bytes(document("brew", body).encode())
-    done = house.do(ManageCall("patch", "brew", old_string=old, new_string=new))
-    assert path.read_bytes() == document("brew", result).encode()
+    path.write_bytes(skill_document("brew", body).encode())
+    done = house.apply(ManageCall("patch", "brew", old_string=old, new_string=new))
+    assert path.read_bytes() == skill_document("brew", result).encode()
     assert done.message.endswith(f"old_string matched: {strategy}.")
 
 
-def test_a_file_that_is_no_text_is_not_patched(house: House) -> None:
+def test_a_file_that_is_no_text_is_not_patched(house: SkillHome) -> None:
     (house.skills / "brew" / FILE).write_bytes(b"a\xff")
     call = ManageCall("patch", "brew", old_string="a", new_string="b", file_path=FILE)
     with pytest.raises(ValueError, match="no UTF-8"):
-        house.keeper.plan(call)
+        house.editor.plan(call)

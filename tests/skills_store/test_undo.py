@@ -7,16 +7,22 @@ from pathlib import Path
 import pytest
 
 from skills_store import undo
-from skills_store.backups import Backups
+from skills_store.backups import BackupStore
 from skills_store.calls import ManageCall
-from skills_store.ownership import Origin
-from skills_store.trees import capture
-from skills_store.write_errors import UndoConflictError, UndoError
-from tests.skills_store.skill_home import House, document, files_in, visible_files, write_skill
+from skills_store.ownership import ChangeOrigin
+from skills_store.trees import capture_tree
+from skills_store.write_errors import SkillUndoConflictError, SkillUndoError
+from tests.skills_store.skill_home import (
+    SkillHome,
+    files_in,
+    skill_document,
+    visible_files,
+    write_skill,
+)
 
 CALLS = [
-    ManageCall("create", "new", content=document("new"), category="kitchen"),
-    ManageCall("edit", "brew", content=document("brew", "x\n")),
+    ManageCall("create", "new", content=skill_document("new"), category="kitchen"),
+    ManageCall("edit", "brew", content=skill_document("brew", "x\n")),
     ManageCall("patch", "brew", old_string="Do it.", new_string="x"),
     ManageCall("write_file", "brew", file_path="scripts/a/b.sh", file_content="b"),
     ManageCall("write_file", "brew", file_path="references/a.md", file_content="b"),
@@ -27,95 +33,97 @@ CALLS = [
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    house = House(tmp_path)
+def house(tmp_path: Path) -> SkillHome:
+    house = SkillHome(tmp_path)
     folder = write_skill(house.skills, "brew", references__a_dot_md="a", scripts__x="x")
     (folder / "scripts" / "x").chmod(0o755)
     (folder / "assets").symlink_to("/nowhere")
     write_skill(house.skills, "kitchen", references__a_dot_md="a")
     write_skill(house.skills, "kitchen/oven")
     for name in ("brew", "kitchen"):
-        house.keeper.usage.note_creation(name, "agent")
+        house.editor.usage.record_creation(name, "agent")
     return house
 
 
-def tree_of(house: House) -> object:
+def tree_of(house: SkillHome) -> object:
     """Return what is in the skills folder, empty folders aside."""
     hidden = (".usage.json", ".archive")
-    tree = capture(house.skills, lambda path: path.startswith(hidden))
+    tree = capture_tree(house.skills, lambda path: path.startswith(hidden))
     return {path: leaf for path, leaf in tree.items() if leaf.kind != "folder"}
 
 
 @pytest.mark.parametrize("origin", ["review", "curator"])
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call.action} {call.name}")
-def test_each_change_is_taken_back(house: House, call: ManageCall, origin: Origin) -> None:
+def test_each_change_is_taken_back(
+    house: SkillHome, call: ManageCall, origin: ChangeOrigin
+) -> None:
     before = tree_of(house)
-    done = house.do(replace(call, origin=origin))
+    done = house.apply(replace(call, origin=origin))
     assert tree_of(house) != before
     assert done.undo_id is not None
-    house.keeper.undo(done.undo_id)
+    house.editor.undo(done.undo_id)
     assert tree_of(house) == before
-    assert house.keeper.archive.entries() == ()
-    states = {name: record.state for name, record in house.keeper.usage.records().items()}
+    assert house.editor.archive.entries() == ()
+    states = {name: record.state for name, record in house.editor.usage.records().items()}
     assert states == {"brew": "active", "kitchen": "active"}
 
 
-def test_a_whole_pass_is_taken_back_at_once(house: House) -> None:
+def test_a_whole_pass_is_taken_back_at_once(house: SkillHome) -> None:
     before = tree_of(house)
-    undo_id = house.keeper.new_undo_id()
+    undo_id = house.editor.new_undo_id()
     for call in (CALLS[0], CALLS[3], CALLS[4], CALLS[1], CALLS[7], CALLS[6]):
-        house.keeper.commit(house.keeper.plan(replace(call, origin="curator")), undo_id)
-    again = ManageCall("create", "brew", content=document("brew", "new\n"), origin="curator")
-    house.keeper.commit(house.keeper.plan(again), undo_id)
-    (kept,) = house.keeper.passes()
+        house.editor.commit(house.editor.plan(replace(call, origin="curator")), undo_id)
+    again = ManageCall("create", "brew", content=skill_document("brew", "new\n"), origin="curator")
+    house.editor.commit(house.editor.plan(again), undo_id)
+    (kept,) = house.editor.undo_records()
     assert (kept.id, kept.origin, len(kept.steps)) == (undo_id, "curator", 7)
-    house.keeper.undo(undo_id)
+    house.editor.undo(undo_id)
     assert tree_of(house) == before
 
 
 @pytest.mark.parametrize("origin", ["turn", "user"])
-def test_what_was_asked_for_is_not_kept(house: House, origin: Origin) -> None:
-    assert house.do(replace(CALLS[1], origin=origin)).undo_id is None
-    assert house.keeper.passes() == ()
+def test_what_was_asked_for_is_not_kept(house: SkillHome, origin: ChangeOrigin) -> None:
+    assert house.apply(replace(CALLS[1], origin=origin)).undo_id is None
+    assert house.editor.undo_records() == ()
 
 
-def test_what_the_user_changed_since_stands_in_the_way(house: House) -> None:
-    done = house.do(replace(CALLS[1], origin="review"))
+def test_what_the_user_changed_since_stands_in_the_way(house: SkillHome) -> None:
+    done = house.apply(replace(CALLS[1], origin="review"))
     path = house.skills / "brew" / "SKILL.md"
-    path.write_text(document("brew", "mine\n"))
+    path.write_text(skill_document("brew", "mine\n"))
     before = files_in(house.skills)
     assert done.undo_id is not None
-    with pytest.raises(UndoConflictError) as caught:
-        house.keeper.undo(done.undo_id)
+    with pytest.raises(SkillUndoConflictError) as caught:
+        house.editor.undo(done.undo_id)
     assert caught.value.paths == (path,)
     assert files_in(house.skills) == before
 
 
-def test_a_file_the_user_added_since_stands_in_the_way(house: House) -> None:
-    done = house.do(replace(CALLS[0], origin="review"))
+def test_a_file_the_user_added_since_stands_in_the_way(house: SkillHome) -> None:
+    done = house.apply(replace(CALLS[0], origin="review"))
     mine = house.skills / "kitchen" / "new" / "references" / "mine.md"
     mine.parent.mkdir()
     mine.write_text("mine")
     assert done.undo_id is not None
-    with pytest.raises(UndoConflictError):
-        house.keeper.undo(done.undo_id)
+    with pytest.raises(SkillUndoConflictError):
+        house.editor.undo(done.undo_id)
     assert mine.read_text() == "mine"
 
 
-def test_what_was_taken_back_is_not_taken_back_twice(house: House) -> None:
-    done = house.do(replace(CALLS[1], origin="review"))
+def test_what_was_taken_back_is_not_taken_back_twice(house: SkillHome) -> None:
+    done = house.apply(replace(CALLS[1], origin="review"))
     assert done.undo_id is not None
-    house.keeper.undo(done.undo_id)
-    with pytest.raises(UndoError, match="was undone already"):
-        house.keeper.undo(done.undo_id)
-    with pytest.raises(UndoError, match="nothing is added"):
-        house.keeper.commit(house.keeper.plan(replace(CALLS[1], origin="review")), done.undo_id)
+    house.editor.undo(done.undo_id)
+    with pytest.raises(SkillUndoError, match="was undone already"):
+        house.editor.undo(done.undo_id)
+    with pytest.raises(SkillUndoError, match="nothing is added"):
+        house.editor.commit(house.editor.plan(replace(CALLS[1], origin="review")), done.undo_id)
 
 
 @pytest.mark.parametrize("undo_id", ["", ".", "..", "../skills", "nothing", "a/b", "\0"])
-def test_an_id_that_is_none_is_refused(house: House, undo_id: str) -> None:
-    with pytest.raises(UndoError):
-        house.keeper.undo(undo_id)
+def test_an_id_that_is_none_is_refused(house: SkillHome, undo_id: str) -> None:
+    with pytest.raises(SkillUndoError):
+        house.editor.undo(undo_id)
 
 
 def record_of(**changed: object) -> str:
@@ -142,36 +150,38 @@ def record_of(**changed: object) -> str:
         pytest.param(record_of(before={"a": ["device", 1, ""]}), id="another kind"),
     ],
 )
-def test_a_record_that_leads_elsewhere_is_refused(house: House, record: str) -> None:
-    folder = house.keeper.home.undo / "broken"
+def test_a_record_that_leads_elsewhere_is_refused(house: SkillHome, record: str) -> None:
+    folder = house.editor.home.undo / "broken"
     folder.mkdir(parents=True)
     (folder / "record.json").write_text(record)
-    assert house.keeper.passes() == ()
-    with pytest.raises(UndoError, match="cannot be understood"):
-        house.keeper.undo("broken")
+    assert house.editor.undo_records() == ()
+    with pytest.raises(SkillUndoError, match="cannot be understood"):
+        house.editor.undo("broken")
 
 
-def test_only_the_latest_passes_are_kept(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(undo, "MOST_KEPT", 2)
+def test_only_the_latest_passes_are_kept(house: SkillHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(undo, "MAX_RECORDS", 2)
     ids = [
-        house.do(
-            ManageCall("edit", "brew", content=document("brew", f"{number}\n"), origin="review")
+        house.apply(
+            ManageCall(
+                "edit", "brew", content=skill_document("brew", f"{number}\n"), origin="review"
+            )
         ).undo_id
         for number in range(4)
     ]
-    assert [kept.id for kept in house.keeper.passes()] == [ids[3], ids[2]]
+    assert [kept.id for kept in house.editor.undo_records()] == [ids[3], ids[2]]
 
 
-def test_a_snapshot_gives_back_the_whole_folder(house: House) -> None:
+def test_a_snapshot_gives_back_the_whole_folder(house: SkillHome) -> None:
     (house.skills / ".git").mkdir()
     (house.skills / ".git" / "HEAD").write_text("before")
     (house.skills / "empty").mkdir(mode=0o750)
-    backups = Backups(house.keeper.home, house.clock)
-    before = capture(house.skills, lambda path: path.startswith(".git"))
-    taken = backups.take("before a pass")
+    backups = BackupStore(house.editor.home, house.clock)
+    before = capture_tree(house.skills, lambda path: path.startswith(".git"))
+    taken = backups.create("before a pass")
     for call in CALLS[:7]:
         try:
-            house.do(replace(call, origin="curator"))
+            house.apply(replace(call, origin="curator"))
         except ValueError:
             continue
     (house.skills / ".git" / "HEAD").write_text("after")
@@ -179,35 +189,35 @@ def test_a_snapshot_gives_back_the_whole_folder(house: House) -> None:
     (house.skills / "brew" / "SKILL.md").write_text("mine")
     changed = visible_files(house.skills)
     safety = backups.restore(taken)
-    found = capture(house.skills, lambda path: path.startswith(".git"))
+    found = capture_tree(house.skills, lambda path: path.startswith(".git"))
     assert {path: found.get(path) for path in before} == dict(before)
     assert {path for path in found.keys() - before.keys() if found[path].kind == "file"} == {
         ".archive/records.json.lock"
     }
     assert (house.skills / ".git" / "HEAD").read_text() == "after"
     (house.skills / ".git" / "HEAD").write_text("before")
-    assert [each.id for each in backups.snapshots()] == [safety, taken]
+    assert [each.id for each in backups.backups()] == [safety, taken]
     backups.restore(safety)
     restored = visible_files(house.skills)
     assert {**restored, ".git/HEAD": b"after"} == changed
 
 
-def test_a_snapshot_holds_no_link_to_the_originals(house: House) -> None:
-    backups = Backups(house.keeper.home, house.clock)
-    taken = backups.take("test")
-    copy = house.keeper.home.snapshots / taken / "skills" / "brew" / "SKILL.md"
+def test_a_snapshot_holds_no_link_to_the_originals(house: SkillHome) -> None:
+    backups = BackupStore(house.editor.home, house.clock)
+    taken = backups.create("test")
+    copy = house.editor.home.backups / taken / "skills" / "brew" / "SKILL.md"
     original = house.skills / "brew" / "SKILL.md"
     assert copy.stat().st_ino != original.stat().st_ino
     assert copy.stat().st_mode == original.stat().st_mode
 
 
-def test_only_the_latest_snapshots_are_kept(house: House) -> None:
-    backups = Backups(house.keeper.home, house.clock)
-    ids = [backups.take(str(number)) for number in range(7)]
-    assert [each.id for each in backups.snapshots()] == ids[:1:-1]
+def test_only_the_latest_snapshots_are_kept(house: SkillHome) -> None:
+    backups = BackupStore(house.editor.home, house.clock)
+    ids = [backups.create(str(number)) for number in range(7)]
+    assert [each.id for each in backups.backups()] == ids[:1:-1]
 
 
 @pytest.mark.parametrize("snapshot_id", ["", "..", "nothing", "../skills"])
-def test_a_snapshot_that_is_none_is_refused(house: House, snapshot_id: str) -> None:
-    with pytest.raises(UndoError):
-        Backups(house.keeper.home, house.clock).restore(snapshot_id)
+def test_a_snapshot_that_is_none_is_refused(house: SkillHome, snapshot_id: str) -> None:
+    with pytest.raises(SkillUndoError):
+        BackupStore(house.editor.home, house.clock).restore(snapshot_id)

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from skills_store.locks import locked
-from skills_store.usage import Usage, UsageRecord, parsed_time, ranked
-from tests.skills_store.skill_home import Clock
+from skills_store.usage import SkillUsageStore, UsageRecord, parse_time, rank_by_activity
+from tests.skills_store.skill_home import TickingClock
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def usage(tmp_path: Path) -> Usage:
-    return Usage(tmp_path, Clock(START))
+def usage(tmp_path: Path) -> SkillUsageStore:
+    return SkillUsageStore(tmp_path, TickingClock(START))
 
 
-def test_a_record_has_the_fields_of_hermes(usage: Usage, tmp_path: Path) -> None:
-    usage.note_creation("brew", "agent")
+def test_a_record_has_the_fields_of_hermes(usage: SkillUsageStore, tmp_path: Path) -> None:
+    usage.record_creation("brew", "agent")
     usage.count("brew", "view", "use")
     assert json.loads((tmp_path / ".usage.json").read_text()) == {
         "brew": {
@@ -39,7 +39,7 @@ def test_a_record_has_the_fields_of_hermes(usage: Usage, tmp_path: Path) -> None
     }
 
 
-def test_what_nobody_here_knows_is_kept(usage: Usage, tmp_path: Path) -> None:
+def test_what_nobody_here_knows_is_kept(usage: SkillUsageStore, tmp_path: Path) -> None:
     file = tmp_path / ".usage.json"
     file.write_text('{"brew": {"mood": [1], "use_count": 3}, "_version": 2, "odd": "x"}')
     usage.count("brew", "use")
@@ -50,7 +50,7 @@ def test_what_nobody_here_knows_is_kept(usage: Usage, tmp_path: Path) -> None:
     assert usage.records().keys() == {"brew", "tea"}
 
 
-def test_values_of_another_kind_count_as_none(usage: Usage, tmp_path: Path) -> None:
+def test_values_of_another_kind_count_as_none(usage: SkillUsageStore, tmp_path: Path) -> None:
     record = {
         "view_count": "3",
         "use_count": True,
@@ -65,7 +65,7 @@ def test_values_of_another_kind_count_as_none(usage: Usage, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "", "\udcff"], ids=ascii)
-def test_a_broken_file_is_put_aside(usage: Usage, tmp_path: Path, content: str) -> None:
+def test_a_broken_file_is_put_aside(usage: SkillUsageStore, tmp_path: Path, content: str) -> None:
     data = content.encode("utf-8", "surrogateescape")
     (tmp_path / ".usage.json").write_bytes(data)
     assert usage.records() == {}
@@ -74,18 +74,18 @@ def test_a_broken_file_is_put_aside(usage: Usage, tmp_path: Path, content: str) 
     assert usage.records().keys() == {"brew"}
 
 
-def test_a_skill_made_anew_begins_at_nought(usage: Usage) -> None:
-    usage.note_creation("brew", "agent")
+def test_a_skill_made_anew_begins_at_nought(usage: SkillUsageStore) -> None:
+    usage.record_creation("brew", "agent")
     usage.count("brew", "use")
     usage.set_state("brew", "archived")
-    usage.note_creation("brew", "user")
+    usage.record_creation("brew", "user")
     assert usage.record("brew") == UsageRecord(
         created_at=datetime(2026, 1, 1, 12, 0, 4, tzinfo=UTC), created_by="user"
     )
 
 
-def test_states_and_pins_come_and_go(usage: Usage) -> None:
-    usage.note_creation("brew", "agent")
+def test_states_and_pins_come_and_go(usage: SkillUsageStore) -> None:
+    usage.record_creation("brew", "agent")
     usage.set_state("brew", "archived")
     usage.pin("brew")
     record = usage.record("brew")
@@ -104,13 +104,13 @@ def test_states_and_pins_come_and_go(usage: Usage) -> None:
 
 def test_counting_never_fails(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").touch()
-    Usage(tmp_path / "file" / "skills").count("brew", "view")
+    SkillUsageStore(tmp_path / "file" / "skills").count("brew", "view")
     assert "was not counted" in caplog.text
 
 
 def test_no_count_is_lost_between_two_writers(tmp_path: Path) -> None:
     def count() -> None:
-        usage = Usage(tmp_path)
+        usage = SkillUsageStore(tmp_path)
         for _ in range(20):
             usage.count("brew", "use")
 
@@ -119,18 +119,18 @@ def test_no_count_is_lost_between_two_writers(tmp_path: Path) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    record = Usage(tmp_path).record("brew")
+    record = SkillUsageStore(tmp_path).record("brew")
     assert record is not None
     assert record.use_count == 60
 
 
-def test_the_lock_is_that_of_hermes(usage: Usage, tmp_path: Path) -> None:
+def test_the_lock_is_that_of_hermes(usage: SkillUsageStore, tmp_path: Path) -> None:
     usage.pin("brew")
     assert (tmp_path / ".usage.json.lock").exists()
     with locked(tmp_path / ".usage.json"):
         counted = threading.Thread(target=usage.count, args=("brew", "view"))
         counted.start()
-        record = Usage(tmp_path).record("brew")
+        record = SkillUsageStore(tmp_path).record("brew")
         assert record is not None
         assert record.view_count == 0
     counted.join()
@@ -153,7 +153,7 @@ def test_the_lock_is_that_of_hermes(usage: Usage, tmp_path: Path) -> None:
     ids=str,
 )
 def test_times_are_read_as_they_were_meant(text: str | None, time: datetime | None) -> None:
-    assert parsed_time(text) == time
+    assert parse_time(text) == time
 
 
 def test_the_latest_day_comes_first_then_the_name() -> None:
@@ -161,4 +161,4 @@ def test_the_latest_day_comes_first_then_the_name() -> None:
         return UsageRecord(last_used_at=datetime(2026, 1, day, hour, tzinfo=UTC))
 
     records = {"a": used(1, 1), "b": used(2, 1), "c": used(2, 9), "d": UsageRecord()}
-    assert ranked(records, ["e", "d", "c", "b", "a"]) == ("b", "c", "a", "d", "e")
+    assert rank_by_activity(records, ["e", "d", "c", "b", "a"]) == ("b", "c", "a", "d", "e")

@@ -7,16 +7,16 @@ import pytest
 
 from skills_store import (
     BinaryFileView,
-    Problem,
+    DocumentProblem,
     SkillView,
     TextFileView,
     UnreadableSkillError,
-    Viewer,
+    ViewContext,
 )
-from skills_store.errors import FileTooLongError
-from skills_store.linked import MOST_LISTED, LinkedFiles, linked_files
-from skills_store.skill import MOST_DOCUMENT_CHARACTERS, MOST_FILE_BYTES
-from tests.skills_store.skill_files import library_of, skill_text, write_file, write_skill
+from skills_store.errors import SkillFileTooLongError
+from skills_store.linked import MAX_LISTED, LinkedFiles, linked_files
+from skills_store.skill import MAX_DOCUMENT_CHARACTERS, MAX_FILE_BYTES
+from tests.skills_store.skill_files import make_library, skill_text, write_file, write_skill
 
 VARIABLES = "in ${HERMES_SKILL_DIR} of ${HERMES_SESSION_ID}, $HERMES_SKILL_DIR\n"
 NO_FILES: dict[str, tuple[str, ...]] = {
@@ -32,7 +32,7 @@ def test_a_view_has_the_whole_text_and_all_that_goes_with_it(tmp_path: Path) -> 
     for path in ("references/b.md", "references/a/deep.md", "scripts/run.sh", "forms.md"):
         write_file(folder / path)
     text = (folder / "SKILL.md").read_text()
-    assert library_of(tmp_path).view("pdf") == SkillView(
+    assert make_library(tmp_path).view("pdf") == SkillView(
         "pdf",
         "Use: it.",
         text,
@@ -46,7 +46,7 @@ def test_a_view_has_the_whole_text_and_all_that_goes_with_it(tmp_path: Path) -> 
             ("forms.md",),
         ),
         problems=(
-            Problem(
+            DocumentProblem(
                 3,
                 "its frontmatter is no YAML (mapping values are not allowed in this context); "
                 "read as if quoted",
@@ -60,7 +60,7 @@ def test_variables_are_replaced_in_markdown_and_nowhere_else(tmp_path: Path) -> 
     write_file(folder / "SKILL.md", skill_text("pdf", body=VARIABLES))
     write_file(folder / "references/a.md", VARIABLES)
     write_file(folder / "scripts/run.sh", VARIABLES)
-    library, viewer = library_of(tmp_path), Viewer(session_id="s-1")
+    library, viewer = make_library(tmp_path), ViewContext(session_id="s-1")
     completed = f"in {folder} of s-1, $HERMES_SKILL_DIR\n"
     assert library.view("pdf", viewer).content.endswith(f"\n{completed}")
     assert library.view("pdf").content.endswith("of ${HERMES_SESSION_ID}, $HERMES_SKILL_DIR\n")
@@ -78,8 +78,8 @@ def test_what_is_missing_here_is_told(tmp_path: Path) -> None:
     )
     write_skill(tmp_path / "skills/pdf", fields=fields)
     write_file(tmp_path / "bin/here").chmod(0o755)
-    viewer = Viewer({"PATH": str(tmp_path / "bin"), "SET": "1", "EMPTY": ""})
-    view = library_of(tmp_path / "skills").view("pdf", viewer)
+    viewer = ViewContext({"PATH": str(tmp_path / "bin"), "SET": "1", "EMPTY": ""})
+    view = make_library(tmp_path / "skills").view("pdf", viewer)
     assert (view.missing_commands, view.missing_variables) == (("gone",), ("EMPTY", "UNSET"))
 
 
@@ -91,7 +91,7 @@ def test_what_is_missing_here_is_told(tmp_path: Path) -> None:
         ("a.tar.gz", b"\x1f\x8b\0", "application/gzip"),
         ("a.unknown", b"a\0b", "application/octet-stream"),
         ("a.txt", b"caf\xe9", "text/plain"),
-        ("large.bin", b"\xff" * (MOST_FILE_BYTES + 1), "application/octet-stream"),
+        ("large.bin", b"\xff" * (MAX_FILE_BYTES + 1), "application/octet-stream"),
     ],
 )
 def test_of_a_binary_file_size_and_type_are_told(
@@ -100,7 +100,7 @@ def test_of_a_binary_file_size_and_type_are_told(
     place = write_skill(tmp_path / "pdf") / "assets" / name
     place.parent.mkdir()
     place.write_bytes(data)
-    assert library_of(tmp_path).view_file("pdf", f"assets/{name}") == BinaryFileView(
+    assert make_library(tmp_path).view_file("pdf", f"assets/{name}") == BinaryFileView(
         "pdf", f"assets/{name}", place, len(data), media_type
     )
 
@@ -114,32 +114,32 @@ def test_text_is_shown_as_it_is(tmp_path: Path, data: bytes, text: str) -> None:
     place = write_skill(tmp_path / "pdf") / "notes"
     place.write_bytes(data)
     expected = TextFileView("pdf", "notes", place, text, len(data))
-    assert library_of(tmp_path).view_file("pdf", "notes") == expected
+    assert make_library(tmp_path).view_file("pdf", "notes") == expected
 
 
-@pytest.mark.parametrize("size", [MOST_FILE_BYTES, MOST_FILE_BYTES + 1])
+@pytest.mark.parametrize("size", [MAX_FILE_BYTES, MAX_FILE_BYTES + 1])
 def test_a_text_is_shown_up_to_a_size(tmp_path: Path, size: int) -> None:
     text = "é" * (size // 2) + "x" * (size % 2)
     place = write_file(write_skill(tmp_path / "pdf") / "long.txt", text)
-    if size > MOST_FILE_BYTES:
-        with pytest.raises(FileTooLongError, match=f"has {size} bytes"):
-            library_of(tmp_path).view_file("pdf", "long.txt")
+    if size > MAX_FILE_BYTES:
+        with pytest.raises(SkillFileTooLongError, match=f"has {size} bytes"):
+            make_library(tmp_path).view_file("pdf", "long.txt")
     else:
         expected = TextFileView("pdf", "long.txt", place, text, size)
-        assert library_of(tmp_path).view_file("pdf", "long.txt") == expected
+        assert make_library(tmp_path).view_file("pdf", "long.txt") == expected
 
 
 def test_a_document_that_is_too_long_is_shown_in_part_and_said_to_be(tmp_path: Path) -> None:
-    write_file(tmp_path / "pdf/SKILL.md", skill_text("pdf", body="x" * MOST_DOCUMENT_CHARACTERS))
-    view = library_of(tmp_path).view("pdf")
-    assert len(view.content) == MOST_DOCUMENT_CHARACTERS
-    assert view.problems == (Problem(1, "it has 100040 characters, more than 100000"),)
+    write_file(tmp_path / "pdf/SKILL.md", skill_text("pdf", body="x" * MAX_DOCUMENT_CHARACTERS))
+    view = make_library(tmp_path).view("pdf")
+    assert len(view.content) == MAX_DOCUMENT_CHARACTERS
+    assert view.problems == (DocumentProblem(1, "it has 100040 characters, more than 100000"),)
 
 
 def test_a_document_is_shown_as_it_is_now(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "pdf")
-    library = library_of(tmp_path)
-    library.watched(is_watched=True)
+    library = make_library(tmp_path)
+    library.set_watched(is_watched=True)
     library.skills()
     write_file(folder / "SKILL.md", "# Spoilt\n")
     view = library.view("pdf")
@@ -176,7 +176,7 @@ def test_files_of_others_and_litter_are_not_listed(tmp_path: Path) -> None:
 
 def test_of_many_files_some_are_listed_and_the_rest_counted(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "pdf")
-    for number in range(MOST_LISTED + 5):
+    for number in range(MAX_LISTED + 5):
         write_file(folder / f"assets/{number:04}")
     found = linked_files(folder)
-    assert (len(found.by_folder["assets"]), found.omitted) == (MOST_LISTED, 5)
+    assert (len(found.by_folder["assets"]), found.omitted) == (MAX_LISTED, 5)

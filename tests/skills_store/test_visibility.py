@@ -4,21 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from skills_store import Circumstances, Root, Skill, circumstances_of, reason_hidden
-from skills_store.document import parse
-from skills_store.hermes_fields import required_commands, required_variables, words
-from skills_store.visibility import is_visible, platform_of
+from skills_store import Skill, SkillRoot, VisibilityFacts, reason_hidden, visibility_facts
+from skills_store.document import parse_document
+from skills_store.hermes_fields import read_words, required_commands, required_variables
+from skills_store.visibility import is_visible, normalize_platform
 from tests.skills_store.skill_files import skill_text
 
-LINUX = Circumstances(
+LINUX = VisibilityFacts(
     "linux", frozenset({"read_file", "terminal"}), frozenset({"file", "terminal", "mcp-jira"})
 )
 
 
 def skill_with(fields: str) -> Skill:
     """A skill of some further fields."""
-    root = Root("home", Path("/skills"))
-    frontmatter = parse(skill_text("pdf", fields=fields)).frontmatter
+    root = SkillRoot("home", Path("/skills"))
+    frontmatter = parse_document(skill_text("pdf", fields=fields)).frontmatter
     return Skill("pdf", "Use it.", "files", root.path / "files/pdf", root, frontmatter)
 
 
@@ -74,18 +74,18 @@ def test_a_skill_is_hidden_for_a_reason(fields: str, reason: str | None) -> None
     ],
 )
 def test_what_is_unknown_hides_nothing(fields: str) -> None:
-    assert is_visible(skill_with(fields), Circumstances())
+    assert is_visible(skill_with(fields), VisibilityFacts())
 
 
 @pytest.mark.parametrize("name", ["pdf", "files/pdf"])
 def test_a_disabled_skill_is_hidden_everywhere(name: str) -> None:
-    assert reason_hidden(skill_with(""), Circumstances(disabled=frozenset({name}))) == (
+    assert reason_hidden(skill_with(""), VisibilityFacts(disabled=frozenset({name}))) == (
         "it is disabled"
     )
 
 
 def test_a_set_of_tools_is_there_when_one_of_them_is() -> None:
-    circumstances = circumstances_of({"read_file", "web_fetch", "mcp_jira_list"}, ["jira"], ["x"])
+    circumstances = visibility_facts({"read_file", "web_fetch", "mcp_jira_list"}, ["jira"], ["x"])
     assert circumstances.toolsets == {"file", "web", "mcp-jira"}
     assert (circumstances.disabled, circumstances.tools) == (
         {"x"},
@@ -105,7 +105,7 @@ def test_a_set_of_tools_is_there_when_one_of_them_is() -> None:
     ],
 )
 def test_platforms_have_one_name_each(name: str, platform: str) -> None:
-    assert platform_of(name) == platform
+    assert normalize_platform(name) == platform
 
 
 def test_what_a_skill_needs_is_read_wherever_it_stands() -> None:
@@ -117,6 +117,6 @@ def test_what_a_skill_needs_is_read_wherever_it_stands() -> None:
         "metadata:\n  hermes:\n    tags: [b, c]\n    prerequisites:\n      commands: [git, rg]\n"
         "    required_environment_variables: LAST"
     )
-    assert words(skill.frontmatter, "tags") == ("a", "b", "c")
+    assert read_words(skill.frontmatter, "tags") == ("a", "b", "c")
     assert required_commands(skill.frontmatter) == ("git", "jq", "rg")
     assert required_variables(skill.frontmatter) == ("TOKEN", "KEY", "PLAIN", "LAST")

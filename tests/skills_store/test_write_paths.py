@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from skills_store.calls import ManageCall
-from skills_store.errors import PathRefusedError, SkillError, SkillNotFoundError
-from skills_store.write_errors import LinkRefusedError, NameRefusedError
-from tests.skills_store.skill_home import House, document, files_in, write_skill
+from skills_store.errors import SkillError, SkillNotFoundError, SkillPathRefusedError
+from skills_store.write_errors import InvalidSkillNameError, SymlinkRefusedError
+from tests.skills_store.skill_home import SkillHome, files_in, skill_document, write_skill
 
 NAMES = [
     "",
@@ -145,44 +145,46 @@ FILES = [
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    house = House(tmp_path)
+def house(tmp_path: Path) -> SkillHome:
+    house = SkillHome(tmp_path)
     write_skill(house.skills, "brew", references__a_dot_md="a")
     write_skill(house.skills, "other")
     return house
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
-def test_a_skill_is_not_created_under_such_a_name(house: House, name: str) -> None:
+def test_a_skill_is_not_created_under_such_a_name(house: SkillHome, name: str) -> None:
     before = files_in(house.folder)
-    with pytest.raises(NameRefusedError):
-        house.keeper.plan(ManageCall("create", name, content=document(name)))
+    with pytest.raises(InvalidSkillNameError):
+        house.editor.plan(ManageCall("create", name, content=skill_document(name)))
     assert files_in(house.folder) == before
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 @pytest.mark.parametrize("action", ["edit", "patch", "delete", "write_file", "remove_file"])
-def test_no_skill_is_found_under_such_a_name(house: House, action: str, name: str) -> None:
+def test_no_skill_is_found_under_such_a_name(house: SkillHome, action: str, name: str) -> None:
     calls = {
-        "edit": ManageCall("edit", name, content=document("brew", "x\n")),
+        "edit": ManageCall("edit", name, content=skill_document("brew", "x\n")),
         "patch": ManageCall("patch", name, old_string="Do", new_string="x"),
         "delete": ManageCall("delete", name),
         "write_file": ManageCall("write_file", name, file_path="assets/a", file_content="x"),
         "remove_file": ManageCall("remove_file", name, file_path="references/a.md"),
     }
     with pytest.raises(SkillNotFoundError):
-        house.keeper.plan(calls[action])
+        house.editor.plan(calls[action])
 
 
 @pytest.mark.parametrize("category", CATEGORIES, ids=ascii)
-def test_a_skill_is_not_created_in_such_a_category(house: House, category: str) -> None:
-    call = ManageCall("create", "new", content=document("new"), category=category)
-    with pytest.raises(NameRefusedError):
-        house.keeper.plan(call)
+def test_a_skill_is_not_created_in_such_a_category(house: SkillHome, category: str) -> None:
+    call = ManageCall("create", "new", content=skill_document("new"), category=category)
+    with pytest.raises(InvalidSkillNameError):
+        house.editor.plan(call)
 
 
 @pytest.mark.parametrize("path", FILES, ids=ascii)
-def test_such_a_file_is_neither_written_nor_removed_nor_patched(house: House, path: str) -> None:
+def test_such_a_file_is_neither_written_nor_removed_nor_patched(
+    house: SkillHome, path: str
+) -> None:
     before = files_in(house.folder)
     calls = [
         ManageCall("write_file", "brew", file_path=path, file_content="x"),
@@ -190,8 +192,8 @@ def test_such_a_file_is_neither_written_nor_removed_nor_patched(house: House, pa
         ManageCall("patch", "brew", file_path=path or "x", old_string="a", new_string="b"),
     ]
     for call in calls:
-        with pytest.raises(PathRefusedError):
-            house.keeper.plan(call)
+        with pytest.raises(SkillPathRefusedError):
+            house.editor.plan(call)
     assert files_in(house.folder) == before
 
 
@@ -207,22 +209,22 @@ def test_such_a_file_is_neither_written_nor_removed_nor_patched(house: House, pa
     ],
     ids=ascii,
 )
-def test_a_plain_path_is_written(house: House, path: str) -> None:
-    house.do(ManageCall("write_file", "brew", file_path=path, file_content="x"))
+def test_a_plain_path_is_written(house: SkillHome, path: str) -> None:
+    house.apply(ManageCall("write_file", "brew", file_path=path, file_content="x"))
     assert (house.skills / "brew" / path).read_text() == "x"
 
 
 @pytest.mark.parametrize("path", ["references/A.md", "references/a.MD"])
-def test_another_case_of_a_file_that_is_there_is_refused(house: House, path: str) -> None:
-    with pytest.raises(PathRefusedError, match=r"it is there as a\.md"):
-        house.keeper.plan(ManageCall("write_file", "brew", file_path=path, file_content="x"))
+def test_another_case_of_a_file_that_is_there_is_refused(house: SkillHome, path: str) -> None:
+    with pytest.raises(SkillPathRefusedError, match=r"it is there as a\.md"):
+        house.editor.plan(ManageCall("write_file", "brew", file_path=path, file_content="x"))
 
 
-def test_another_composition_of_a_name_that_is_there_is_refused(house: House) -> None:
+def test_another_composition_of_a_name_that_is_there_is_refused(house: SkillHome) -> None:
     composed, decomposed = "assets/\u00e9", "assets/e\u0301"
-    house.do(ManageCall("write_file", "brew", file_path=composed, file_content="x"))
-    with pytest.raises(PathRefusedError):
-        house.keeper.plan(ManageCall("write_file", "brew", file_path=decomposed, file_content="y"))
+    house.apply(ManageCall("write_file", "brew", file_path=composed, file_content="x"))
+    with pytest.raises(SkillPathRefusedError):
+        house.editor.plan(ManageCall("write_file", "brew", file_path=decomposed, file_content="y"))
 
 
 @pytest.mark.parametrize(
@@ -236,8 +238,8 @@ def test_another_composition_of_a_name_that_is_there_is_refused(house: House) ->
         pytest.param("brew/references/a.md", "nowhere", id="a file, to nothing"),
     ],
 )
-def test_nothing_is_written_through_a_link(house: House, link: str, target: str) -> None:
-    (house.folder / "secret").write_text(document("brew"))
+def test_nothing_is_written_through_a_link(house: SkillHome, link: str, target: str) -> None:
+    (house.folder / "secret").write_text(skill_document("brew"))
     (house.folder / "outside").mkdir()
     place = house.skills / link
     place.unlink(missing_ok=True)
@@ -248,50 +250,50 @@ def test_nothing_is_written_through_a_link(house: House, link: str, target: str)
             "write_file", "brew", file_path="references/a.md", file_content="x"
         ),
         "brew/assets": ManageCall("write_file", "brew", file_path="assets/a", file_content="x"),
-        "brew/SKILL.md": ManageCall("edit", "brew", content=document("brew", "x\n")),
+        "brew/SKILL.md": ManageCall("edit", "brew", content=skill_document("brew", "x\n")),
     }
-    with pytest.raises(LinkRefusedError):
-        house.do(calls[link])
+    with pytest.raises(SymlinkRefusedError):
+        house.apply(calls[link])
     after = files_in(house.folder / "outside"), (house.folder / "secret").read_bytes()
     assert after == before
 
 
-def test_a_skill_that_is_a_link_is_neither_changed_nor_archived(house: House) -> None:
+def test_a_skill_that_is_a_link_is_neither_changed_nor_archived(house: SkillHome) -> None:
     elsewhere = write_skill(house.folder / "elsewhere", "linked")
     (house.skills / "linked").symlink_to(elsewhere)
     calls = [
-        ManageCall("edit", "linked", content=document("linked", "x\n")),
+        ManageCall("edit", "linked", content=skill_document("linked", "x\n")),
         ManageCall("delete", "linked"),
         ManageCall("write_file", "linked", file_path="assets/a", file_content="x"),
     ]
     for call in calls:
-        with pytest.raises(LinkRefusedError):
-            house.keeper.plan(call)
+        with pytest.raises(SymlinkRefusedError):
+            house.editor.plan(call)
 
 
-def test_a_category_that_is_a_link_is_not_written_to(house: House) -> None:
+def test_a_category_that_is_a_link_is_not_written_to(house: SkillHome) -> None:
     (house.folder / "outside").mkdir()
     (house.skills / "cat").symlink_to(house.folder / "outside")
-    call = ManageCall("create", "new", content=document("new"), category="cat")
-    with pytest.raises(LinkRefusedError):
-        house.keeper.plan(call)
+    call = ManageCall("create", "new", content=skill_document("new"), category="cat")
+    with pytest.raises(SymlinkRefusedError):
+        house.editor.plan(call)
 
 
-def test_a_link_that_came_after_the_plan_is_seen(house: House) -> None:
+def test_a_link_that_came_after_the_plan_is_seen(house: SkillHome) -> None:
     call = ManageCall("write_file", "brew", file_path="assets/a", file_content="x")
-    change = house.keeper.plan(call)
+    change = house.editor.plan(call)
     (house.folder / "outside").mkdir()
     (house.skills / "brew" / "assets").symlink_to(house.folder / "outside")
     with pytest.raises(SkillError):
-        house.keeper.commit(change)
+        house.editor.commit(change)
     assert files_in(house.folder / "outside") == {}
 
 
-def test_a_link_in_a_deleted_skill_is_moved_and_not_followed(house: House) -> None:
+def test_a_link_in_a_deleted_skill_is_moved_and_not_followed(house: SkillHome) -> None:
     (house.folder / "outside").mkdir()
     (house.folder / "outside" / "a").write_text("a")
     (house.skills / "brew" / "assets").symlink_to(house.folder / "outside")
-    house.do(ManageCall("delete", "brew"))
+    house.apply(ManageCall("delete", "brew"))
     moved = house.skills / ".archive" / "brew" / "assets"
     assert moved.readlink() == house.folder / "outside"
     assert files_in(house.folder / "outside") == {"a": b"a"}

@@ -38,11 +38,11 @@ say: Done.
 """
 """A turn that plans, reads, edits `greeting.txt` and runs a command."""
 DEADLINE_SECONDS = 60
-TITLE_TOLD = '"sessionUpdate": "session_info_update"'
-COMMANDS_TOLD = '"sessionUpdate": "available_commands_update"'
+TITLE_UPDATE = '"sessionUpdate": "session_info_update"'
+COMMANDS_UPDATE = '"sessionUpdate": "available_commands_update"'
 
 
-def node_program() -> str:
+def find_node() -> str:
     """Return the path of node; skip the test if it is not installed."""
     node = shutil.which("node")
     if node is None:
@@ -50,23 +50,23 @@ def node_program() -> str:
     return node
 
 
-def greeting(first_message: int) -> list[JsonValue]:
+def greeting_updates(first_message: int) -> list[JsonValue]:
     """Return the updates for a greeted prompt, from this message number on."""
     thought, said = f"msg_{first_message}", f"msg_{first_message + 1}"
     return [
-        *(expected.thought(thought, text) for text in ("Let ", "me ", "see.")),
-        *(expected.said(said, text) for text in ("Hello ", "there.")),
+        *(expected.thought_chunk(thought, text) for text in ("Let ", "me ", "see.")),
+        *(expected.message_chunk(said, text) for text in ("Hello ", "there.")),
     ]
 
 
-def spoken(items: Sequence[JsonValue]) -> list[JsonValue]:
+def drop_info_updates(items: Sequence[JsonValue]) -> list[JsonValue]:
     """Return messages without unsolicited updates: the title, and skills as commands."""
     kept: list[JsonValue] = []
     has_commands = False
     for item in items:
         text = json.dumps(item)
-        is_late = has_commands and COMMANDS_TOLD in text
-        has_commands = has_commands or COMMANDS_TOLD in text
-        if not is_late and TITLE_TOLD not in text:
+        is_late = has_commands and COMMANDS_UPDATE in text
+        has_commands = has_commands or COMMANDS_UPDATE in text
+        if not is_late and TITLE_UPDATE not in text:
             kept.append(item)
     return kept

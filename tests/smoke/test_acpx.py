@@ -34,7 +34,7 @@ class Acpx:
         """The command line for these words; acpx's background process would soon leave alone."""
         program = node_clients() / "node_modules/acpx/dist/cli.js"
         return [
-            *(server.node_program(), str(program)),
+            *(server.find_node(), str(program)),
             *("--agent", shlex.join(command_line(self.folder, self.script, self.options))),
             *("--cwd", str(self.workspace or self.folder), "--ttl", "60", "--timeout", "60"),
             *words,
@@ -75,7 +75,7 @@ def read_lines(lines: Iterable[str]) -> JsonValue:
         {key: value for key, value in message.items() if key not in {"jsonrpc", "id"}}
         for message in messages
     ]
-    return expected.with_short_ids(server.spoken(bare))
+    return expected.shorten_ids(server.drop_info_updates(bare))
 
 
 def request(method: str, **params: JsonValue) -> JsonValue:
@@ -105,7 +105,7 @@ def opening(folder: Path) -> list[JsonValue]:
         ),
         {"result": expected.INITIALIZED},
         request("session/new", cwd=str(folder), mcpServers=[]),
-        {"result": expected.new_session("sess_1", model=model_id(folder))},
+        {"result": expected.new_session_result("sess_1", model=model_id(folder))},
         update(expected.COMMANDS),
     ]
 
@@ -138,7 +138,7 @@ def test_acpx_prompts_changes_the_mode_both_ways_and_prompts_again(acpx: Acpx) -
         assert acpx.messages("prompt", "first") == [
             *opening(acpx.folder),
             prompt("first"),
-            *map(update, server.greeting(first_message=1)),
+            *map(update, server.greeting_updates(first_message=1)),
             answered("end_turn"),
         ]
         assert acpx.messages("set-mode", "plan") == [
@@ -155,7 +155,7 @@ def test_acpx_prompts_changes_the_mode_both_ways_and_prompts_again(acpx: Acpx) -
         ]
         assert acpx.messages("prompt", "second") == [
             prompt("second"),
-            *map(update, server.greeting(first_message=1)),
+            *map(update, server.greeting_updates(first_message=1)),
             answered("end_turn"),
         ]
 
@@ -183,13 +183,13 @@ def test_acpx_cancels_a_prompt_and_the_next_one_works(acpx: Acpx) -> None:
         assert read_lines(until_working + after) == [
             *opening(acpx.folder),
             prompt("wait"),
-            update(expected.said("msg_1", "Working")),
+            update(expected.message_chunk("msg_1", "Working")),
             request("session/cancel", sessionId="sess_1"),
             answered("cancelled"),
         ]
         assert acpx.messages("prompt", "next") == [
             prompt("next"),
-            *map(update, server.greeting(first_message=1)),
+            *map(update, server.greeting_updates(first_message=1)),
             answered("end_turn"),
         ]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.handlers import expected
-from tests.support.editor import at, prompt_params
+from tests.support.editor import json_at, prompt_params
 from tests.support.server_process import ServerProcess, start_server
 
 SESSIONS = 50
@@ -62,7 +62,7 @@ def prompt_all(
     while unanswered:
         message = server.receive()
         if "method" in message:
-            chunks.append(str(at(message, "params", "sessionId")))
+            chunks.append(str(json_at(message, "params", "sessionId")))
         else:
             assert message["result"] == expected.END_TURN
             unanswered.remove(int(str(message["id"])))

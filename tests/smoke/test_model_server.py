@@ -11,8 +11,8 @@ import pytest
 from pydantic import JsonValue
 
 from tests.cli.command_line import command_line, environment
-from tests.smoke.server import DEADLINE_SECONDS, node_program
-from tests.support.editor import Object, at, is_update
+from tests.smoke.server import DEADLINE_SECONDS, find_node
+from tests.support.editor import Object, is_update, json_at
 from tests.support.node_clients import node_clients
 from tests.support.server_process import ServerProcess, start_server
 
@@ -58,7 +58,7 @@ def model_server(folder: Path, answers: Sequence[Object]) -> Generator[str]:
     """Serve answers; provide the address."""
     file = folder / "answers.json"
     file.write_text(json.dumps({"fixtures": list(answers)}))
-    command = [node_program(), str(PROGRAM), str(node_clients()), str(file)]
+    command = [find_node(), str(PROGRAM), str(node_clients()), str(file)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdin is not None
@@ -88,11 +88,11 @@ def test_a_file_is_read_written_and_counted_in_one_turn(tmp_path: Path, form: st
         with start_server(home, command=[sys.executable, "-m", "acp_server"]) as server:
             server.initialize()
             session = server.new_session(str(workspace))
-            request = server.begin_prompt(session, "write it and run it")
+            request = server.start_prompt(session, "write it and run it")
             asked = [_allow_next(server) for _ in range(2)]
-            assert at(server.receive_answer(request), "result", "stopReason") == "end_turn"
-    assert server.said() == "It has 200 lines."
-    assert [at(each, "params", "toolCall", "kind") for each in asked] == ["edit", "execute"]
+            assert json_at(server.receive_response(request), "result", "stopReason") == "end_turn"
+    assert server.agent_text() == "It has 200 lines."
+    assert [json_at(each, "params", "toolCall", "kind") for each in asked] == ["edit", "execute"]
     assert {each.name for each in workspace.iterdir()} == {"old.txt", "new.txt", "done"}
     assert (workspace / "new.txt").read_text() == NEW_TEXT
     sizes = _diff_sizes(server.messages)
@@ -135,7 +135,7 @@ def _allow_next(server: ServerProcess) -> Object:
 
 def _diff_sizes(messages: Sequence[Object]) -> list[int]:
     """Return how long the new texts of all diffs were, in order."""
-    updates = [at(each, "params", "update") for each in messages if is_update(each)]
+    updates = [json_at(each, "params", "update") for each in messages if is_update(each)]
     contents = [each.get("content") for each in updates if isinstance(each, dict)]
     blocks = [block for each in contents if isinstance(each, list) for block in each]
     diffs = [each for each in blocks if isinstance(each, dict) and each.get("type") == "diff"]

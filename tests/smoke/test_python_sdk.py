@@ -25,7 +25,7 @@ class Recorder:
         """What came over the wire, without the envelope, in order."""
         self.updates: list[JsonValue] = []
         """What the SDK made of the updates among it."""
-        self.works = anyio.Event()
+        self.started = anyio.Event()
 
     def observe(self, event: StreamEvent) -> None:
         """Keep a message as it comes in."""
@@ -39,7 +39,7 @@ class Recorder:
         content: JsonValue = update.model_dump(mode="json", by_alias=True, exclude_none=True)
         self.updates.append({"sessionId": session_id, "update": content})
         if "Working" in str(content):
-            self.works.set()
+            self.started.set()
 
 
 def update(content: JsonValue) -> JsonValue:
@@ -59,7 +59,7 @@ async def work_through_a_session(agent: ClientSideConnection, client: Recorder, 
     await agent.set_config_option(config_id="mode", session_id=session, value="accept_edits")
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(agent.prompt, session, text("wait"))
-        await client.works.wait()
+        await client.started.wait()
         await agent.cancel(session)
     await agent.prompt(session, text("hello again"))
     await agent.close_session(session)
@@ -83,19 +83,19 @@ async def test_the_python_sdk_works_through_a_session_from_initialize_to_close(
             await work_through_a_session(agent, client, tmp_path)
 
     assert child.returncode == 0
-    assert expected.with_short_ids(server.spoken(client.received)) == [
+    assert expected.shorten_ids(server.drop_info_updates(client.received)) == [
         expected.INITIALIZED,
-        expected.new_session("sess_1", model=model_id(tmp_path)),
+        expected.new_session_result("sess_1", model=model_id(tmp_path)),
         update(expected.COMMANDS),
-        *map(update, server.greeting(first_message=1)),
+        *map(update, server.greeting_updates(first_message=1)),
         expected.END_TURN,
         {},
         update(expected.options_update("plan", model_id(tmp_path))),
         {"configOptions": expected.config_options("accept_edits", model_id(tmp_path))},
         update(expected.mode_update("accept_edits")),
-        update(expected.said("msg_3", "Working")),
+        update(expected.message_chunk("msg_3", "Working")),
         expected.CANCELLED,
-        *map(update, server.greeting(first_message=4)),
+        *map(update, server.greeting_updates(first_message=4)),
         expected.END_TURN,
         {},
         {

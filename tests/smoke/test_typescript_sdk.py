@@ -27,7 +27,7 @@ def test_the_typescript_sdk_works_through_a_session_from_initialize_to_close(
 
     ran = subprocess.run(
         [
-            server.node_program(),
+            server.find_node(),
             str(PROGRAM),
             str(clients),
             str(workspace),
@@ -40,11 +40,11 @@ def test_the_typescript_sdk_works_through_a_session_from_initialize_to_close(
     )
 
     assert ran.stderr == b""
-    assert expected.with_short_ids(server.spoken(json.loads(ran.stdout))) == [
+    assert expected.shorten_ids(server.drop_info_updates(json.loads(ran.stdout))) == [
         ["initialize", expected.INITIALIZED],
-        ["session/new", expected.new_session("sess_1", model=model_id(tmp_path))],
+        ["session/new", expected.new_session_result("sess_1", model=model_id(tmp_path))],
         update(expected.COMMANDS),
-        *map(update, server.greeting(first_message=1)),
+        *map(update, server.greeting_updates(first_message=1)),
         ["session/prompt", expected.END_TURN],
         ["session/set_mode", {}],
         update(expected.options_update("plan", model_id(tmp_path))),
@@ -53,9 +53,9 @@ def test_the_typescript_sdk_works_through_a_session_from_initialize_to_close(
             {"configOptions": expected.config_options("accept_edits", model_id(tmp_path))},
         ],
         update(expected.mode_update("accept_edits")),
-        update(expected.said("msg_3", "Working")),
+        update(expected.message_chunk("msg_3", "Working")),
         ["session/prompt", expected.CANCELLED],
-        *map(update, server.greeting(first_message=4)),
+        *map(update, server.greeting_updates(first_message=4)),
         ["session/prompt", expected.END_TURN],
         ["session/close", {}],
         [

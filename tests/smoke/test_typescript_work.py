@@ -10,9 +10,9 @@ import pytest
 from pydantic import JsonValue
 
 from tests.smoke import server
-from tests.support.editor import Object, at
+from tests.support.editor import Object, json_at
 from tests.support.node_clients import node_clients
-from tests.support.published_schema import faults
+from tests.support.published_schema import schema_errors
 from tests.support.server_process import command_line, environment
 
 PROGRAM = Path(__file__).with_name("typescript_worker.mjs")
@@ -36,7 +36,7 @@ def test_the_typescript_sdk_sees_the_plan_the_edit_and_the_terminal(
     assert greeting.read_text() == "Hello world.\n"
     asked = cast("list[tuple[str, Object]]", seen["asked"])
     questions = [params for method, params in asked if method == "session/request_permission"]
-    titles = [at(each, "toolCall", "title") for each in questions]
+    titles = [json_at(each, "toolCall", "title") for each in questions]
     assert titles == ([] if mode == "bypass" else ["Edit greeting.txt", f"`{COMMAND}`"])
     methods = [method for method, _ in asked if method != "session/request_permission"]
     assert [method for method, _ in groupby(methods)] == [
@@ -54,7 +54,7 @@ def test_the_typescript_sdk_sees_the_plan_the_edit_and_the_terminal(
 def worked(home: Path, workspace: Path, mode: str) -> Object:
     """Return what the client was asked and shown in a turn of work."""
     command = command_line(home, server.WORK, ("--mode", mode))
-    program = [server.node_program(), str(PROGRAM), str(node_clients()), str(workspace)]
+    program = [server.find_node(), str(PROGRAM), str(node_clients()), str(workspace)]
     ran = subprocess.run(
         [*program, *command],
         env=environment(home),
@@ -67,8 +67,10 @@ def worked(home: Path, workspace: Path, mode: str) -> Object:
 
 
 def assert_shown(updates: list[JsonValue], greeting: Path) -> None:
-    assert [fault for each in updates for fault in faults("SessionUpdate", each)] == []
-    plans = [at(each, "entries") for each in updates if at(each, "sessionUpdate") == "plan"]
+    assert [fault for each in updates for fault in schema_errors("SessionUpdate", each)] == []
+    plans = [
+        json_at(each, "entries") for each in updates if json_at(each, "sessionUpdate") == "plan"
+    ]
     entry = {"content": "Greet the world", "priority": "medium", "status": "in_progress"}
     assert plans == [[entry]]
     diff = {

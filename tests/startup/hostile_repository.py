@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cli.command_line import environment
-from tests.headless.run.repositories import repository
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.headless.run.repositories import create_repository
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 CANARY = """\
 import os
@@ -58,7 +58,7 @@ class HostileRepository:
             input=given,
             capture_output=True,
             encoding="utf-8",
-            timeout=PATIENCE_SECONDS,
+            timeout=HANG_TIMEOUT_SECONDS,
             check=False,
         )
 
@@ -88,7 +88,7 @@ def hostile_repository(folder: Path) -> HostileRepository:
         f"import pathlib; pathlib.Path({str(canaries / 'pth')!r}).touch()\n".encode()
     )
     files["needle.txt"] = b"needle\n"
-    workspace = repository(folder / "workspace", files)
+    workspace = create_repository(folder / "workspace", files)
     for package in ("acp_server", "prompt_engine", "skills_store"):
         (workspace / package).mkdir()
         (workspace / package / "__init__.py").write_bytes(python(package))

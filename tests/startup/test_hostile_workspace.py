@@ -21,7 +21,7 @@ from tests.startup.hostile_repository import (
     hostile_path,
     hostile_repository,
 )
-from tests.support.editor import at
+from tests.support.editor import json_at
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs of a POSIX shell")
 ROOT = str(Path(__file__).parents[2])
@@ -113,7 +113,7 @@ def test_signing_in_by_the_announced_command_imports_nothing_of_it(
         "protocolVersion": 1,
         "clientCapabilities": {"_meta": {"terminal-auth": True}},
     }
-    command = at(initialize_result(asked), "authMethods", 0, "_meta", "terminal-auth")
+    command = json_at(initialize_result(asked), "authMethods", 0, "_meta", "terminal-auth")
     assert isinstance(command, dict)
     arguments = command["args"]
     assert isinstance(arguments, list)

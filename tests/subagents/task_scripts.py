@@ -8,25 +8,25 @@ from pydantic import JsonValue
 
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.ports import TextDelta
-from tests.support.editor import Object, Pending, at
-from tests.tools.editor_session import Room, Told
-from tests.tools.typing_model import Action, Happening, call, typed
+from tests.support.editor import Object, PendingResponse, json_at
+from tests.tools.editor_session import CallUpdates, ToolEditorSession
+from tests.tools.typing_model import Action, StreamCallback, call, stream_call
 
 PERMISSION = "session/request_permission"
 ALLOWED: JsonValue = {"outcome": {"outcome": "selected", "optionId": "allow_once"}}
 
 
-def say(text: str) -> list[Action]:
+def text_events(text: str) -> list[Action]:
     """Return the model events of a text."""
     return [TextDelta(text)]
 
 
-def use(name: str, /, **arguments: JsonValue) -> list[Action]:
+def call_events(name: str, /, **arguments: JsonValue) -> list[Action]:
     """Return the model events of a tool call."""
-    return typed(call(name, **arguments))
+    return stream_call(call(name, **arguments))
 
 
-def delegated(*goals: str, **more: JsonValue) -> ToolCall:
+def delegate_call(*goals: str, **more: JsonValue) -> ToolCall:
     """Return a `delegate_task` call with one or more tasks."""
     if len(goals) == 1:
         return call("delegate_task", goal=goals[0], **more)
@@ -34,26 +34,26 @@ def delegated(*goals: str, **more: JsonValue) -> ToolCall:
     return call("delegate_task", tasks=tasks, **more)
 
 
-class Meeting:
+class Barrier:
     """Barrier that releases its waiters when `count` have arrived."""
 
     def __init__(self, count: int) -> None:
-        self._missing = count
+        self._waiting_for = count
         self.is_complete = anyio.Event()
 
     async def __call__(self) -> None:
-        self._missing -= 1
-        if self._missing == 0:
+        self._waiting_for -= 1
+        if self._waiting_for == 0:
             self.is_complete.set()
         await self.is_complete.wait()
 
 
-async def forever() -> None:
+async def wait_forever() -> None:
     """Block until cancelled."""
     await anyio.sleep_forever()
 
 
-def failing(error: Exception) -> Happening:
+def make_failing(error: Exception) -> StreamCallback:
     """Return an action that raises this error."""
 
     async def fail() -> None:
@@ -62,18 +62,20 @@ def failing(error: Exception) -> Happening:
     return fail
 
 
-def begin(room: Room, made: ToolCall) -> Pending:
+def start_call(room: ToolEditorSession, made: ToolCall) -> PendingResponse:
     """Have the model make a call, without waiting for the turn."""
-    room.model.rounds = [typed(made)]
-    return room.editor.begin_prompt(room.session_id, "go")
+    room.model.rounds = [stream_call(made)]
+    return room.editor.start_prompt(room.session_id, "go")
 
 
-def cast_for(room: Room, parts: Mapping[str, Sequence[Sequence[Action]]]) -> None:
+def script_sub_agents(
+    room: ToolEditorSession, parts: Mapping[str, Sequence[Sequence[Action]]]
+) -> None:
     """Set the scripts of sub-agents, by the beginning of their task."""
-    room.model.parts = {task: [*rounds] for task, rounds in parts.items()}
+    room.model.subagent_rounds = {task: [*rounds] for task, rounds in parts.items()}
 
 
-def below(room: Room, parent: str) -> dict[str, Told]:
+def sub_agent_calls(room: ToolEditorSession, parent: str) -> dict[str, CallUpdates]:
     """Return the updates of the sub-agents' calls below a parent call, by call id."""
     updates = cast("list[Object]", room.editor.updates_of(room.session_id))
     ids = dict.fromkeys(
@@ -81,16 +83,18 @@ def below(room: Room, parent: str) -> dict[str, Told]:
         for each in updates
         if str(each.get("toolCallId", "")).startswith(f"{parent}.")
     )
-    return {each: room.told(each) for each in ids}
+    return {each: room.updates_of(each) for each in ids}
 
 
-async def question(room: Room, is_it: Callable[[Object], bool] = lambda _: True) -> Object:
+async def wait_for_permission_request(
+    room: ToolEditorSession, is_it: Callable[[Object], bool] = lambda _: True
+) -> Object:
     """Wait for a permission request that matches."""
-    return await room.editor.wait_for(
+    return await room.editor.wait_for_response(
         lambda each: each.get("method") == PERMISSION and "id" in each and is_it(each)
     )
 
 
-def titled(text: str) -> Callable[[Object], bool]:
+def has_title(text: str) -> Callable[[Object], bool]:
     """Return a predicate for permission requests whose title contains a text."""
-    return lambda each: text in str(at(each, "params", "toolCall", "title"))
+    return lambda each: text in str(json_at(each, "params", "toolCall", "title"))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from tests.support.editor import Object, at
+from tests.support.editor import Object, json_at
 from tests.support.server_process import ServerProcess, environment, start_server
-from tests.tools.shell.command_session import running
+from tests.tools.shell.command_session import running_commands
 
 SCRIPT = """\
 prompt: hand it on
@@ -46,7 +46,7 @@ say: Still here.
 
 def _updates(server: ServerProcess) -> list[Object]:
     params = [each["params"] for each in server.messages if each.get("method") == "session/update"]
-    return [update for each in params if isinstance(update := at(each, "update"), dict)]
+    return [update for each in params if isinstance(update := json_at(each, "update"), dict)]
 
 
 def _calls(updates: list[Object]) -> dict[str, tuple[JsonValue, JsonValue]]:
@@ -56,7 +56,7 @@ def _calls(updates: list[Object]) -> dict[str, tuple[JsonValue, JsonValue]]:
         if "toolCallId" in each:
             status, parent = found.get(str(each["toolCallId"]), (None, None))
             meta = each.get("_meta")
-            parent = at(meta, "parentToolUseId") if isinstance(meta, dict) else parent
+            parent = json_at(meta, "parentToolUseId") if isinstance(meta, dict) else parent
             found[str(each["toolCallId"])] = (each.get("status") or status, parent)
     return found
 
@@ -87,9 +87,11 @@ def test_a_session_that_is_loaded_shows_the_same_calls_and_their_parents(tmp_pat
     script = SCRIPT.replace("SECOND", "leave something")
     with start_server(tmp_path, script) as server:
         session_id = _open(server, tmp_path)
-        assert at(server.prompt(session_id, "hand it on"), "result", "stopReason") == "end_turn"
+        assert (
+            json_at(server.prompt(session_id, "hand it on"), "result", "stopReason") == "end_turn"
+        )
         lived = _calls(_updates(server))
-        assert running("sleep 4711.25") == [], "the commands of a task end with it"
+        assert running_commands("sleep 4711.25") == [], "the commands of a task end with it"
         server.close_stdin()
         assert server.wait() == 0
     parent = next(call_id for call_id, (_, above) in lived.items() if above is None)
@@ -101,9 +103,9 @@ def test_a_session_that_is_loaded_shows_the_same_calls_and_their_parents(tmp_pat
             **lived,
         }
     told = _shown(tmp_path, session_id)
-    assert f"task: {parent}, task 1, told: count the lines" in told
-    assert f"task: {parent}, task 1, said: There are seven." in told
-    assert f"task: {parent}, task 2, said: Left." in told
+    assert f"task: {parent}, task 1, prompt: count the lines" in told
+    assert f"task: {parent}, task 1, answer: There are seven." in told
+    assert f"task: {parent}, task 2, answer: Left." in told
 
 
 def test_a_server_that_is_killed_in_the_midst_leaves_a_session_that_goes_on(
@@ -112,7 +114,7 @@ def test_a_server_that_is_killed_in_the_midst_leaves_a_session_that_goes_on(
     script = SCRIPT.replace("SECOND", "linger")
     with start_server(tmp_path, script) as server:
         session_id = _open(server, tmp_path)
-        server.begin_prompt(session_id, "hand it on")
+        server.start_prompt(session_id, "hand it on")
         while not _is_lingering(_updates(server)):
             server.receive()
         server.process.kill()
@@ -123,7 +125,7 @@ def test_a_server_that_is_killed_in_the_midst_leaves_a_session_that_goes_on(
         assert calls[parent] == ("failed", None)
         assert ("failed", parent) in calls.values(), "the one that lingered"
         answer = server.prompt(session_id, "and now?")
-        assert at(answer, "result", "stopReason") == "end_turn"
+        assert json_at(answer, "result", "stopReason") == "end_turn"
     assert "linger" in _shown(tmp_path, session_id)
 
 

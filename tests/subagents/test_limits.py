@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.subagents.task import Budget, BudgetSpentError, TaskSpent
+from acp_server.subagents.task import TaskBudget, TaskBudgetError, TaskUsageTotals
 from acp_server.subagents.toolsets import WITHHELD, UnknownToolsetError, tools_for
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import Spent
-from tests.subagents.task_scripts import cast_for, delegated, say, use
-from tests.support.editor import at
-from tests.tools.editor_session import open_workroom
+from acp_server.turn.loop import UsageTotals
+from tests.subagents.task_scripts import call_events, delegate_call, script_sub_agents, text_events
+from tests.support.editor import json_at
+from tests.tools.editor_session import open_tool_editor
 from tests.tools.typing_model import call
 
 PRESENT = (
@@ -43,8 +43,8 @@ def test_a_toolset_that_no_task_may_have_is_answered_with_those_that_there_are(n
 
 
 async def test_an_unknown_toolset_begins_no_task(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
-        told = await room.run_one(delegated("one", "two", toolsets=["browser"]))
+    async with open_tool_editor(tmp_path) as room:
+        told = await room.run_one(delegate_call("one", "two", toolsets=["browser"]))
         assert (told.status, told.text) == (
             "failed",
             "there is no toolset 'browser' for a task; there are file, terminal, web, skills, todo",
@@ -62,7 +62,7 @@ WORDLESS: dict[str, dict[str, JsonValue]] = {
 async def test_without_a_goal_nothing_is_done(
     tmp_path: Path, arguments: dict[str, JsonValue]
 ) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(call("delegate_task", **arguments))
         assert (told.status, told.text) == (
             "failed",
@@ -71,46 +71,50 @@ async def test_without_a_goal_nothing_is_done(
 
 
 async def test_too_many_tasks_are_none(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
-        told = await room.run_one(delegated(*(f"task {number}" for number in range(21))))
+    async with open_tool_editor(tmp_path) as room:
+        told = await room.run_one(delegate_call(*(f"task {number}" for number in range(21))))
         assert told.status == "failed"
         assert "at most 20" in told.text
 
 
 @pytest.mark.parametrize("tool", sorted(WITHHELD))
 async def test_what_is_withheld_is_not_there(tmp_path: Path, tool: str) -> None:
-    async with open_workroom(tmp_path) as room:
-        cast_for(room, {"try": [use(tool, goal="x", plan="x"), say("Tried.")]})
-        await room.run_one(delegated("try"))
+    async with open_tool_editor(tmp_path) as room:
+        script_sub_agents(
+            room, {"try": [call_events(tool, goal="x", plan="x"), text_events("Tried.")]}
+        )
+        await room.run_one(delegate_call("try"))
         (result,) = room.model.requests[2].messages[-1].parts
         assert f"there is no tool '{tool}'; there are read_file" in at_text(result)
 
 
 async def test_the_plan_of_a_task_is_its_own(tmp_path: Path) -> None:
     todos: list[JsonValue] = [{"id": "1", "content": "Look", "status": "in_progress"}]
-    async with open_workroom(tmp_path) as room:
-        cast_for(room, {"plan": [use("todo", todos=todos), say("Planned.")]})
-        await room.run_one(delegated("plan"))
+    async with open_tool_editor(tmp_path) as room:
+        script_sub_agents(
+            room, {"plan": [call_events("todo", todos=todos), text_events("Planned.")]}
+        )
+        await room.run_one(delegate_call("plan"))
         updates = room.editor.updates_of(room.session_id)
-        assert not any(at(each, "sessionUpdate") == "plan" for each in updates)
+        assert not any(json_at(each, "sessionUpdate") == "plan" for each in updates)
 
 
 async def test_a_task_whose_calls_are_used_up_says_how_far_it_came(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
-        looks = use("read_file", path=".")
-        cast_for(room, {"dig": [*[looks] * 50, say("I got half-way.")]})
-        told = await room.run_one(delegated("dig"))
+    async with open_tool_editor(tmp_path) as room:
+        looks = call_events("read_file", path=".")
+        script_sub_agents(room, {"dig": [*[looks] * 50, text_events("I got half-way.")]})
+        told = await room.run_one(delegate_call("dig"))
         assert "Stopped (its 50 calls of the model are used up)" in told.text
         assert told.text.endswith("I got half-way.")
 
 
 def test_a_budget_counts_what_is_written_and_what_no_cache_holds() -> None:
-    session = Spent()
-    spent, budget = TaskSpent(session=session), Budget(max_tokens=100)
+    session = UsageTotals()
+    spent, budget = TaskUsageTotals(session=session), TaskBudget(max_tokens=100)
     spent.add(Usage(input_tokens=60, output_tokens=39, cache_read_tokens=10_000), 0.5)
     budget.check(spent)
     spent.add(Usage(cache_write_5m_tokens=1), None)
-    with pytest.raises(BudgetSpentError, match="100 tokens are used up"):
+    with pytest.raises(TaskBudgetError, match="100 tokens are used up"):
         budget.check(spent)
     assert (session.requests, session.cost_usd, session.usage) == (2, 0.5, spent.usage)
 

@@ -50,22 +50,22 @@ from pydantic import JsonValue
 
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
-from acp_server.handlers.agent_connection import Connection
-from acp_server.handlers.client_connection import Link
+from acp_server.handlers.agent_connection import AgentConnection
+from acp_server.handlers.client_connection import ClientConnection
 from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES
-from acp_server.jsonrpc.memory import MemoryTransport, memory_pair
+from acp_server.jsonrpc.memory import MemoryTransport, create_memory_pair
 from acp_server.jsonrpc.outbox import CAPACITY_BYTES
-from acp_server.server.app import build
+from acp_server.server.app import build_server
 from acp_server.turn.ports import Model
-from tests.support.server_parts import registry_of, way_in
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.server_parts import make_auth_handlers, make_registry
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 T = TypeVar("T")
 Object: TypeAlias = dict[str, JsonValue]
-Matches: TypeAlias = Callable[[Object], bool]
+MessageFilter: TypeAlias = Callable[[Object], bool]
 
 
-def configuration(
+def make_configuration(
     home: Path,
     script: str | None = None,
     *,
@@ -83,7 +83,7 @@ def configuration(
 
 @asynccontextmanager
 async def open_editor(
-    engine: Configuration | Model,
+    source: Configuration | Model,
     *,
     capacity_bytes: int = CAPACITY_BYTES,
     limit_bytes: int = MAX_MESSAGE_BYTES,
@@ -96,37 +96,40 @@ async def open_editor(
     `is_file` makes the editor's stream end like a file. `initialize_params` are the params of an
     `initialize` that was answered earlier.
     """
-    server_end, editor_end = memory_pair(
+    server_end, editor_end = create_memory_pair(
         capacity_bytes=capacity_bytes, limit_bytes=limit_bytes, is_file=is_file
     )
     editor = Editor(editor_end, server_end)
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(editor.serve, _connect(engine, server_end, initialize_params))
+            tasks.start_soon(editor.serve, _connect(source, server_end, initialize_params))
             tasks.start_soon(editor.read)
             yield editor
-            await editor.leave()
+            await editor.disconnect()
             tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:  # a failed assertion reads better by itself
-        raise _only_one(group) from None
+        raise _unwrap_single(group) from None
 
 
 def _connect(
     engine: Configuration | Model, transport: MemoryTransport, initialize_params: JsonValue
-) -> Connection:
+) -> AgentConnection:
     if isinstance(engine, Configuration):
-        return build(transport, engine, initialize_params)
-    return Connection(
-        Link.over(transport), registry_of(lambda: engine), way_in(), initialize_params
+        return build_server(transport, engine, initialize_params)
+    return AgentConnection(
+        ClientConnection.from_transport(transport),
+        make_registry(lambda: engine),
+        make_auth_handlers(),
+        initialize_params,
     )
 
 
-def _only_one(error: BaseException) -> BaseException:
+def _unwrap_single(error: BaseException) -> BaseException:
     exceptions = getattr(error, "exceptions", ())
-    return _only_one(exceptions[0]) if len(exceptions) == 1 else error
+    return _unwrap_single(exceptions[0]) if len(exceptions) == 1 else error
 
 
-class Pending:
+class PendingResponse:
     """Response to a sent request, received or pending."""
 
     def __init__(self, editor: "Editor", number: int) -> None:
@@ -136,12 +139,12 @@ class Pending:
     @property
     def is_answered(self) -> bool:
         """Whether the response has been received."""
-        return self.id in self._editor.responses
+        return self.id in self._editor.to_responses_part
 
     async def response(self) -> Object:
         """Wait for the response and return it complete."""
         return await self._editor.wait_until(
-            lambda: self._editor.responses.get(self.id), f"answer to request {self.id}"
+            lambda: self._editor.to_responses_part.get(self.id), f"answer to request {self.id}"
         )
 
 
@@ -153,37 +156,37 @@ class Editor:
         """The server's transport, for its `has_capacity`."""
         self.messages: list[Object] = []
         """All messages received, in order, except `session_info_update`s."""
-        self.infos: list[JsonValue] = []
+        self.session_infos: list[JsonValue] = []
         """The `session_info_update`s received, in order."""
-        self.responses: dict[int, Object] = {}
+        self.to_responses_part: dict[int, Object] = {}
         """Responses to requests with an integer id, as `start_request` assigns, by id."""
-        self.server_left = anyio.Event()
+        self.server_closed = anyio.Event()
         """Set when the server has ended its stream."""
         self._transport = transport
         self._open_requests: Counter[tuple[str, object]] = Counter()
         self._next_id = 1
-        self._changed = anyio.Event()
-        self._may_read = anyio.Event()
-        self._may_read.set()
+        self._received_more = anyio.Event()
+        self._reading_allowed = anyio.Event()
+        self._reading_allowed.set()
 
     # Requests, notifications and responses.
 
     async def initialize(self, **params: JsonValue) -> JsonValue:
         """Send `initialize`, with keywords merged into the params, and return the result."""
-        return await self._ask("initialize", {"protocolVersion": 1, **params})
+        return await self._call_ok("initialize", {"protocolVersion": 1, **params})
 
     async def new_session(self, cwd: Path | str = "/", **params: JsonValue) -> str:
         """Open a session and return its id."""
         given: Object = {"cwd": str(cwd), "mcpServers": [], **params}
-        return str(at(await self._ask("session/new", given), "sessionId"))
+        return str(json_at(await self._call_ok("session/new", given), "sessionId"))
 
     async def prompt(self, session_id: str, prompt: str | Sequence[JsonValue]) -> JsonValue:
         """Send a text or content blocks, and return the result when the turn has ended."""
-        return await self._ask("session/prompt", prompt_params(session_id, prompt))
+        return await self._call_ok("session/prompt", prompt_params(session_id, prompt))
 
-    def begin_prompt(self, session_id: str, prompt: str | Sequence[JsonValue]) -> Pending:
+    def start_prompt(self, session_id: str, prompt: str | Sequence[JsonValue]) -> PendingResponse:
         """Send a text or content blocks without waiting for the response."""
-        return self.begin("session/prompt", prompt_params(session_id, prompt))
+        return self.start_request("session/prompt", prompt_params(session_id, prompt))
 
     def cancel(self, session_id: str) -> None:
         """Send `session/cancel`."""
@@ -191,14 +194,14 @@ class Editor:
 
     async def call(self, method: str, params: JsonValue = None) -> Object:
         """Send a request and return the complete response."""
-        return await self.begin(method, params).response()
+        return await self.start_request(method, params).response()
 
-    def begin(self, method: str, params: JsonValue = None) -> Pending:
+    def start_request(self, method: str, params: JsonValue = None) -> PendingResponse:
         """Send a request without waiting for the response."""
         number = self._next_id
         self._next_id += 1
         self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        return Pending(self, number)
+        return PendingResponse(self, number)
 
     def notify(self, method: str, params: JsonValue = None) -> None:
         """Send a notification."""
@@ -208,7 +211,7 @@ class Editor:
         """Answer a request from the server with a result."""
         self.send({"jsonrpc": "2.0", "id": request["id"], "result": result})
 
-    def refuse(self, request: Object, code: int, message: str) -> None:
+    def record_blocked_call(self, request: Object, code: int, message: str) -> None:
         """Answer a request from the server with an error."""
         error: Object = {"code": code, "message": message}
         self.send({"jsonrpc": "2.0", "id": request["id"], "error": error})
@@ -224,18 +227,18 @@ class Editor:
 
     def stop_reading(self) -> None:
         """Stop receiving, so that the server's output accumulates in the transport."""
-        self._may_read = anyio.Event()
+        self._reading_allowed = anyio.Event()
 
-    def go_on_reading(self) -> None:
+    def resume_reading(self) -> None:
         """Receive again after `stop_reading`."""
-        self._may_read.set()
+        self._reading_allowed.set()
 
-    async def leave(self) -> None:
+    async def disconnect(self) -> None:
         """End the stream and wait until the server has ended its own."""
         self._transport.end()
-        self.go_on_reading()
-        with anyio.fail_after(PATIENCE_SECONDS):
-            await self.server_left.wait()
+        self.resume_reading()
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            await self.server_closed.wait()
 
     # Received data.
 
@@ -249,38 +252,38 @@ class Editor:
         """Return the `update` objects of one session."""
         return [each["update"] for each in self.updates if each["sessionId"] == session_id]
 
-    def said(self, session_id: str) -> str:
+    def agent_text(self, session_id: str) -> str:
         """Return the text of all agent messages in a session."""
         updates = self.updates_of(session_id)
-        chunks = [u for u in updates if at(u, "sessionUpdate") == "agent_message_chunk"]
-        return "".join(str(at(chunk, "content", "text")) for chunk in chunks)
+        chunks = [u for u in updates if json_at(u, "sessionUpdate") == "agent_message_chunk"]
+        return "".join(str(json_at(chunk, "content", "text")) for chunk in chunks)
 
-    async def wait_for(self, is_it: Matches) -> Object:
+    async def wait_for_response(self, matches: MessageFilter) -> Object:
         """Return the first message, received or future, for which `is_it` is true."""
         seen = 0
 
         def find() -> Object | None:
             nonlocal seen
             unseen, seen = self.messages[seen:], len(self.messages)
-            return next((message for message in unseen if is_it(message)), None)
+            return next((message for message in unseen if matches(message)), None)
 
         return await self.wait_until(find, "message that fits")
 
-    async def wait_until(self, find: Callable[[], T | None], what: str) -> T:
+    async def wait_until(self, find: Callable[[], T | None], description: str) -> T:
         """Call `find` after every message until it returns a value; `what` names that in errors."""
-        with anyio.move_on_after(PATIENCE_SECONDS):
+        with anyio.move_on_after(HANG_TIMEOUT_SECONDS):
             while (found := find()) is None:
-                if self.server_left.is_set():
+                if self.server_closed.is_set():
                     break
-                await self._changed.wait()
+                await self._received_more.wait()
             else:
                 return found
-        reason = "the server has left" if self.server_left.is_set() else "waited in vain"
-        raise AssertionError(f"no {what}: {reason}; received last: {self.messages[-3:]}")
+        reason = "the server has left" if self.server_closed.is_set() else "waited in vain"
+        raise AssertionError(f"no {description}: {reason}; received last: {self.messages[-3:]}")
 
     # Tasks of `open_editor`.
 
-    async def serve(self, connection: Connection) -> None:
+    async def serve(self, connection: AgentConnection) -> None:
         """Run the server until it ends."""
         async with self.server_end:
             await connection.run()
@@ -288,23 +291,23 @@ class Editor:
     async def read(self) -> None:
         """Receive, check and store messages until the server ends its stream."""
         while True:
-            await self._may_read.wait()
+            await self._reading_allowed.wait()
             lines = await self._transport.receive()
             for line in lines:
                 assert isinstance(line, bytes), "the server sent a message above the cap"
-                self._keep(check_message(line))
+                self._store(check_message(line))
             if not lines:
-                self.server_left.set()
+                self.server_closed.set()
             # replace the event before setting it, so that a woken waiter waits for the next batch
-            changed, self._changed = self._changed, anyio.Event()
+            changed, self._received_more = self._received_more, anyio.Event()
             changed.set()
             if not lines:
                 return
 
-    def _keep(self, message: Object) -> None:
-        update = at(message, "params", "update") if is_update(message) else None
-        if update is not None and at(update, "sessionUpdate") == "session_info_update":
-            self.infos.append(update)
+    def _store(self, message: Object) -> None:
+        update = json_at(message, "params", "update") if is_update(message) else None
+        if update is not None and json_at(update, "sessionUpdate") == "session_info_update":
+            self.session_infos.append(update)
         else:
             self.messages.append(message)
         if "method" in message:
@@ -316,9 +319,9 @@ class Editor:
         assert is_open or identifier is None, f"an answer to nothing: {message}"
         self._open_requests[key] -= 1
         if isinstance(identifier, int):
-            self.responses[identifier] = message
+            self.to_responses_part[identifier] = message
 
-    async def _ask(self, method: str, params: JsonValue) -> JsonValue:
+    async def _call_ok(self, method: str, params: JsonValue) -> JsonValue:
         response = await self.call(method, params)
         assert "result" in response, f"{method} failed: {response}"
         return response["result"]
@@ -335,7 +338,7 @@ def is_update(message: Object) -> bool:
     return message.get("method") == "session/update"
 
 
-def at(value: JsonValue, *path: str | int) -> JsonValue:
+def json_at(value: JsonValue, *path: str | int) -> JsonValue:
     """Return the JSON value at a path of keys and indices."""
     for step in path:
         match value, step:
@@ -356,7 +359,7 @@ def check_message(line: bytes) -> Object:
     json.dumps(message, ensure_ascii=False).encode("utf-8")  # fails on half a surrogate pair
     assert message.get("jsonrpc") == "2.0", text
     keys = frozenset(message) - {"jsonrpc"}
-    assert keys in _SHAPES, f"no shape of a message: {text}"
+    assert keys in _MESSAGE_KEY_SETS, f"no shape of a message: {text}"
     assert isinstance(message.get("method", ""), str), text
     assert type(message.get("id")) in {int, str, type(None)}, text
     assert isinstance(message.get("params", {}), dict), text
@@ -365,7 +368,7 @@ def check_message(line: bytes) -> Object:
     return message
 
 
-_SHAPES = [
+_MESSAGE_KEY_SETS = [
     frozenset(keys.split())
     for keys in (
         "id method params",

@@ -21,14 +21,14 @@ from typing import Literal, NoReturn
 
 import anyio
 
-from acp_server.session.ports.editor import EditorError, EditorTerminal, Launch
+from acp_server.session.ports.editor import EditorError, EditorTerminal, TerminalCommand
 
 BOM = "\ufeff"
 
-Call = tuple[Literal["read", "write"], Path]
+EditorCall = tuple[Literal["read", "write"], Path]
 
 
-class FaithfulEditor:
+class VerbatimEditor:
     """Editor that returns and saves texts unchanged."""
 
     can_read = True
@@ -38,9 +38,9 @@ class FaithfulEditor:
 
     def __init__(self) -> None:
         self.buffers: dict[Path, str] = {}
-        self.calls: list[Call] = []
+        self.calls: list[EditorCall] = []
 
-    def type(self, path: Path, text: str) -> None:
+    def type_text(self, path: Path, text: str) -> None:
         """Change a buffer without saving it."""
         self.buffers[path] = text
 
@@ -52,7 +52,7 @@ class FaithfulEditor:
         """Return the buffer of a file, opening it first if necessary."""
         self.calls.append(("read", path))
         if path not in self.buffers:
-            self.buffers[path] = self.opened(_loaded(path))
+            self.buffers[path] = self.to_buffer_text(_load_text(path))
         return self.buffers[path]
 
     async def write_text(self, path: Path, text: str) -> None:
@@ -61,12 +61,12 @@ class FaithfulEditor:
         self.buffers[path] = text
         self.save(path, text)
 
-    async def open_terminal(self, launch: Launch) -> EditorTerminal:
+    async def open_terminal(self, launch: TerminalCommand) -> EditorTerminal:
         """Refuse: the fakes have no terminals."""
         del launch
         raise EditorError("this editor has no terminals")
 
-    def opened(self, text: str) -> str:
+    def to_buffer_text(self, text: str) -> str:
         """Return the buffer text for a file's text."""
         return text
 
@@ -76,59 +76,59 @@ class FaithfulEditor:
         path.write_bytes(text.encode())
 
 
-class PlainEditor(FaithfulEditor):
+class NewlineKeepingEditor(VerbatimEditor):
     r"""Editor that shows only `\n` and restores the file's newlines and BOM when it saves."""
 
-    def opened(self, text: str) -> str:
-        return _plain(text)
+    def to_buffer_text(self, text: str) -> str:
+        return _normalize_newlines(text)
 
     def save(self, path: Path, text: str) -> None:
         old = path.read_bytes().decode() if path.exists() else ""
         ending = next((end for end in ("\r\n", "\r") if end in old), "\n")
         mark = BOM if old.startswith(BOM) else ""
-        super().save(path, mark + _plain(text).replace("\n", ending))
+        super().save(path, mark + _normalize_newlines(text).replace("\n", ending))
 
 
-class LineFeedEditor(FaithfulEditor):
+class LineFeedEditor(VerbatimEditor):
     r"""Editor that shows and saves only `\n`, into a new file that replaces the old one."""
 
-    def opened(self, text: str) -> str:
-        return _plain(text)
+    def to_buffer_text(self, text: str) -> str:
+        return _normalize_newlines(text)
 
     def save(self, path: Path, text: str) -> None:
         path.unlink(missing_ok=True)
-        super().save(path, _plain(text))
+        super().save(path, _normalize_newlines(text))
         path.chmod(0o644)
 
 
-class FormattingEditor(PlainEditor):
+class FormattingEditor(NewlineKeepingEditor):
     """Editor that strips trailing whitespace when it saves."""
 
     def save(self, path: Path, text: str) -> None:
         self.buffers[path] = "\n".join(line.rstrip() for line in text.split("\n"))
-        FaithfulEditor.save(self, path, self.buffers[path])
+        VerbatimEditor.save(self, path, self.buffers[path])
 
 
-class UnsavingEditor(PlainEditor):
+class NonSavingEditor(NewlineKeepingEditor):
     """Editor that changes the buffer but never saves."""
 
     def save(self, path: Path, text: str) -> None:
         pass
 
 
-class BlindEditor(PlainEditor):
+class WriteOnlyEditor(NewlineKeepingEditor):
     """Editor that cannot read files."""
 
     can_read = False
 
 
-class HandlessEditor(PlainEditor):
+class ReadOnlyEditor(NewlineKeepingEditor):
     """Editor that cannot write files."""
 
     can_write = False
 
 
-class RefusingEditor(FaithfulEditor):
+class RefusingEditor(VerbatimEditor):
     """Editor that answers every request with an error."""
 
     async def read_text(self, path: Path) -> NoReturn:
@@ -141,7 +141,7 @@ class RefusingEditor(FaithfulEditor):
         raise EditorError("the user has locked the file")
 
 
-class TornEditor(FaithfulEditor):
+class FailAfterWriteEditor(VerbatimEditor):
     """Editor that writes the file and then reports an error."""
 
     async def write_text(self, path: Path, text: str) -> NoReturn:
@@ -149,7 +149,7 @@ class TornEditor(FaithfulEditor):
         raise EditorError("the window was closed")
 
 
-class HangingEditor(FaithfulEditor):
+class HangingEditor(VerbatimEditor):
     """Editor that never answers."""
 
     async def read_text(self, path: Path) -> NoReturn:
@@ -164,12 +164,12 @@ class HangingEditor(FaithfulEditor):
         raise AssertionError
 
 
-def _loaded(path: Path) -> str:
+def _load_text(path: Path) -> str:
     try:
         return path.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
         raise EditorError(str(error)) from None
 
 
-def _plain(text: str) -> str:
+def _normalize_newlines(text: str) -> str:
     return text.removeprefix(BOM).replace("\r\n", "\n").replace("\r", "\n")

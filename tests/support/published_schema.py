@@ -31,14 +31,14 @@ INTEGERS = {
 
 
 @dataclass(frozen=True)
-class Shape:
+class ObjectShape:
     """Kind of object: its properties with their schemas, and the required ones."""
 
     properties: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
     required: frozenset[str] = frozenset()
 
-    def __and__(self, other: "Shape") -> "Shape":
-        return Shape({**self.properties, **other.properties}, self.required | other.required)
+    def __and__(self, other: "ObjectShape") -> "ObjectShape":
+        return ObjectShape({**self.properties, **other.properties}, self.required | other.required)
 
 
 class Validator(Protocol):
@@ -58,17 +58,17 @@ def definitions() -> Mapping[str, JsonObject]:
     return as_objects(published_schema()["$defs"])
 
 
-def faults(definition: str, value: JsonValue) -> list[str]:
+def schema_errors(definition: str, value: JsonValue) -> list[str]:
     """Return the violations of a definition by a value; empty if it is valid."""
-    return _faults({"$ref": REFERENCE + definition}, value)
+    return _validation_errors({"$ref": REFERENCE + definition}, value)
 
 
-def item_faults(array: JsonObject, item: JsonValue) -> list[str]:
+def item_schema_errors(array: JsonObject, item: JsonValue) -> list[str]:
     """Return the violations of an array schema's `items` by an item; empty if it is valid."""
-    return _faults(as_object(array["items"]), item)
+    return _validation_errors(as_object(array["items"]), item)
 
 
-def resolved(schema: JsonObject) -> JsonObject:
+def resolve_reference(schema: JsonObject) -> JsonObject:
     """Return the definition that a schema refers to, or the schema itself."""
     reference = schema.get("$ref")
     if reference is None:
@@ -81,18 +81,18 @@ def alternatives(schema: JsonObject) -> list[JsonObject]:
     return as_list(schema.get("anyOf") or schema.get("oneOf") or [])
 
 
-def shapes(schema: JsonObject) -> list[Shape]:
+def shapes(schema: JsonObject) -> list[ObjectShape]:
     """Return the kinds of object that a schema allows; empty if its type is not object."""
-    schema = resolved(schema)
+    schema = resolve_reference(schema)
     if schema.get("type", "object") != "object":
         return []
     required = schema.get("required", [])
     assert isinstance(required, list)
-    own = Shape(as_objects(schema.get("properties", {})), frozenset(map(str, required)))
+    own = ObjectShape(as_objects(schema.get("properties", {})), frozenset(map(str, required)))
     parts = [shapes(part) for part in as_list(schema.get("allOf", []))]
     if alternatives(schema):
         parts.append([shape for choice in alternatives(schema) for shape in shapes(choice)])
-    return reduce(_combined, parts, [own])
+    return reduce(_combine, parts, [own])
 
 
 def as_object(value: JsonValue) -> JsonObject:
@@ -112,7 +112,7 @@ def as_list(value: JsonValue) -> list[JsonObject]:
     return [as_object(item) for item in value]
 
 
-def _faults(schema: JsonObject, value: JsonValue) -> list[str]:
+def _validation_errors(schema: JsonObject, value: JsonValue) -> list[str]:
     return [error.message for error in _validator(json.dumps(schema)).iter_errors(value)]
 
 
@@ -120,14 +120,14 @@ def _faults(schema: JsonObject, value: JsonValue) -> list[str]:
 def _validator(text: str) -> Validator:
     checker = FormatChecker(formats=())
     for name, allowed in INTEGERS.items():
-        checker.checks(name)(_within(allowed))
+        checker.checks(name)(_integer_check(allowed))
     schema = {**json.loads(text), "$defs": published_schema()["$defs"]}
     return Draft202012Validator(schema, format_checker=checker)
 
 
-def _combined(left: list[Shape], right: list[Shape]) -> list[Shape]:
+def _combine(left: list[ObjectShape], right: list[ObjectShape]) -> list[ObjectShape]:
     return [one & other for one in left for other in right]
 
 
-def _within(allowed: range) -> Callable[[object], bool]:
+def _integer_check(allowed: range) -> Callable[[object], bool]:
     return lambda value: not isinstance(value, int) or value in allowed

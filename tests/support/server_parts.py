@@ -6,31 +6,31 @@ from pathlib import Path
 
 import anyio
 
-from acp_server.config.credentials import Credential, Credentials, KeyStore
+from acp_server.config.credentials import Credential, CredentialProvider, KeyStore
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.models.fixed_catalog import FixedCatalog
-from acp_server.models.meters import Unmetered
+from acp_server.models.meters import NullMeter
 from acp_server.permissions.modes import Mode
 from acp_server.session.ports.model_catalog import ModelCatalog, ModelChoice
-from acp_server.session.prompting.provider import PlainBriefing
+from acp_server.session.prompting.provider import FixedPromptProvider
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import Equipment, Session
+from acp_server.session.session import Session, SessionServices
 from acp_server.tools.toolbox import SessionToolbox
-from acp_server.turn.loop import Meter
+from acp_server.turn.loop import ModelMeter
 from acp_server.turn.ports import Model, Toolbox
 
 MODEL_ID = "test"
 """Model id of a registry with a single model."""
 
 
-def registry_of(make: Callable[[], Model], mode: Mode = "ask") -> SessionRegistry:
+def make_registry(make_model: Callable[[], Model], mode: Mode = "ask") -> SessionRegistry:
     """Return a registry whose sessions each create a model with `make`."""
-    return SessionRegistry(equipment(FixedCatalog(MODEL_ID, MODEL_ID, make), mode=mode))
+    return SessionRegistry(make_services(FixedCatalog(MODEL_ID, MODEL_ID, make_model), mode=mode))
 
 
-def equipment(
+def make_services(
     catalog: ModelCatalog, *, toolbox: Toolbox | None = None, mode: Mode = "ask"
-) -> Equipment:
+) -> SessionServices:
     """Return session services without a system prompt and, by default, without tools."""
     tools = toolbox or SessionToolbox(())
 
@@ -38,32 +38,34 @@ def equipment(
         del session
         return tools
 
-    return Equipment(
+    return SessionServices(
         catalog=catalog,
         toolbox=given,
-        briefing=lambda _workspace: PlainBriefing(),
+        prompt_provider=lambda _workspace: FixedPromptProvider(),
         mode=mode,
     )
 
 
-def way_in(folder: Path | None = None, configured: Credential | None = None) -> AuthHandlers:
+def make_auth_handlers(
+    directory: Path | None = None, configured: Credential | None = None
+) -> AuthHandlers:
     """Return auth handlers whose keys are stored in a directory; without one, none is stored."""
-    store = KeyStore(folder or Path("/nowhere"), use_keyring=False)
-    credentials = Credentials(configured, store)
+    store = KeyStore(directory or Path("/nowhere"), use_keyring=False)
+    credentials = CredentialProvider(configured, store)
     return AuthHandlers(credentials.sign_in, credentials.sign_out)
 
 
 @dataclass(slots=True)
-class Shelf:
+class FakeModelCatalog:
     """Model catalog over the test's models; a refresh adds `models_after_refresh`."""
 
     models: Mapping[str, Model]
     levels: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     """Thought levels by model id; the last one is the default."""
-    coming: Mapping[str, Model] = field(default_factory=dict[str, Model])
-    may_come: anyio.Event | None = None
+    models_after_refresh: Mapping[str, Model] = field(default_factory=dict[str, Model])
+    refresh_gate: anyio.Event | None = None
     """Event that a refresh waits for, if set."""
-    gauge: Meter = field(default_factory=Unmetered)
+    shared_meter: ModelMeter = field(default_factory=NullMeter)
     listeners: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
 
     @property
@@ -88,33 +90,36 @@ class Shelf:
         """Return a model by its id."""
         return self.models[model_id]
 
-    def meter(self, model_id: str) -> Meter:
+    def meter(self, model_id: str) -> ModelMeter:
         """Return the meter that all models share."""
         del model_id
-        return self.gauge
+        return self.shared_meter
 
     def known_window_tokens(self, model_id: str) -> int | None:
         """Return the context window of the shared meter, in tokens."""
         return self.meter(model_id).window_tokens
 
-    def allow(self) -> None:
+    def allow_refresh(self) -> None:
         """Let refreshes that wait for `refresh_gate` go on."""
-        if self.may_come is not None:
-            self.may_come.set()
+        if self.refresh_gate is not None:
+            self.refresh_gate.set()
 
     async def refresh(self) -> None:
         """Add `models_after_refresh` and call the listeners, once."""
-        if self.may_come is not None:
-            await self.may_come.wait()
-        if self.coming:
-            self.models, self.coming = {**self.models, **self.coming}, {}
+        if self.refresh_gate is not None:
+            await self.refresh_gate.wait()
+        if self.models_after_refresh:
+            self.models, self.models_after_refresh = (
+                {**self.models, **self.models_after_refresh},
+                {},
+            )
             for listener in self.listeners:
                 listener()
 
-    async def settle(self) -> None:
+    async def resolve_default(self) -> None:
         """Do nothing: the default is always known."""
 
-    async def learn_of(self, model_id: str) -> None:
+    async def load_models_of(self, model_id: str) -> None:
         """Refresh if the model is unknown."""
         if model_id not in self.models:
             await self.refresh()

@@ -29,17 +29,17 @@ from pathlib import Path
 import psutil
 from pydantic import JsonValue
 
-from tests.support.editor import Object, at, check_message, is_update, prompt_params
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.editor import Object, check_message, is_update, json_at, prompt_params
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 READ_BYTES = 256 * 1024
-ECHO = "prompt: *\nsay: Hello!"
+HELLO_SCRIPT = "prompt: *\nsay: Hello!"
 NO_KEYRING = {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
 """Variables that keep a child process away from the user's keyring."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
+class ConnectionEnds:
     """Descriptors of a connection: two for the server, two for the test."""
 
     server_reads: int
@@ -48,37 +48,37 @@ class Ends:
     read: int
 
 
-def pipes() -> Ends:
+def open_pipes() -> ConnectionEnds:
     """Return a connection over two pipes, as editors make it."""
     server_reads, write = os.pipe()
     read, server_writes = os.pipe()
-    return Ends(server_reads, server_writes, write, read)
+    return ConnectionEnds(server_reads, server_writes, write, read)
 
 
-def nonblocking_pipes() -> Ends:
+def open_nonblocking_pipes() -> ConnectionEnds:
     """Return two pipes whose server ends are non-blocking, as Node may leave them."""
-    ends = pipes()
+    ends = open_pipes()
     for descriptor in (ends.server_reads, ends.server_writes):
         flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
         fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_NONBLOCK)
     return ends
 
 
-def sockets() -> Ends:
+def open_sockets() -> ConnectionEnds:
     """Return a connection over a socket pair, which is bidirectional."""
     server, test = socket.socketpair()
     server_fd, test_fd = server.detach(), test.detach()
-    return Ends(server_fd, os.dup(server_fd), test_fd, os.dup(test_fd))
+    return ConnectionEnds(server_fd, os.dup(server_fd), test_fd, os.dup(test_fd))
 
 
-def terminal() -> Ends:
+def open_terminal() -> ConnectionEnds:
     """Return a connection over a terminal in raw mode: no echo, no special bytes."""
     test, server = pty.openpty()
     tty.setraw(server)
-    return Ends(server, os.dup(server), test, os.dup(test))
+    return ConnectionEnds(server, os.dup(server), test, os.dup(test))
 
 
-def command_line(home: Path, script: str = ECHO, options: Sequence[str] = ()) -> list[str]:
+def command_line(home: Path, script: str = HELLO_SCRIPT, options: Sequence[str] = ()) -> list[str]:
     """Return the command that serves a scripted model, and write the script into `home`."""
     (home / "test.script").write_text(script, encoding="utf-8")
     return [sys.executable, "-m", "acp_server", "serve", "--model", model_id(home), *options]
@@ -97,25 +97,25 @@ def environment(home: Path) -> dict[str, str]:
 @contextmanager
 def start_server(
     home: Path,
-    script: str = ECHO,
+    script: str = HELLO_SCRIPT,
     *,
-    ends: Ends | None = None,
+    connection: ConnectionEnds | None = None,
     command: Sequence[str] | None = None,
 ) -> Generator["ServerProcess"]:
     """Start a server; when the context exits, kill it if it still runs."""
-    ends = ends or pipes()
+    connection = connection or open_pipes()
     with (home / "stderr.txt").open("wb") as stderr:
         process = subprocess.Popen(
             command or command_line(home, script),
-            stdin=ends.server_reads,
-            stdout=ends.server_writes,
+            stdin=connection.server_reads,
+            stdout=connection.server_writes,
             stderr=stderr,
             env=environment(home),
         )
     # the server must hold the only copies, or neither side would ever see the end of a stream
-    os.close(ends.server_reads)
-    os.close(ends.server_writes)
-    server = ServerProcess(process, ends, home / "stderr.txt")
+    os.close(connection.server_reads)
+    os.close(connection.server_writes)
+    server = ServerProcess(process, connection, home / "stderr.txt")
     try:
         yield server
     finally:
@@ -128,14 +128,16 @@ def start_server(
 class ServerProcess:
     """Client of a running server process."""
 
-    def __init__(self, process: subprocess.Popen[bytes], ends: Ends, stderr: Path) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], connection: ConnectionEnds, stderr: Path
+    ) -> None:
         self.process = process
         self.messages: list[Object] = []
         """All messages received, in order."""
-        self._write: int | None = ends.write
-        self._read: int | None = ends.read
+        self._write: int | None = connection.write
+        self._read: int | None = connection.read
         self._stderr = stderr
-        self._unread = bytearray()
+        self._buffer = bytearray()
         self._next_id = 1
 
     def initialize(self) -> None:
@@ -148,25 +150,25 @@ class ServerProcess:
         assert isinstance(result, dict)
         return str(result["sessionId"])
 
-    def said(self) -> str:
+    def agent_text(self) -> str:
         """Return the text of all agent messages received so far."""
-        updates = [at(each, "params", "update") for each in self.messages if is_update(each)]
-        said = [u for u in updates if at(u, "sessionUpdate") == "agent_message_chunk"]
-        return "".join(str(at(each, "content", "text")) for each in said)
+        updates = [json_at(each, "params", "update") for each in self.messages if is_update(each)]
+        said = [u for u in updates if json_at(u, "sessionUpdate") == "agent_message_chunk"]
+        return "".join(str(json_at(each, "content", "text")) for each in said)
 
     def prompt(self, session_id: str, text: str = "hi") -> Object:
         """Send a prompt and return the complete response."""
         return self.call("session/prompt", prompt_params(session_id, text))
 
-    def begin_prompt(self, session_id: str, text: str = "hi") -> int:
+    def start_prompt(self, session_id: str, text: str = "hi") -> int:
         """Send a prompt and return the request id without waiting."""
-        return self.begin("session/prompt", prompt_params(session_id, text))
+        return self.start_request("session/prompt", prompt_params(session_id, text))
 
     def call(self, method: str, params: JsonValue = None) -> Object:
         """Send a request and return the complete response; earlier messages go to `messages`."""
-        return self.receive_answer(self.begin(method, params))
+        return self.receive_response(self.start_request(method, params))
 
-    def begin(self, method: str, params: JsonValue = None) -> int:
+    def start_request(self, method: str, params: JsonValue = None) -> int:
         """Send a request and return its id without waiting."""
         number = self._next_id
         self._next_id += 1
@@ -184,7 +186,7 @@ class ServerProcess:
         while view:
             view = view[os.write(self._write, view) :]
 
-    def receive_answer(self, request_id: JsonValue) -> Object:
+    def receive_response(self, request_id: JsonValue) -> Object:
         """Receive messages up to the response with this id, and return it."""
         while True:
             message = self.receive()
@@ -206,37 +208,37 @@ class ServerProcess:
         self.messages.append(message)
         return message
 
-    def read_line(self, patience_seconds: float = PATIENCE_SECONDS) -> bytes:
+    def read_line(self, timeout_seconds: float = HANG_TIMEOUT_SECONDS) -> bytes:
         """Return the next line with its newline, or the remaining bytes at the stream's end."""
-        deadline = time.monotonic() + patience_seconds
+        deadline = time.monotonic() + timeout_seconds
         searched = 0
-        while (end := self._unread.find(b"\n", searched)) < 0:
-            searched = len(self._unread)
+        while (end := self._buffer.find(b"\n", searched)) < 0:
+            searched = len(self._buffer)
             chunk = self.read_some(READ_BYTES, deadline - time.monotonic())
             if not chunk:
-                end = len(self._unread)
+                end = len(self._buffer)
                 break
-            self._unread += chunk
-        line = bytes(self._unread[: end + 1])
-        del self._unread[: end + 1]
+            self._buffer += chunk
+        line = bytes(self._buffer[: end + 1])
+        del self._buffer[: end + 1]
         return line
 
-    def read_some(self, limit_bytes: int, patience_seconds: float = PATIENCE_SECONDS) -> bytes:
+    def read_some(self, limit_bytes: int, timeout_seconds: float = HANG_TIMEOUT_SECONDS) -> bytes:
         """Return the bytes of one read of the server's stdout; empty at its end."""
         assert self._read is not None
-        ready, _, _ = select.select([self._read], [], [], max(patience_seconds, 0))
+        ready, _, _ = select.select([self._read], [], [], max(timeout_seconds, 0))
         assert ready, f"the server said nothing for too long; stderr: {self.stderr()}"
         try:
             return os.read(self._read, limit_bytes)
         except OSError:  # EIO: the server has closed its side of the terminal
             return b""
 
-    def has_more(self) -> bool:
+    def has_output(self) -> bool:
         """Return whether output can be read right now."""
         assert self._read is not None
-        return b"\n" in self._unread or bool(select.select([self._read], [], [], 0)[0])
+        return b"\n" in self._buffer or bool(select.select([self._read], [], [], 0)[0])
 
-    def rest(self) -> list[Object]:
+    def receive_until_end(self) -> list[Object]:
         """Receive up to the end of the stream and return these messages."""
         seen = len(self.messages)
         while line := self.read_line():
@@ -255,29 +257,29 @@ class ServerProcess:
             os.close(self._read)
             self._read = None
 
-    def wait(self, patience_seconds: float = PATIENCE_SECONDS) -> int | None:
+    def wait(self, timeout_seconds: float = HANG_TIMEOUT_SECONDS) -> int | None:
         """Wait for the server and return its exit code, or None if it still runs."""
         with suppress(subprocess.TimeoutExpired):
-            return self.process.wait(patience_seconds)
+            return self.process.wait(timeout_seconds)
         return None
 
-    def wait_until_all_is_read(self) -> None:
+    def wait_until_input_read(self) -> None:
         """Wait until the server has read everything that was sent."""
         assert self._write is not None
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while _waiting_bytes(self._write):
+        deadline = time.monotonic() + HANG_TIMEOUT_SECONDS
+        while _pipe_bytes(self._write):
             assert time.monotonic() < deadline, "the server does not read"
             time.sleep(0.005)
 
-    def wait_until_stuck(self) -> None:
+    def wait_until_write_blocked(self) -> None:
         """Wait until the server has filled the pipe and cannot write more."""
         assert self._read is not None
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + HANG_TIMEOUT_SECONDS
         before, now = -1, 0
         while not now or before != now:
             assert time.monotonic() < deadline, "the server does not stop writing"
             time.sleep(0.1)
-            before, now = now, _waiting_bytes(self._read)
+            before, now = now, _pipe_bytes(self._read)
 
     def memory_bytes(self) -> int:
         """Return the current resident memory of the server."""
@@ -288,7 +290,7 @@ class ServerProcess:
         return self._stderr.read_text(encoding="utf-8", errors="replace")
 
 
-def _waiting_bytes(descriptor: int) -> int:
+def _pipe_bytes(descriptor: int) -> int:
     """Return the number of unread bytes in a pipe, given either end."""
     count = fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4)
     return int.from_bytes(count, sys.byteorder)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-CALLS = frozenset(
+AUDIT_EVENTS = frozenset(
     {
         *("open", "os.listdir", "os.scandir", "os.rename", "os.remove", "os.mkdir", "os.rmdir"),
         *("os.symlink", "os.chmod", "os.truncate", "shutil.move"),
@@ -22,37 +22,37 @@ CALLS = frozenset(
 
 
 @dataclass(slots=True)
-class Trap:
+class AuditTrap:
     """Audit hook that runs an action once before a chosen event."""
 
-    calls_left: int = 0
-    spring: Callable[[], object] | None = None
-    is_sprung: bool = False
+    events_left: int = 0
+    action: Callable[[], object] | None = None
+    has_fired: bool = False
 
-    def hear(self, event: str, arguments: tuple[object, ...]) -> None:
+    def audit_hook(self, event: str, arguments: tuple[object, ...]) -> None:
         """Count an audit event, raised before its call, and run the action when due."""
         del arguments
-        if self.spring is None or event not in CALLS:
+        if self.action is None or event not in AUDIT_EVENTS:
             return
-        self.calls_left -= 1
-        if self.calls_left < 0:
+        self.events_left -= 1
+        if self.events_left < 0:
             # disarm first: the action itself may make calls that are counted
-            spring, self.spring, self.is_sprung = self.spring, None, True
+            spring, self.action, self.has_fired = self.action, None, True
             spring()
 
 
-_trap = Trap()
-sys.addaudithook(_trap.hear)  # an audit hook cannot be removed, so all tests share one
+_trap = AuditTrap()
+sys.addaudithook(_trap.audit_hook)  # an audit hook cannot be removed, so all tests share one
 
 
 @contextmanager
-def trapped(calls: int, spring: Callable[[], object]) -> Generator[Trap]:
+def run_before_call(call_number: int, action: Callable[[], object]) -> Generator[AuditTrap]:
     """Run an action before the call with this number, counted from 0.
 
     `has_fired` stays false if the work made fewer calls.
     """
-    _trap.calls_left, _trap.spring, _trap.is_sprung = calls, spring, False
+    _trap.events_left, _trap.action, _trap.has_fired = call_number, action, False
     try:
         yield _trap
     finally:
-        _trap.spring = None
+        _trap.action = None

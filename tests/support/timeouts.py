@@ -6,10 +6,10 @@ The awaited events happen at once on an idle machine, so the limit only matters 
 import time
 from collections.abc import Callable
 
-PATIENCE_SECONDS = 60.0
+HANG_TIMEOUT_SECONDS = 60.0
 
 
-def is_over_within(worked_seconds: float, is_over: Callable[[], bool]) -> bool:
+def finishes_within(cpu_seconds: float, is_finished: Callable[[], bool]) -> bool:
     """Poll `is_over` and return whether it became true within an amount of CPU time.
 
     The time is this process's own, which only polls. On an idle machine it equals wall-clock time;
@@ -17,7 +17,7 @@ def is_over_within(worked_seconds: float, is_over: Callable[[], bool]) -> bool:
     same at any load.
     """
     begun = time.process_time()
-    while not is_over():
-        if time.process_time() - begun > worked_seconds:
+    while not is_finished():
+        if time.process_time() - begun > cpu_seconds:
             return False
     return True

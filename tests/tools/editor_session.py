@@ -20,24 +20,24 @@ from typing import cast
 import anyio
 from pydantic import JsonValue
 
-from acp_server.handlers.agent_connection import Connection
-from acp_server.handlers.client_connection import Link
-from acp_server.handlers.permissions import EditorAsker
-from acp_server.handlers.user_questions import EditorEnquirer
+from acp_server.handlers.agent_connection import AgentConnection
+from acp_server.handlers.client_connection import ClientConnection
+from acp_server.handlers.permissions import EditorPermissionAsker
+from acp_server.handlers.user_questions import EditorUserAsker
 from acp_server.handlers.workspace import EditorWorkspace
-from acp_server.jsonrpc.memory import MemoryTransport, memory_pair
+from acp_server.jsonrpc.memory import MemoryTransport, create_memory_pair
 from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.permissions.modes import Mode
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
-from acp_server.tools.lazy_imports import CheckRules, Premises, Surroundings, ToolLoader
+from acp_server.tools.lazy_imports import CheckConfig, SessionToolContext, ToolConfig, ToolLoader
 from acp_server.turn.conversation import ToolCall, ToolResult
 from acp_server.turn.ports import Toolbox
-from tests.handlers.checked_editor import CheckedEditor, message_faults
-from tests.support.editor import Object, at
-from tests.support.published_schema import definitions, faults
-from tests.support.server_parts import MODEL_ID, equipment, way_in
-from tests.tools.typing_model import Typist, typed
+from tests.handlers.checked_editor import CheckedEditor, message_schema_errors
+from tests.support.editor import Object, json_at
+from tests.support.published_schema import definitions, schema_errors
+from tests.support.server_parts import MODEL_ID, make_auth_handlers, make_services
+from tests.tools.typing_model import TypingModel, stream_call
 
 Answer = Callable[[Object], JsonValue]
 """Computes the result of a request from its params, or raises `EditorRefusedError`."""
@@ -45,7 +45,7 @@ Answer = Callable[[Object], JsonValue]
 FILES: JsonValue = {"fs": {"readTextFile": True, "writeTextFile": True}}
 
 
-class RefusedError(Exception):
+class EditorRefusedError(Exception):
     """The editor refuses a request."""
 
 
@@ -68,33 +68,33 @@ class AnsweringEditor(CheckedEditor):
         found = [each for each in self.requests if each["method"] == method]
         return [cast("Object", each["params"]) for each in found]
 
-    def faults(self) -> list[str]:
+    def schema_errors(self) -> list[str]:
         """Return the schema violations so far, those of requests included."""
         return [
             f"{fault} in {json.dumps(each)}"
             for each in self.messages
-            for fault in self._faults_of(each)
+            for fault in self._schema_errors_of(each)
         ]
 
-    def _faults_of(self, message: Object) -> list[str]:
+    def _schema_errors_of(self, message: Object) -> list[str]:
         if _is_request(message):
-            return faults(_requests()[str(message["method"])], message["params"])
+            return schema_errors(_requests()[str(message["method"])], message["params"])
         if message.get("method") == "$/cancel_request":
-            return faults("CancelRequestNotification", message["params"])
-        return message_faults(message, self._methods)
+            return schema_errors("CancelRequestNotification", message["params"])
+        return message_schema_errors(message, self._methods)
 
-    def _keep(self, message: Object) -> None:
-        super()._keep(message)
+    def _store(self, message: Object) -> None:
+        super()._store(message)
         answer = self._answers.get(str(message.get("method"))) if _is_request(message) else None
         if answer is not None:
             try:
                 self.reply(message, answer(cast("Object", message["params"])))
-            except RefusedError as error:
-                self.refuse(message, -32603, str(error))
+            except EditorRefusedError as error:
+                self.record_blocked_call(message, -32603, str(error))
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CallUpdates:
     """Updates of one call, as the editor received them."""
 
     call_id: str
@@ -130,12 +130,14 @@ class Told:
         return self.result.text
 
     @property
-    def shown(self) -> str:
+    def shown_text(self) -> str:
         """All text of the last content update."""
         blocks = cast("list[Object]", self.last("content") or [])
-        return "\n".join(str(at(b, "content", "text")) for b in blocks if b["type"] == "content")
+        return "\n".join(
+            str(json_at(b, "content", "text")) for b in blocks if b["type"] == "content"
+        )
 
-    def states(self) -> list[tuple[str, list[Object]]]:
+    def diff_states(self) -> list[tuple[str, list[Object]]]:
         """Every state of the shown diff: the call's status at that time, and the blocks."""
         status, found = "", list[tuple[str, list[Object]]]()
         for each in self.updates:
@@ -146,46 +148,46 @@ class Told:
                 found.append((status, diffs))
         return found
 
-    def growing(self) -> list[list[Object]]:
+    def growing_diffs(self) -> list[list[Object]]:
         """States of the diff while the call was pending, without the final, exact one."""
-        return [blocks for status, blocks in self.states() if status == "pending"][:-1]
+        return [blocks for status, blocks in self.diff_states() if status == "pending"][:-1]
 
     def diff_bytes(self) -> int:
         """Total size of all states of the diff."""
-        blocks = [block for _, diffs in self.states() for block in diffs]
+        blocks = [block for _, diffs in self.diff_states() for block in diffs]
         texts = [str(block.get(key) or "") for block in blocks for key in ("oldText", "newText")]
         return sum(len(text.encode()) for text in texts)
 
 
 @dataclass(slots=True)
-class Room:
+class ToolEditorSession:
     """Running session."""
 
     editor: AnsweringEditor
-    model: Typist
+    model: TypingModel
     session_id: str
     root: Path
     outside: Path
 
-    async def run(self, *calls: ToolCall) -> list[Told]:
+    async def run(self, *calls: ToolCall) -> list[CallUpdates]:
         """Make the model issue these calls together; return the updates of each."""
-        self.model.rounds = [[action for made in calls for action in typed(made)]]
+        self.model.rounds = [[action for made in calls for action in stream_call(made)]]
         answer = await self.editor.prompt(self.session_id, "go")
-        assert at(answer, "stopReason") == "end_turn"
-        return [self.told(made.id) for made in calls]
+        assert json_at(answer, "stopReason") == "end_turn"
+        return [self.updates_of(made.id) for made in calls]
 
-    async def run_one(self, made: ToolCall) -> Told:
+    async def run_one(self, made: ToolCall) -> CallUpdates:
         """Make the model issue one call."""
         return (await self.run(made))[0]
 
-    def told(self, call_id: str) -> Told:
+    def updates_of(self, call_id: str) -> CallUpdates:
         """Return the updates of a call so far."""
         updates = cast("list[Object]", self.editor.updates_of(self.session_id))
         own = [each for each in updates if each.get("toolCallId") == call_id]
         result = next((each for each in self.model.results if each.call_id == call_id), None)
-        return Told(call_id, own, result)
+        return CallUpdates(call_id, own, result)
 
-    def put(self, name: str, content: str | bytes) -> Path:
+    def write_file(self, name: str, content: str | bytes) -> Path:
         """Write a workspace file directly, bypassing the tools."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -194,23 +196,25 @@ class Room:
 
 
 @asynccontextmanager
-async def open_workroom(
+async def open_tool_editor(
     folder: Path,
     *,
     mode: Mode = "bypass",
     capabilities: JsonValue = None,
     answers: Mapping[str, Answer] | None = None,
-    checks: CheckRules | None = None,
+    checks: CheckConfig | None = None,
     client: str = "an editor",
-) -> AsyncGenerator[Room]:
+) -> AsyncGenerator[ToolEditorSession]:
     """Open a session over its own directories; see the module docstring."""
     root, outside, own = (folder / name for name in ("workspace", "outside", "own"))
     for made in (root, outside, own):
         made.mkdir(exist_ok=True)
-    model = Typist()
-    server_end, editor_end = memory_pair()
+    model = TypingModel()
+    server_end, editor_end = create_memory_pair()
     editor = AnsweringEditor(editor_end, server_end, answers or {})
-    premises = Premises(folder, own, {"PATH": "/usr/bin:/bin"}, (), checks=checks or CheckRules())
+    premises = ToolConfig(
+        folder, own, {"PATH": "/usr/bin:/bin"}, (), checks=checks or CheckConfig()
+    )
     loader = ToolLoader(premises)
     connection = _connection(server_end, loader, model, mode)
     async with anyio.create_task_group() as tasks:
@@ -218,13 +222,13 @@ async def open_workroom(
         tasks.start_soon(editor.read)
         about: JsonValue = {"name": client, "version": "1"}
         await editor.initialize(clientCapabilities=capabilities, clientInfo=about)
-        yield Room(editor, model, await editor.new_session(root), root, outside)
-        await editor.leave()
+        yield ToolEditorSession(editor, model, await editor.new_session(root), root, outside)
+        await editor.disconnect()
     await loader.close()
-    assert editor.faults() == []
+    assert editor.schema_errors() == []
 
 
-def allowed(choice: str = "allow_once") -> Answer:
+def allow(choice: str = "allow_once") -> Answer:
     """Return the answer of a user who always selects this option."""
     return lambda _: {"outcome": {"outcome": "selected", "optionId": choice}}
 
@@ -235,20 +239,24 @@ def lines(count: int, word: str = "a line of a file like any other") -> str:
 
 
 def _connection(
-    transport: MemoryTransport, loader: ToolLoader, model: Typist, mode: Mode
-) -> Connection:
-    link = Link.over(transport)
-    plain = equipment(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode)
-    return Connection(
-        link, SessionRegistry(replace(plain, toolbox=partial(_toolbox, link, loader))), way_in()
+    transport: MemoryTransport, loader: ToolLoader, model: TypingModel, mode: Mode
+) -> AgentConnection:
+    link = ClientConnection.from_transport(transport)
+    plain = make_services(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode)
+    return AgentConnection(
+        link,
+        SessionRegistry(replace(plain, toolbox=partial(_toolbox, link, loader))),
+        make_auth_handlers(),
     )
 
 
-async def _toolbox(link: Link, loader: ToolLoader, session: Session) -> Toolbox:
+async def _toolbox(link: ClientConnection, loader: ToolLoader, session: Session) -> Toolbox:
     maker = await loader.load()
-    editor, asker = EditorWorkspace(link, session.id), EditorAsker(link, session.id)
-    enquirer = EditorEnquirer(link, session.id)
-    return maker.toolbox(Surroundings(session, editor, asker, link.background, enquirer))
+    editor, asker = EditorWorkspace(link, session.id), EditorPermissionAsker(link, session.id)
+    enquirer = EditorUserAsker(link, session.id)
+    return maker.create_toolbox(
+        SessionToolContext(session, editor, asker, link.background, enquirer)
+    )
 
 
 def _is_request(message: Object) -> bool:

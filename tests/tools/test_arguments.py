@@ -10,66 +10,66 @@ from pydantic import JsonValue
 
 from acp_server.tools.agents.delegate_task import DelegateArguments
 from acp_server.tools.arguments import (
-    READ_SECONDS,
-    SMALL_CHARACTERS,
+    CHEAP_PARSE_CHARACTERS,
+    PARSE_INTERVAL_SECONDS,
+    ArgumentBuffer,
     Arguments,
-    ArgumentStream,
-    SoFar,
-    schema_of,
+    PartialArguments,
+    json_schema_of,
 )
 from acp_server.tools.edit.patch import PatchArguments
-from acp_server.tools.edit.write_file import WriteArguments
+from acp_server.tools.edit.write_file import WriteFileArguments
 from acp_server.tools.interaction.clarify import ClarifyArguments
-from acp_server.tools.interaction.exit_plan import PlanArguments
+from acp_server.tools.interaction.exit_plan import ExitPlanArguments
 from acp_server.tools.interaction.todo import TodoArguments
 from acp_server.tools.memory.memory import MemoryArguments
-from acp_server.tools.read.read_file import ReadArguments
-from acp_server.tools.search.search_files import SearchArguments
+from acp_server.tools.read.read_file import ReadFileArguments
+from acp_server.tools.search.search_files import SearchFilesArguments
 from acp_server.tools.shell.process import ProcessArguments
 from acp_server.tools.shell.terminal import TerminalArguments
-from acp_server.tools.skills.skill_manage import ManageSkillArguments
-from acp_server.tools.skills.skill_view import ViewSkillArguments
-from acp_server.tools.skills.skills_list import ListSkillsArguments
+from acp_server.tools.skills.skill_manage import SkillManageArguments
+from acp_server.tools.skills.skill_view import SkillViewArguments
+from acp_server.tools.skills.skills_list import SkillsListArguments
 from acp_server.tools.web.web_fetch import WebFetchArguments
 
 SCHEMAS = Path(__file__).with_name("schemas.json")
 TOOLS: dict[str, type[Arguments]] = {
-    "read_file": ReadArguments,
-    "search_files": SearchArguments,
-    "write_file": WriteArguments,
+    "read_file": ReadFileArguments,
+    "search_files": SearchFilesArguments,
+    "write_file": WriteFileArguments,
     "patch": PatchArguments,
     "terminal": TerminalArguments,
     "process": ProcessArguments,
     "web_fetch": WebFetchArguments,
     "todo": TodoArguments,
     "clarify": ClarifyArguments,
-    "exit_plan": PlanArguments,
+    "exit_plan": ExitPlanArguments,
     "memory": MemoryArguments,
-    "skills_list": ListSkillsArguments,
-    "skill_view": ViewSkillArguments,
-    "skill_manage": ManageSkillArguments,
+    "skills_list": SkillsListArguments,
+    "skill_view": SkillViewArguments,
+    "skill_manage": SkillManageArguments,
     "delegate_task": DelegateArguments,
 }
 
 
 def test_the_schemas_are_those_that_were_agreed_on() -> None:
     """They stand in every request: a change of one is a change of all caches."""
-    schemas = {name: schema_of(arguments) for name, arguments in TOOLS.items()}
+    schemas = {name: json_schema_of(arguments) for name, arguments in TOOLS.items()}
     assert json.dumps(schemas, indent=1) + "\n" == SCHEMAS.read_text(encoding="utf-8")
 
 
 def test_all_schemas_together_are_small() -> None:
-    schemas = {name: schema_of(arguments) for name, arguments in TOOLS.items()}
+    schemas = {name: json_schema_of(arguments) for name, arguments in TOOLS.items()}
     assert len(json.dumps(schemas, separators=(",", ":"))) < 5_000
 
 
 def test_all_sessions_share_a_schema() -> None:
-    assert all(schema_of(each) is schema_of(each) for each in TOOLS.values())
+    assert all(json_schema_of(each) is json_schema_of(each) for each in TOOLS.values())
 
 
-@pytest.mark.parametrize("arguments", [WriteArguments, PatchArguments])
+@pytest.mark.parametrize("arguments", [WriteFileArguments, PatchArguments])
 def test_the_path_comes_first_and_the_long_text_last(arguments: type[Arguments]) -> None:
-    properties = schema_of(arguments)["properties"]
+    properties = json_schema_of(arguments)["properties"]
     assert isinstance(properties, dict)
     names = list(properties)
     assert names[0] == "path"
@@ -84,10 +84,10 @@ values = st.recursive(
 objects = st.dictionaries(st.text(), values, max_size=5)
 
 
-def read(text: str) -> SoFar:
-    stream = ArgumentStream()
+def read(text: str) -> PartialArguments:
+    stream = ArgumentBuffer()
     stream.write(text)
-    return stream.read()
+    return stream.parse()
 
 
 @given(arguments=objects, is_ascii=st.booleans())
@@ -100,38 +100,42 @@ def test_what_is_complete_is_final_at_every_prefix(
         for name, value in so_far.complete.items():
             if not isinstance(value, list | dict):
                 assert arguments[name] == value
-        for name, begun in so_far.growing.items():
+        for name, begun in so_far.incomplete.items():
             whole = arguments[name]
             assert isinstance(whole, str)
             assert whole.startswith(begun)
-    assert read(text) == SoFar(arguments, {})
+    assert read(text) == PartialArguments(arguments, {})
 
 
 @given(st.text() | st.binary().map(lambda data: data.decode(errors="surrogateescape")))
 def test_whatever_arrives_can_be_read(text: str) -> None:
-    stream = ArgumentStream()
+    stream = ArgumentBuffer()
     for character in text:
         stream.write(character)
-        stream.read()
+        stream.parse()
 
 
 def test_the_beginning_of_a_text_grows() -> None:
-    assert read('{"path": "a", "content": "x\\ny\\u00') == SoFar({"path": "a"}, {"content": "x\ny"})
+    assert read('{"path": "a", "content": "x\\ny\\u00') == PartialArguments(
+        {"path": "a"}, {"content": "x\ny"}
+    )
     assert read('{"path": "a').text("path") == "a"
-    assert read('{"path": "a').whole("path") is None
+    assert read('{"path": "a').complete_text("path") is None
 
 
 def test_a_number_counts_once_it_has_ended() -> None:
-    assert read('{"offset": 1') == SoFar({}, {})
-    assert read('{"offset": 12,') == SoFar({"offset": 12}, {})
+    assert read('{"offset": 1') == PartialArguments({}, {})
+    assert read('{"offset": 12,') == PartialArguments({"offset": 12}, {})
 
 
 def test_much_is_read_now_and_then_only() -> None:
-    stream = ArgumentStream()
-    stream.write("x" * SMALL_CHARACTERS)
+    stream = ArgumentBuffer()
+    stream.write("x" * CHEAP_PARSE_CHARACTERS)
     assert [stream.is_due(0.0), stream.is_due(0.0)] == [True, True]
     stream.write("x")
-    assert [stream.is_due(now) for now in (0.01, READ_SECONDS, READ_SECONDS + 0.01)] == [
+    assert [
+        stream.is_due(now) for now in (0.01, PARSE_INTERVAL_SECONDS, PARSE_INTERVAL_SECONDS + 0.01)
+    ] == [
         False,
         True,
         False,

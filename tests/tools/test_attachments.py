@@ -8,14 +8,14 @@ from pydantic import JsonValue
 from acp_server.tools.read.attachments import lines_of
 from acp_server.turn.conversation import Attachment, Link, Media, Text, UserMessage
 from acp_server.turn.ports import TextDelta
-from tests.support.editor import Object, at
-from tests.tools.editor_session import Room, allowed, open_workroom
+from tests.support.editor import Object, json_at
+from tests.tools.editor_session import ToolEditorSession, allow, open_tool_editor
 
 TEXT = "one\ntwo\nthree\nfour\n"
 ASKING = "session/request_permission"
 
 
-async def attach(room: Room, *links: JsonValue) -> tuple[object, ...]:
+async def attach(room: ToolEditorSession, *links: JsonValue) -> tuple[object, ...]:
     """Send a prompt with links; return the parts that the model was sent."""
     room.model.rounds = [[TextDelta("I see.")]]
     blocks: list[JsonValue] = [{"type": "text", "text": "Look"}, *links]
@@ -32,8 +32,8 @@ def link(path: Path, fragment: str = "", name: str = "it") -> Object:
 
 
 async def test_a_file_of_the_workspace_is_attached_unasked(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, mode="ask") as room:
-        path = room.put("a b/ünï.py", TEXT)
+    async with open_tool_editor(tmp_path, mode="ask") as room:
+        path = room.write_file("a b/ünï.py", TEXT)
         uri = path.as_uri()
         assert "%20" in uri
         assert await attach(room, link(path)) == (Attachment(uri, TEXT),)
@@ -54,15 +54,15 @@ async def test_a_file_of_the_workspace_is_attached_unasked(tmp_path: Path) -> No
 )
 async def test_a_link_may_name_lines(tmp_path: Path, fragment: str, lines: str) -> None:
     assert lines_of(TEXT, fragment.removeprefix("#")) == lines
-    async with open_workroom(tmp_path) as room:
-        path = room.put("a.py", TEXT)
+    async with open_tool_editor(tmp_path) as room:
+        path = room.write_file("a.py", TEXT)
         expected = Attachment(f"{path.as_uri()}{fragment}", lines)
         assert await attach(room, link(path, fragment)) == (expected,)
 
 
 async def test_a_picture_is_attached_as_one(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
-        path = room.put("a.gif", b"GIF89a\x01\x00\x01\x00\x00")
+    async with open_tool_editor(tmp_path) as room:
+        path = room.write_file("a.gif", b"GIF89a\x01\x00\x01\x00\x00")
         (media,) = await attach(room, link(path))
         assert isinstance(media, Media)
         assert media.mime_type == "image/gif"
@@ -71,21 +71,21 @@ async def test_a_picture_is_attached_as_one(tmp_path: Path) -> None:
 async def test_a_file_outside_is_asked_about_and_attached_when_the_user_says_so(
     tmp_path: Path,
 ) -> None:
-    async with open_workroom(tmp_path, mode="ask", answers={ASKING: allowed()}) as room:
+    async with open_tool_editor(tmp_path, mode="ask", answers={ASKING: allow()}) as room:
         path = room.outside / "notes.txt"
         path.write_text(TEXT)
         assert await attach(room, link(path, name="notes")) == (Attachment(path.as_uri(), TEXT),)
         (asked,) = room.editor.asked(ASKING)
-        told = room.told(str(at(asked, "toolCall", "toolCallId")))
+        told = room.updates_of(str(json_at(asked, "toolCall", "toolCallId")))
         assert (told.title, told.statuses) == ("Read notes (attached)", ["pending", "completed"])
         assert told.locations == [{"path": str(path)}]
 
 
 @pytest.mark.parametrize("name", [".env", "../outside/notes.txt", "out/notes.txt"])
 async def test_what_the_user_does_not_open_stays_a_link(tmp_path: Path, name: str) -> None:
-    answers = {ASKING: allowed("reject_once")}
-    async with open_workroom(tmp_path, mode="accept_edits", answers=answers) as room:
-        room.put(".env", "KEY=do-not-tell")
+    answers = {ASKING: allow("reject_once")}
+    async with open_tool_editor(tmp_path, mode="accept_edits", answers=answers) as room:
+        room.write_file(".env", "KEY=do-not-tell")
         (room.outside / "notes.txt").write_text("do-not-tell")
         (room.root / "out").symlink_to(room.outside)
         path = room.root / name
@@ -108,7 +108,7 @@ async def test_what_the_user_does_not_open_stays_a_link(tmp_path: Path, name: st
 async def test_what_is_no_file_here_stays_a_link(
     tmp_path: Path, uri: str, note: str | None
 ) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         parts = await attach(room, {"type": "resource_link", "uri": uri, "name": "it"})
         assert parts[0] == Link(uri, "it")
         assert len(parts) == (1 if note is None else 2)
@@ -117,12 +117,12 @@ async def test_what_is_no_file_here_stays_a_link(
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "binary"])
 async def test_what_cannot_be_attached_is_said(tmp_path: Path, kind: str) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         path = room.root / kind
         if kind == "folder":
-            room.put("folder/a.py", TEXT)
+            room.write_file("folder/a.py", TEXT)
         elif kind == "binary":
-            room.put("binary", b"\x7fELF\x00\x01")
+            room.write_file("binary", b"\x7fELF\x00\x01")
         given, note = await attach(room, link(path))
         assert given == Link(path.as_uri(), "it")
         said = {"missing": "does not exist", "folder": "it holds a.py", "binary": "not text"}
@@ -133,16 +133,16 @@ async def test_what_cannot_be_attached_is_said(tmp_path: Path, kind: str) -> Non
 async def test_a_prompt_that_is_cancelled_while_it_asks_is_answered_at_once(
     tmp_path: Path,
 ) -> None:
-    async with open_workroom(tmp_path, mode="ask") as room:
+    async with open_tool_editor(tmp_path, mode="ask") as room:
         path = room.outside / "notes.txt"
         path.write_text(TEXT)
         blocks: list[JsonValue] = [{"type": "text", "text": "Look"}, link(path)]
         params: Object = {"sessionId": room.session_id, "prompt": blocks}
-        pending = room.editor.begin("session/prompt", params)
-        asked = await room.editor.wait_for(lambda message: message.get("method") == ASKING)
+        pending = room.editor.start_request("session/prompt", params)
+        asked = await room.editor.wait_for_response(lambda message: message.get("method") == ASKING)
         room.editor.cancel(room.session_id)
-        assert at(await pending.response(), "result", "stopReason") == "cancelled"
-        call_id = str(at(asked, "params", "toolCall", "toolCallId"))
-        assert room.told(call_id).statuses[-1] == "failed"
+        assert json_at(await pending.response(), "result", "stopReason") == "cancelled"
+        call_id = str(json_at(asked, "params", "toolCall", "toolCallId"))
+        assert room.updates_of(call_id).statuses[-1] == "failed"
         room.editor.reply(asked, {"outcome": {"outcome": "selected", "optionId": "allow_once"}})
         assert await attach(room) == ()

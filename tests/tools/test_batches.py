@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import cast
 
 from tests.support.editor import Object
-from tests.tools.editor_session import Room, allowed, open_workroom
-from tests.tools.typing_model import call, typed
+from tests.tools.editor_session import ToolEditorSession, allow, open_tool_editor
+from tests.tools.typing_model import call, stream_call
 
 
-def endings(room: Room) -> list[tuple[str, str]]:
+def endings(room: ToolEditorSession) -> list[tuple[str, str]]:
     """Return which calls ended how, in the order in which they did."""
     updates = cast("list[Object]", room.editor.updates_of(room.session_id))
     return [
@@ -20,9 +20,9 @@ def endings(room: Room) -> list[tuple[str, str]]:
 
 
 async def test_seven_calls_end_in_the_order_in_which_they_are_done(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
-        room.put("a.txt", "needle\n")
-        room.put("b.txt", "one\n")
+    async with open_tool_editor(tmp_path) as room:
+        room.write_file("a.txt", "needle\n")
+        room.write_file("b.txt", "one\n")
         slow = call("terminal", command="sleep 0.3; echo slept")
         fast = [
             call("read_file", path="a.txt"),
@@ -46,8 +46,8 @@ async def test_seven_calls_end_in_the_order_in_which_they_are_done(tmp_path: Pat
 
 
 async def test_two_edits_of_one_file_both_land(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
-        path = room.put("a.txt", "one\ntwo\n")
+    async with open_tool_editor(tmp_path) as room:
+        path = room.write_file("a.txt", "one\ntwo\n")
         told = await room.run(
             call("patch", path="a.txt", old_string="one", new_string="1"),
             call("patch", path="a.txt", old_string="two", new_string="2"),
@@ -57,8 +57,8 @@ async def test_two_edits_of_one_file_both_land(tmp_path: Path) -> None:
 
 
 async def test_ten_patches_of_one_file_land_each_on_the_one_before(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
-        path = room.put("a.txt", "state 0\n")
+    async with open_tool_editor(tmp_path) as room:
+        path = room.write_file("a.txt", "state 0\n")
         states = [f"state {n}\n" for n in range(11)]
         steps = pairwise(states)
         told = await room.run(
@@ -66,12 +66,12 @@ async def test_ten_patches_of_one_file_land_each_on_the_one_before(tmp_path: Pat
         )
         assert [each.status for each in told] == ["completed"] * 10
         assert path.read_text() == states[-1]
-        olds = [each.states()[-1][1][0]["oldText"] for each in told]
+        olds = [each.diff_states()[-1][1][0]["oldText"] for each in told]
         assert olds == states[:-1]
 
 
 async def test_a_patch_behind_a_write_changes_what_was_written(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         told = await room.run(
             call("write_file", path="a.txt", content="fresh\n"),
             call("patch", path="./b/../a.txt", old_string="fresh", new_string="patched"),
@@ -82,12 +82,12 @@ async def test_a_patch_behind_a_write_changes_what_was_written(tmp_path: Path) -
 
 async def test_edits_of_other_files_do_not_wait_for_one_that_asks(tmp_path: Path) -> None:
     """The second edit ends while the first is still a question."""
-    async with open_workroom(tmp_path, mode="accept_edits") as room:
+    async with open_tool_editor(tmp_path, mode="accept_edits") as room:
         asking = call("write_file", path=".env", content="A=1\n")
         free = call("write_file", path="free.txt", content="free\n")
         waiting = call("patch", path=".env", old_string="A=1", new_string="A=2")
-        room.model.rounds = [[*typed(asking), *typed(free), *typed(waiting)]]
-        pending = room.editor.begin_prompt(room.session_id, "go")
+        room.model.rounds = [[*stream_call(asking), *stream_call(free), *stream_call(waiting)]]
+        pending = room.editor.start_prompt(room.session_id, "go")
         await room.editor.wait_until(
             lambda: endings(room) == [(free.id, "completed")] or None, "end of the free edit"
         )
@@ -95,6 +95,6 @@ async def test_edits_of_other_files_do_not_wait_for_one_that_asks(tmp_path: Path
             await room.editor.wait_until(
                 lambda number=number: len(room.editor.requests) == number or None, "question"
             )
-            room.editor.reply(room.editor.requests[-1], allowed()({}))
+            room.editor.reply(room.editor.requests[-1], allow()({}))
         await pending.response()
         assert (room.root / ".env").read_text() == "A=2\n"

@@ -7,8 +7,8 @@ import pytest
 
 from acp_server.turn.conversation import ToolCall
 from tests.support.editor import Object
-from tests.tools.editor_session import Room, lines, open_workroom
-from tests.tools.typing_model import call, typed
+from tests.tools.editor_session import ToolEditorSession, lines, open_tool_editor
+from tests.tools.typing_model import call, stream_call
 
 TEXT = lines(60)
 PIECES = 24
@@ -26,17 +26,17 @@ def edits() -> dict[str, ToolCall]:
     }
 
 
-async def cancel_at(room: Room, made: ToolCall, fragment: int) -> None:
+async def cancel_at(room: ToolEditorSession, made: ToolCall, fragment: int) -> None:
     """Cancel when so many fragments have arrived, and wait for the answer."""
     reached = anyio.Event()
-    typing = typed(made, PIECES)
+    typing = stream_call(made, PIECES)
 
     async def hang() -> None:
         reached.set()
         await anyio.sleep_forever()
 
     room.model.rounds = [[*typing[: fragment + 1], hang]]
-    pending = room.editor.begin_prompt(room.session_id, "go")
+    pending = room.editor.start_prompt(room.session_id, "go")
     await reached.wait()
     room.editor.cancel(room.session_id)
     assert (await pending.response())["result"] == {"stopReason": "cancelled"}
@@ -44,16 +44,16 @@ async def cancel_at(room: Room, made: ToolCall, fragment: int) -> None:
 
 @pytest.mark.parametrize("name", edits())
 async def test_a_cancelled_edit_leaves_nothing_behind(tmp_path: Path, name: str) -> None:
-    async with open_workroom(tmp_path) as room:
-        old = room.put("old.txt", "old text\n")
+    async with open_tool_editor(tmp_path) as room:
+        old = room.write_file("old.txt", "old text\n")
         for fragment in range(PIECES + 2):
             made = edits()[name]
             await cancel_at(room, made, fragment)
             answered_at = len(room.editor.messages)
-            told = room.told(made.id)
+            told = room.updates_of(made.id)
             assert told.statuses == ["pending", "failed"]
             assert told.updates[-1]["status"] == "failed"
-            assert told.shown == "cancelled by the user before it had finished"
+            assert told.shown_text == "cancelled by the user before it had finished"
             assert [each.name for each in room.root.iterdir()] == ["old.txt"]
             assert old.read_text() == "old text\n"
             fine = await room.run_one(call("read_file", path="old.txt"))
@@ -63,15 +63,15 @@ async def test_a_cancelled_edit_leaves_nothing_behind(tmp_path: Path, name: str)
 
 
 async def test_an_edit_that_waits_for_leave_is_cancelled_too(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, mode="ask") as room:
+    async with open_tool_editor(tmp_path, mode="ask") as room:
         made = call("write_file", path="new.txt", content=TEXT)
-        room.model.rounds = [typed(made)]
-        pending = room.editor.begin_prompt(room.session_id, "go")
-        question = await room.editor.wait_for(
+        room.model.rounds = [stream_call(made)]
+        pending = room.editor.start_prompt(room.session_id, "go")
+        question = await room.editor.wait_for_response(
             lambda each: each.get("method") == "session/request_permission"
         )
         room.editor.cancel(room.session_id)
         room.editor.reply(question, {"outcome": {"outcome": "cancelled"}})
         assert (await pending.response())["result"] == {"stopReason": "cancelled"}
-        assert room.told(made.id).statuses == ["pending", "failed"]
+        assert room.updates_of(made.id).statuses == ["pending", "failed"]
         assert list(room.root.iterdir()) == []

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from acp_server.tools.interaction.clarify import ASKED, NOBODY, TURNED_AWAY
+from acp_server.tools.interaction.clarify import ASKED_IN_CHAT, NOT_ANSWERED, UNATTENDED
 from acp_server.turn.ports import TextDelta
-from tests.support.editor import Object, at
-from tests.tools.editor_session import Answer, RefusedError, open_workroom
-from tests.tools.typing_model import call, typed
+from tests.support.editor import Object, json_at
+from tests.tools.editor_session import Answer, EditorRefusedError, open_tool_editor
+from tests.tools.typing_model import call, stream_call
 
 FORMS: JsonValue = {"elicitation": {"form": {}}}
 ELICIT = "elicitation/create"
@@ -33,19 +33,19 @@ def acting(action: str) -> Answer:
         pytest.param(
             filled(choice="SQLite", answer="but small"), "the user answers: but small", id="both"
         ),
-        pytest.param(filled(), TURNED_AWAY, id="nothing filled in"),
-        pytest.param(filled(choice=7), TURNED_AWAY, id="a number"),
-        pytest.param(acting("decline"), TURNED_AWAY, id="declined"),
-        pytest.param(acting("cancel"), TURNED_AWAY, id="dismissed"),
-        pytest.param(acting("a new one"), TURNED_AWAY, id="an unknown action"),
+        pytest.param(filled(), NOT_ANSWERED, id="nothing filled in"),
+        pytest.param(filled(choice=7), NOT_ANSWERED, id="a number"),
+        pytest.param(acting("decline"), NOT_ANSWERED, id="declined"),
+        pytest.param(acting("cancel"), NOT_ANSWERED, id="dismissed"),
+        pytest.param(acting("a new one"), NOT_ANSWERED, id="an unknown action"),
     ],
 )
 async def test_a_form_is_answered(tmp_path: Path, answer: Answer, told: str) -> None:
-    async with open_workroom(tmp_path, capabilities=FORMS, answers={ELICIT: answer}) as room:
+    async with open_tool_editor(tmp_path, capabilities=FORMS, answers={ELICIT: answer}) as room:
         asked = await room.run_one(call("clarify", question=QUESTION, choices=CHOICES))
         assert (asked.text, asked.status) == (told, "completed")
         assert asked.title == QUESTION
-        assert asked.shown.startswith(f"{QUESTION}\n\n1. SQLite\n2. Postgres")
+        assert asked.shown_text.startswith(f"{QUESTION}\n\n1. SQLite\n2. Postgres")
         (form,) = room.editor.asked(ELICIT)
         assert form == {
             "mode": "form",
@@ -67,16 +67,16 @@ async def test_a_form_is_answered(tmp_path: Path, answer: Answer, told: str) -> 
                 },
             },
         }
-        assert room.editor.said(room.session_id) == "Done."
+        assert room.editor.agent_text(room.session_id) == "Done."
 
 
 async def test_a_form_without_choices_needs_words(tmp_path: Path) -> None:
     answers = {ELICIT: filled(answer="Oslo")}
-    async with open_workroom(tmp_path, capabilities=FORMS, answers=answers) as room:
+    async with open_tool_editor(tmp_path, capabilities=FORMS, answers=answers) as room:
         asked = await room.run_one(call("clarify", question="Where?", choices=[" ", ""]))
         assert asked.text == "the user answers: Oslo"
         (form,) = room.editor.asked(ELICIT)
-        assert at(form, "requestedSchema") == {
+        assert json_at(form, "requestedSchema") == {
             "type": "object",
             "properties": {"answer": {"type": "string", "title": "Answer"}},
             "required": ["answer"],
@@ -86,53 +86,53 @@ async def test_a_form_without_choices_needs_words(tmp_path: Path) -> None:
 async def test_without_forms_the_question_ends_the_turn_and_the_next_prompt_answers_it(
     tmp_path: Path,
 ) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         made = call("clarify", question=QUESTION, choices=CHOICES)
-        room.model.rounds = [typed(made), [TextDelta("Postgres it is.")]]
+        room.model.rounds = [stream_call(made), [TextDelta("Postgres it is.")]]
         assert await room.editor.prompt(room.session_id, "go") == {"stopReason": "end_turn"}
-        assert room.editor.said(room.session_id) == f"{QUESTION}\n\n1. SQLite\n2. Postgres\n"
-        assert room.told(made.id).status == "completed"
+        assert room.editor.agent_text(room.session_id) == f"{QUESTION}\n\n1. SQLite\n2. Postgres\n"
+        assert room.updates_of(made.id).status == "completed"
         assert len(room.model.requests) == 1
         assert await room.editor.prompt(room.session_id, "2") == {"stopReason": "end_turn"}
         question, answer = room.model.requests[1].messages[-2:]
-        assert ASKED in str(question)
+        assert ASKED_IN_CHAT in str(question)
         assert "Text(text='2')" in str(answer)
 
 
 async def test_a_client_that_fails_at_its_form_is_asked_in_the_chat(tmp_path: Path) -> None:
     def refuse(params: Object) -> JsonValue:
-        raise RefusedError(str(params["mode"]))
+        raise EditorRefusedError(str(params["mode"]))
 
-    async with open_workroom(tmp_path, capabilities=FORMS, answers={ELICIT: refuse}) as room:
+    async with open_tool_editor(tmp_path, capabilities=FORMS, answers={ELICIT: refuse}) as room:
         made = call("clarify", question=QUESTION)
-        room.model.rounds = [typed(made)]
+        room.model.rounds = [stream_call(made)]
         assert await room.editor.prompt(room.session_id, "go") == {"stopReason": "end_turn"}
-        assert room.editor.said(room.session_id) == f"{QUESTION}\n"
+        assert room.editor.agent_text(room.session_id) == f"{QUESTION}\n"
         assert len(room.model.requests) == 1
 
 
 async def test_nobody_is_asked_where_nobody_is(tmp_path: Path) -> None:
     client = "acp-server-headless"
-    async with open_workroom(tmp_path, capabilities=FORMS, client=client) as room:
+    async with open_tool_editor(tmp_path, capabilities=FORMS, client=client) as room:
         asked = await room.run_one(call("clarify", question=QUESTION))
-        assert (asked.text, asked.status) == (NOBODY, "completed")
+        assert (asked.text, asked.status) == (UNATTENDED, "completed")
         assert room.editor.requests == []
-        assert room.editor.said(room.session_id) == "Done."
+        assert room.editor.agent_text(room.session_id) == "Done."
 
 
 async def test_cancelling_takes_an_open_question_back_and_a_late_answer_is_dropped(
     tmp_path: Path,
 ) -> None:
-    async with open_workroom(tmp_path, capabilities=FORMS) as room:
+    async with open_tool_editor(tmp_path, capabilities=FORMS) as room:
         made = call("clarify", question=QUESTION, choices=CHOICES)
-        room.model.rounds = [typed(made)]
-        pending = room.editor.begin_prompt(room.session_id, "go")
-        form = await room.editor.wait_for(lambda each: each.get("method") == ELICIT)
+        room.model.rounds = [stream_call(made)]
+        pending = room.editor.start_prompt(room.session_id, "go")
+        form = await room.editor.wait_for_response(lambda each: each.get("method") == ELICIT)
         room.editor.cancel(room.session_id)
         assert (await pending.response())["result"] == {"stopReason": "cancelled"}
-        assert room.told(made.id).statuses == ["pending", "in_progress", "failed"]
+        assert room.updates_of(made.id).statuses == ["pending", "in_progress", "failed"]
         taken_back = {"jsonrpc": "2.0", "method": "$/cancel_request"}
-        await room.editor.wait_for(
+        await room.editor.wait_for_response(
             lambda each: each == {**taken_back, "params": {"requestId": form["id"]}}
         )
         room.editor.reply(form, {"action": "accept", "content": {"choice": "SQLite"}})
@@ -143,14 +143,14 @@ async def test_cancelling_takes_an_open_question_back_and_a_late_answer_is_dropp
 
 async def test_what_was_said_meanwhile_is_the_answer(tmp_path: Path) -> None:
     """The turn goes on when the user has spoken before it could end."""
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         made = call("clarify", question=QUESTION)
 
         async def say() -> None:
-            room.editor.begin_prompt(room.session_id, "/steer Postgres!")
+            room.editor.start_prompt(room.session_id, "/steer Postgres!")
             await room.editor.call("session/set_mode", {"sessionId": "none", "modeId": "ask"})
 
-        room.model.rounds = [[*typed(made), say]]
+        room.model.rounds = [[*stream_call(made), say]]
         assert await room.editor.prompt(room.session_id, "go") == {"stopReason": "end_turn"}
         assert "Postgres!" in str(room.model.requests[-1].messages[-1])
         assert len(room.model.requests) == 2

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_server.tools.edit.diffs import CONTEXT_LINES, MOST_WHOLE_CHARACTERS, exact_diff
+from acp_server.tools.edit.diffs import CONTEXT_LINES, MAX_FULL_CHARACTERS, exact_diff
 from acp_server.turn.events import FileDiff
 
 LONG = "a line that is long enough to make the file large: " + "x" * 60
@@ -26,12 +26,12 @@ def applied(old: str, blocks: tuple[FileDiff, ...]) -> str:
 
 
 def test_a_file_of_ordinary_size_is_one_block() -> None:
-    old = "x" * (MOST_WHOLE_CHARACTERS // 2)
+    old = "x" * (MAX_FULL_CHARACTERS // 2)
     assert exact_diff("/a", old, old[1:]) == (FileDiff("/a", old, old[1:]),)
 
 
 def test_a_new_file_is_one_block_however_large() -> None:
-    new = "x" * MOST_WHOLE_CHARACTERS * 2
+    new = "x" * MAX_FULL_CHARACTERS * 2
     assert exact_diff("/a", None, new) == (FileDiff("/a", None, new),)
 
 

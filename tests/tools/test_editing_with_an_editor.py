@@ -7,8 +7,8 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.turn.conversation import ToolCall
-from tests.support.editor import Object, at
-from tests.tools.editor_session import FILES, Answer, RefusedError, allowed, open_workroom
+from tests.support.editor import Object, json_at
+from tests.tools.editor_session import FILES, Answer, EditorRefusedError, allow, open_tool_editor
 from tests.tools.typing_model import call
 
 READ, WRITE, ASK = "fs/read_text_file", "fs/write_text_file", "session/request_permission"
@@ -26,7 +26,7 @@ class Buffers:
         try:
             return {"content": self.unsaved.get(path) or Path(path).read_text()}
         except OSError as error:
-            raise RefusedError(str(error)) from None
+            raise EditorRefusedError(str(error)) from None
 
     def write(self, params: Object) -> JsonValue:
         self.written.append(params)
@@ -34,7 +34,7 @@ class Buffers:
         Path(str(params["path"])).write_text(str(params["content"]))
         return {}
 
-    def answers(self) -> dict[str, Answer]:
+    def matches(self) -> dict[str, Answer]:
         return {READ: self.read, WRITE: self.write}
 
 
@@ -44,43 +44,43 @@ def block(path: Path, old: str | None, new: str) -> Object:
 
 async def test_an_edit_is_written_by_the_editor_over_its_unsaved_text(tmp_path: Path) -> None:
     buffers = Buffers()
-    async with open_workroom(tmp_path, capabilities=FILES, answers=buffers.answers()) as room:
-        path = room.put("a.txt", "saved\nend\n")
+    async with open_tool_editor(tmp_path, capabilities=FILES, answers=buffers.matches()) as room:
+        path = room.write_file("a.txt", "saved\nend\n")
         buffers.unsaved[str(path)] = "typed\nend\n"
         told = await room.run_one(call("patch", path="a.txt", old_string="end", new_string="fin"))
         assert told.status == "completed"
-        assert told.states()[-1][1] == [block(path, "typed\nend\n", "typed\nfin\n")]
+        assert told.diff_states()[-1][1] == [block(path, "typed\nend\n", "typed\nfin\n")]
         session: Object = {"sessionId": room.session_id, "path": str(path)}
         assert buffers.written == [{**session, "content": "typed\nfin\n"}]
 
 
 async def test_a_new_file_is_written_by_the_editor_too(tmp_path: Path) -> None:
     buffers = Buffers()
-    async with open_workroom(tmp_path, capabilities=FILES, answers=buffers.answers()) as room:
+    async with open_tool_editor(tmp_path, capabilities=FILES, answers=buffers.matches()) as room:
         told = await room.run_one(call("write_file", path="new.txt", content="new\n"))
         assert told.status == "completed"
-        assert told.states()[-1][1] == [block(room.root / "new.txt", None, "new\n")]
+        assert told.diff_states()[-1][1] == [block(room.root / "new.txt", None, "new\n")]
         assert [each["content"] for each in buffers.written] == ["new\n"]
 
 
 async def test_an_editor_that_refuses_makes_the_call_fail(tmp_path: Path) -> None:
     def refuse(_: Object) -> JsonValue:
-        raise RefusedError("the file is locked")
+        raise EditorRefusedError("the file is locked")
 
-    answers = {**Buffers().answers(), WRITE: refuse}
-    async with open_workroom(tmp_path, capabilities=FILES, answers=answers) as room:
-        path = room.put("a.txt", "one\n")
+    answers = {**Buffers().matches(), WRITE: refuse}
+    async with open_tool_editor(tmp_path, capabilities=FILES, answers=answers) as room:
+        path = room.write_file("a.txt", "one\n")
         told = await room.run_one(call("patch", path="a.txt", old_string="one", new_string="two"))
         assert told.status == "failed"
         assert "the editor did not write a.txt: " in told.text
         assert "the file is locked" in told.text
-        assert told.shown == told.text
+        assert told.shown_text == told.text
         assert path.read_text() == "one\n"
 
 
 async def test_the_question_carries_the_call_and_its_exact_diff(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, mode="ask", answers={ASK: allowed()}) as room:
-        path = room.put("a.txt", "one\ntwo\n")
+    async with open_tool_editor(tmp_path, mode="ask", answers={ASK: allow()}) as room:
+        path = room.write_file("a.txt", "one\ntwo\n")
         made = call("patch", path="a.txt", old_string="two", new_string="2")
         told = await room.run_one(made)
         (asked,) = room.editor.asked(ASK)
@@ -94,13 +94,13 @@ async def test_the_question_carries_the_call_and_its_exact_diff(tmp_path: Path) 
             "content": exact,
             "locations": [{"path": str(path), "line": 2}],
         }
-        assert told.states() == [("pending", exact), ("completed", exact)]
+        assert told.diff_states() == [("pending", exact), ("completed", exact)]
         assert path.read_text() == "one\n2\n"
 
 
 async def test_a_rejected_edit_fails_and_the_model_is_told(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, mode="ask", answers={ASK: allowed("reject_once")}) as room:
-        path = room.put("a.txt", "one\n")
+    async with open_tool_editor(tmp_path, mode="ask", answers={ASK: allow("reject_once")}) as room:
+        path = room.write_file("a.txt", "one\n")
         told = await room.run_one(call("write_file", path="a.txt", content="two\n"))
         assert told.statuses == ["pending", "failed"]
         assert told.text.startswith("the user rejected this")
@@ -114,7 +114,7 @@ def meddling(change: Callable[[], object]) -> Answer:
     def answer(params: Object) -> JsonValue:
         if changes:
             changes.pop()()
-        return allowed()(params)
+        return allow()(params)
 
     return answer
 
@@ -122,16 +122,16 @@ def meddling(change: Callable[[], object]) -> Answer:
 async def test_a_patch_is_redone_when_its_file_changed_while_it_was_asked(tmp_path: Path) -> None:
     path = tmp_path / "workspace" / "a.txt"
     answers = {ASK: meddling(lambda: path.write_text("ONE\ntwo\n"))}
-    async with open_workroom(tmp_path, mode="ask", answers=answers) as room:
-        room.put("a.txt", "one\ntwo\n")
+    async with open_tool_editor(tmp_path, mode="ask", answers=answers) as room:
+        room.write_file("a.txt", "one\ntwo\n")
         made = call("patch", path="a.txt", old_string="two", new_string="2")
         told = await room.run_one(made)
         stale, fresh = block(path, "one\ntwo\n", "one\n2\n"), block(path, "ONE\ntwo\n", "ONE\n2\n")
-        assert [at(each, "toolCall", "content") for each in room.editor.asked(ASK)] == [
+        assert [json_at(each, "toolCall", "content") for each in room.editor.asked(ASK)] == [
             [stale],
             [fresh],
         ]
-        assert [blocks for _, blocks in told.states()] == [[stale], [fresh], [fresh]]
+        assert [blocks for _, blocks in told.diff_states()] == [[stale], [fresh], [fresh]]
         assert told.status == "completed"
         assert path.read_text() == "ONE\n2\n"
 
@@ -145,9 +145,9 @@ async def test_a_whole_file_is_not_written_over_what_changed_meanwhile(
 ) -> None:
     path = tmp_path / "workspace" / "a.txt"
     answers = {ASK: meddling(lambda: path.write_text(meanwhile))}
-    async with open_workroom(tmp_path, mode="ask", answers=answers) as room:
+    async with open_tool_editor(tmp_path, mode="ask", answers=answers) as room:
         if before is not None:
-            room.put("a.txt", before)
+            room.write_file("a.txt", before)
         told = await room.run_one(call("write_file", path="a.txt", content="two\n"))
         assert told.status == "failed"
         assert "a.txt changed meanwhile" in told.text
@@ -157,8 +157,8 @@ async def test_a_whole_file_is_not_written_over_what_changed_meanwhile(
 async def test_a_patch_that_does_not_fit_any_more_fails(tmp_path: Path) -> None:
     path = tmp_path / "workspace" / "a.txt"
     answers = {ASK: meddling(lambda: path.write_text("nothing of it\n"))}
-    async with open_workroom(tmp_path, mode="ask", answers=answers) as room:
-        room.put("a.txt", "one\n")
+    async with open_tool_editor(tmp_path, mode="ask", answers=answers) as room:
+        room.write_file("a.txt", "one\n")
         made: ToolCall = call("patch", path="a.txt", old_string="one", new_string="two")
         told = await room.run_one(made)
         assert told.status == "failed"
@@ -170,8 +170,8 @@ async def test_two_calls_never_wait_for_each_other(tmp_path: Path) -> None:
     """The first has to ask again while the second waits for its file, with a place to ask."""
     path = tmp_path / "workspace" / "a.txt"
     answers = {ASK: meddling(lambda: path.write_text("ONE\ntwo\n"))}
-    async with open_workroom(tmp_path, mode="ask", answers=answers) as room:
-        room.put("a.txt", "one\ntwo\n")
+    async with open_tool_editor(tmp_path, mode="ask", answers=answers) as room:
+        room.write_file("a.txt", "one\ntwo\n")
         told = await room.run(
             call("patch", path="a.txt", old_string="two", new_string="2"),
             call("patch", path="a.txt", old_string="2", new_string="3"),
@@ -181,8 +181,8 @@ async def test_two_calls_never_wait_for_each_other(tmp_path: Path) -> None:
 
 
 async def test_one_file_under_two_names_is_asked_about_one_after_the_other(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, mode="ask", answers={ASK: allowed()}) as room:
-        path = room.put("a.txt", "one\n")
+    async with open_tool_editor(tmp_path, mode="ask", answers={ASK: allow()}) as room:
+        path = room.write_file("a.txt", "one\n")
         (room.root / "b.txt").symlink_to(path)
         for number in range(5):
             word, other = f"{number} of a", f"{number} of b"

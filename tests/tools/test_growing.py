@@ -6,18 +6,18 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_server.tools.call_reporter import Report
+from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.edit.growing_diff import (
     BUDGET_CHANGED_FILE,
     BUDGET_NEW_FILE,
-    GROWTH_SHARE,
-    LEAST_GROWTH_CHARACTERS,
-    LEAST_SECONDS,
+    GROWTH_DIVISOR,
+    MIN_GROWTH_CHARACTERS,
+    MIN_INTERVAL_SECONDS,
     GrowingDiff,
-    as_far,
+    matching_head,
 )
 from acp_server.turn.events import CallChanged, FileDiff
-from tests.turn.fake_sinks import RecordingSink
+from tests.turn.fake_sinks import MemorySink
 
 LINE = "a line of 33 characters, ever so é\n"
 
@@ -38,14 +38,14 @@ def size_of(diffs: tuple[FileDiff, ...]) -> int:
 
 def grow(pieces: list[tuple[int, float]], old: str | None, letter: str) -> list[CallChanged]:
     """Let a text grow by so many characters after so many seconds each; return what was shown."""
-    clock, sink, text = Clock(), RecordingSink(), ""
-    growing = GrowingDiff(Report("call", sink), clock)
+    clock, sink, text = Clock(), MemorySink(), ""
+    growing = GrowingDiff(CallReporter("call", sink), clock)
     for characters, seconds in pieces:
         clock.seconds += seconds
         text += (letter * 39 + "\n") * (characters // 40) + letter * (characters % 40)
-        before = None if old is None else as_far(old, text)
+        before = None if old is None else matching_head(old, text)
         diff = FileDiff("/a", before, text)
-        growing.offer(len(text), lambda diff=diff: (diff,))
+        growing.show_if_due(len(text), lambda diff=diff: (diff,))
     return [event for event in sink.events if isinstance(event, CallChanged)]
 
 
@@ -71,7 +71,7 @@ def test_the_budget_holds_at_any_speed(
         assert spent <= budget * sum(len(each.new_text.encode()) for each in diffs)
     lengths = [len(diffs[0].new_text) for diffs in shown]
     for before, after in pairwise([0, *lengths]):
-        assert after - before >= max(LEAST_GROWTH_CHARACTERS, before // GROWTH_SHARE)
+        assert after - before >= max(MIN_GROWTH_CHARACTERS, before // GROWTH_DIVISOR)
 
 
 @given(st.integers(1, 400), st.floats(0.001, 0.5))
@@ -83,7 +83,7 @@ def test_a_file_with_both_exact_diffs_costs_less_than_ten_times_itself(
     steps = [(characters, seconds)] * (total // characters)
     shown = [diffs_of(event) for event in grow(steps, None, "x")]
     assert sum(map(size_of, shown)) + 2 * total < 10 * total
-    if seconds / characters * total >= 2 and characters <= LEAST_GROWTH_CHARACTERS:
+    if seconds / characters * total >= 2 and characters <= MIN_GROWTH_CHARACTERS:
         assert len(shown) >= 10
 
 
@@ -97,22 +97,22 @@ def test_states_are_never_closer_than_a_tenth_of_a_second(
         times.append(clock.seconds)
         return (FileDiff("/a", None, "x" * count),)
 
-    growing, count = GrowingDiff(Report("call", RecordingSink()), clock), 0
+    growing, count = GrowingDiff(CallReporter("call", MemorySink()), clock), 0
     for characters, seconds in pieces:
         clock.seconds += seconds
         count += characters
-        growing.offer(count, note)
-    assert all(b - a >= LEAST_SECONDS for a, b in pairwise(times)) or not times
+        growing.show_if_due(count, note)
+    assert all(b - a >= MIN_INTERVAL_SECONDS for a, b in pairwise(times)) or not times
 
 
 def test_nothing_is_shown_of_a_diff_that_may_not_be() -> None:
-    sink = RecordingSink()
-    GrowingDiff(Report("call", sink), Clock()).offer(10_000, lambda: ())
+    sink = MemorySink()
+    GrowingDiff(CallReporter("call", sink), Clock()).show_if_due(10_000, lambda: ())
     assert sink.events == []
 
 
 @given(st.text(alphabet="a\n"), st.text(alphabet="b\n"))
 def test_the_old_text_grows_by_whole_lines_in_step(old: str, new: str) -> None:
-    shown = as_far(old, new)
+    shown = matching_head(old, new)
     assert old.startswith(shown)
     assert shown == old or shown.count("\n") == new.count("\n") + 1

@@ -6,10 +6,10 @@ from pathlib import Path
 import anyio
 
 from acp_server.turn.conversation import ToolCall
-from acp_server.turn.ports import CallArguments, CallEnded, CallStarted
-from tests.support.editor import Object, configuration, open_editor
-from tests.tools.editor_session import Room, Told, lines, open_workroom
-from tests.tools.typing_model import Action, call, typed, wait
+from acp_server.turn.ports import ToolCallCompleted, ToolCallDelta, ToolCallStarted
+from tests.support.editor import Object, make_configuration, open_editor
+from tests.tools.editor_session import CallUpdates, ToolEditorSession, lines, open_tool_editor
+from tests.tools.typing_model import Action, call, make_pause, stream_call
 
 TEXT = lines(200, "a_line_of_a_file_like_any_other")
 PIECES = 60
@@ -17,11 +17,11 @@ PIECE_SECONDS = 0.01
 LEAST_DIFFS = 3
 
 
-async def type_out(room: Room, made: ToolCall) -> Told:
+async def type_out(room: ToolEditorSession, made: ToolCall) -> CallUpdates:
     """Have the model type a call over 0.6 s and more, which is time for some states."""
-    room.model.rounds = [typed(made, PIECES, wait(PIECE_SECONDS))]
+    room.model.rounds = [stream_call(made, PIECES, make_pause(PIECE_SECONDS))]
     await room.editor.prompt(room.session_id, "go")
-    return room.told(made.id)
+    return room.updates_of(made.id)
 
 
 def diff(path: Path, old: str | None, new: str) -> Object:
@@ -29,12 +29,15 @@ def diff(path: Path, old: str | None, new: str) -> Object:
     return {"type": "diff", "path": str(path), "oldText": old, "newText": new}
 
 
-def check_growth(told: Told, exact: list[Object], least: int = LEAST_DIFFS) -> None:
+def check_growth(told: CallUpdates, exact: list[Object], least: int = LEAST_DIFFS) -> None:
     """Hold a call against the rules: it grows while it is pending, and is exact twice then."""
-    sizes = [sum(len(str(block["newText"])) for block in blocks) for blocks in told.growing()]
+    sizes = [sum(len(str(block["newText"])) for block in blocks) for blocks in told.growing_diffs()]
     assert len(sizes) >= least
     assert sizes == sorted(set(sizes))
-    assert [told.states()[-2], told.states()[-1]] == [("pending", exact), ("completed", exact)]
+    assert [told.diff_states()[-2], told.diff_states()[-1]] == [
+        ("pending", exact),
+        ("completed", exact),
+    ]
     assert told.statuses == ["pending", "in_progress", "completed"]
     assert told.diff_bytes() < 10 * sum(len(str(block["newText"])) for block in exact)
 
@@ -46,15 +49,17 @@ async def test_a_file_of_200_lines_grows_in_ten_states_over_two_seconds(tmp_path
     root.mkdir()
     content = "".join(f"    {line}\n" for line in TEXT.splitlines())
     script = f"prompt: *\npace: 10ms\ncall: write_file\n  path: notes.txt\n  content: |\n{content}"
-    async with open_editor(configuration(home, script, options={"--mode": "bypass"})) as editor:
+    async with open_editor(
+        make_configuration(home, script, options={"--mode": "bypass"})
+    ) as editor:
         await editor.initialize()
         session = await editor.new_session(root)
         await editor.prompt(session, "go")
         updates = [each for each in editor.updates_of(session) if isinstance(each, dict)]
-    told = Told("", [each for each in updates if "toolCallId" in each])
+    told = CallUpdates("", [each for each in updates if "toolCallId" in each])
     path = root / "notes.txt"
     check_growth(told, [diff(path, None, TEXT)], least=10)
-    for (block,) in told.growing():
+    for (block,) in told.growing_diffs():
         assert TEXT.startswith(str(block["newText"]))
         assert block == diff(path, None, str(block["newText"]))
     assert path.read_text() == TEXT
@@ -64,11 +69,11 @@ async def test_a_file_that_is_replaced_grows_over_its_first_old_lines(
     tmp_path: Path,
 ) -> None:
     old = lines(200, "what was written here before")
-    async with open_workroom(tmp_path) as room:
-        path = room.put("notes.txt", old)
+    async with open_tool_editor(tmp_path) as room:
+        path = room.write_file("notes.txt", old)
         told = await type_out(room, call("write_file", path="notes.txt", content=TEXT))
         check_growth(told, [diff(path, old, TEXT)])
-        for (block,) in told.growing():
+        for (block,) in told.growing_diffs():
             assert TEXT.startswith(str(block["newText"]))
             assert old.startswith(str(block["oldText"]))
             assert str(block["oldText"]).endswith("before\n")
@@ -78,13 +83,13 @@ async def test_a_file_that_is_replaced_grows_over_its_first_old_lines(
 
 async def test_of_a_replacement_only_the_region_is_shown_while_it_grows(tmp_path: Path) -> None:
     before, region, after = lines(50, "before"), "def old():\n    pass\n", lines(50, "after")
-    async with open_workroom(tmp_path) as room:
-        path = room.put("code.py", before + region + after)
+    async with open_tool_editor(tmp_path) as room:
+        path = room.write_file("code.py", before + region + after)
         new = lines(100)
         made = call("patch", path="code.py", old_string=region, new_string=new)
         told = await type_out(room, made)
         check_growth(told, [diff(path, before + region + after, before + new + after)])
-        for (block,) in told.growing():
+        for (block,) in told.growing_diffs():
             assert new.startswith(str(block["newText"]))
             assert block["oldText"] == region
 
@@ -103,23 +108,23 @@ async def test_a_patch_of_two_files_grows_file_by_file(tmp_path: Path) -> None:
         )
     )
     first, second = (TEXT[: TEXT.index("101: ")], TEXT[TEXT.index("101: ") :])
-    async with open_workroom(tmp_path) as room:
-        one, two = room.put("one.txt", lines(3, "old")), room.root / "two.txt"
+    async with open_tool_editor(tmp_path) as room:
+        one, two = room.write_file("one.txt", lines(3, "old")), room.root / "two.txt"
         told = await type_out(room, call("patch", mode="patch", patch=patch))
         check_growth(told, [diff(one, lines(3, "old"), first), diff(two, None, second)])
-        assert {len(blocks) for blocks in told.growing()} == {1, 2}
-        for block in (block for blocks in told.growing() for block in blocks):
+        assert {len(blocks) for blocks in told.growing_diffs()} == {1, 2}
+        for block in (block for blocks in told.growing_diffs() for block in blocks):
             whole = first if block["path"] == str(one) else second
             assert whole.startswith(str(block["newText"]))
         assert (one.read_text(), two.read_text()) == (first, second)
 
 
 async def test_what_comes_at_once_is_shown_once_and_then_exactly(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(call("write_file", path="notes.txt", content=TEXT))
-        assert len(told.growing()) <= 1
+        assert len(told.growing_diffs()) <= 1
         assert told.diff_bytes() < 10 * len(TEXT)
-        assert told.states()[-1] == ("completed", [diff(room.root / "notes.txt", None, TEXT)])
+        assert told.diff_states()[-1] == ("completed", [diff(room.root / "notes.txt", None, TEXT)])
 
 
 async def test_even_a_patch_of_all_lines_grows_in_ten_states_below_ten_times_the_file(
@@ -131,17 +136,17 @@ async def test_even_a_patch_of_all_lines_grows_in_ten_states_below_ten_times_the
     begin = made.arguments.index("new_string")
     step = -(-(len(made.arguments) - begin) // 80)
     pieces = [made.arguments[at : at + step] for at in range(begin, len(made.arguments), step)]
-    async with open_workroom(tmp_path) as room:
-        room.put("notes.txt", old)
+    async with open_tool_editor(tmp_path) as room:
+        room.write_file("notes.txt", old)
         actions: list[Action] = [
-            CallStarted(made.id, made.name),
-            CallArguments(made.id, made.arguments[:begin]),
+            ToolCallStarted(made.id, made.name),
+            ToolCallDelta(made.id, made.arguments[:begin]),
         ]
         for piece in pieces:
-            actions += [partial(anyio.sleep, 2 / 80), CallArguments(made.id, piece)]
-        room.model.rounds = [[*actions, CallEnded(made.id)]]
+            actions += [partial(anyio.sleep, 2 / 80), ToolCallDelta(made.id, piece)]
+        room.model.rounds = [[*actions, ToolCallCompleted(made.id)]]
         await room.editor.prompt(room.session_id, "go")
-        told = room.told(made.id)
+        told = room.updates_of(made.id)
         assert told.status == "completed"
-        assert len(told.growing()) >= 10
+        assert len(told.growing_diffs()) >= 10
         assert told.diff_bytes() < 10 * len(new.encode())

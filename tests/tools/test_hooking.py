@@ -13,9 +13,19 @@ from pydantic import JsonValue
 from acp_server.hooks.rules import Hook, HookRules
 from acp_server.permissions.modes import Mode
 from acp_server.turn.conversation import ToolCall
-from tests.permissions.secret_workspace import Recorder, Screen, acting, set_up
-from tests.support.timeouts import PATIENCE_SECONDS
-from tests.tools.shell.command_session import TOKEN_VARIABLE, new_token, running, until
+from tests.permissions.secret_workspace import (
+    EventLog,
+    RecordingUser,
+    create_secret_workspace,
+    open_tool_caller,
+)
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.tools.shell.command_session import (
+    TOKEN_VARIABLE,
+    new_token,
+    running_commands,
+    wait_until,
+)
 
 WRITE: tuple[str, dict[str, JsonValue]] = ("write_file", {"path": "new.txt", "content": "hello\n"})
 FOREVER = "sleep 600"
@@ -39,9 +49,9 @@ def heard(folder: Path) -> Sequence[dict[str, JsonValue]]:
 async def test_a_hook_refuses_in_every_mode_before_anybody_is_asked(
     tmp_path: Path, mode: Mode
 ) -> None:
-    stage = set_up(tmp_path)
+    stage = create_secret_workspace(tmp_path)
     hooks = before("echo 'not on Fridays' >&2; exit 2")
-    async with acting(stage, mode, Recorder("allow_once"), hooks=hooks) as actor:
+    async with open_tool_caller(stage, mode, RecordingUser("allow_once"), hooks=hooks) as actor:
         outcome = await actor.call(*WRITE)
     assert (outcome.is_error, outcome.text) == (
         True,
@@ -52,9 +62,9 @@ async def test_a_hook_refuses_in_every_mode_before_anybody_is_asked(
 
 
 async def test_what_a_hook_lets_by_is_asked_about_all_the_same(tmp_path: Path) -> None:
-    stage = set_up(tmp_path)
+    stage = create_secret_workspace(tmp_path)
     hooks = before('echo \'{"decision": "allow"}\'')
-    async with acting(stage, "ask", hooks=hooks) as actor:
+    async with open_tool_caller(stage, "ask", hooks=hooks) as actor:
         outcome = await actor.call(*WRITE)
     assert outcome.is_error
     assert len(actor.user.questions) == 1
@@ -70,14 +80,14 @@ async def test_what_a_hook_lets_by_is_asked_about_all_the_same(tmp_path: Path) -
         pytest.param(before("("), "syntax error", id="no command"),
         pytest.param(before("true", "exit 3"), "exit code 3", id="the second fails"),
         pytest.param(before("seq 100000"), "it said too much", id="it says too much"),
-        pytest.param(HookRules(is_broken=True), "cannot be understood", id="broken settings"),
+        pytest.param(HookRules(is_invalid=True), "cannot be understood", id="broken settings"),
     ],
 )
 async def test_a_call_that_was_not_looked_at_is_not_made(
     tmp_path: Path, hooks: HookRules, reason: str
 ) -> None:
-    stage = set_up(tmp_path)
-    async with acting(stage, "bypass", hooks=hooks) as actor:
+    stage = create_secret_workspace(tmp_path)
+    async with open_tool_caller(stage, "bypass", hooks=hooks) as actor:
         outcome = await actor.call(*WRITE)
     assert outcome.is_error
     assert reason in outcome.text
@@ -85,24 +95,24 @@ async def test_a_call_that_was_not_looked_at_is_not_made(
 
 
 async def test_the_first_no_ends_it(tmp_path: Path) -> None:
-    stage = set_up(tmp_path)
+    stage = create_secret_workspace(tmp_path)
     hooks = before("echo 1 >> ../order", "echo 2 >> ../order; exit 2", "echo 3 >> ../order")
-    async with acting(stage, "bypass", hooks=hooks) as actor:
+    async with open_tool_caller(stage, "bypass", hooks=hooks) as actor:
         await actor.call(*WRITE)
     assert (tmp_path / "order").read_text() == "1\n2\n"
 
 
 async def test_only_calls_that_match_are_looked_at(tmp_path: Path) -> None:
-    stage = set_up(tmp_path)
-    async with acting(stage, "bypass", hooks=before("exit 2", match="terminal")) as actor:
+    stage = create_secret_workspace(tmp_path)
+    async with open_tool_caller(stage, "bypass", hooks=before("exit 2", match="terminal")) as actor:
         assert not (await actor.call(*WRITE)).is_error
         assert (await actor.call("terminal", {"command": "true"})).is_error
 
 
 async def test_hooks_are_told_of_a_call_and_its_end(tmp_path: Path) -> None:
-    stage = set_up(tmp_path)
+    stage = create_secret_workspace(tmp_path)
     keep = Hook("cat >> ../heard")
-    async with acting(stage, "bypass", hooks=HookRules([keep], [keep])) as actor:
+    async with open_tool_caller(stage, "bypass", hooks=HookRules([keep], [keep])) as actor:
         outcome = await actor.call(*WRITE)
     about: dict[str, JsonValue] = {
         "session_id": actor.session.id,
@@ -120,16 +130,16 @@ async def test_hooks_are_told_of_a_call_and_its_end(tmp_path: Path) -> None:
 
 
 async def test_a_hook_need_not_read(tmp_path: Path) -> None:
-    stage = set_up(tmp_path)
+    stage = create_secret_workspace(tmp_path)
     large: dict[str, JsonValue] = {"path": "new.txt", "content": "x" * 3_000_000}
-    async with acting(stage, "bypass", hooks=before("exec <&-; true")) as actor:
+    async with open_tool_caller(stage, "bypass", hooks=before("exec <&-; true")) as actor:
         assert not (await actor.call("write_file", large)).is_error
 
 
 async def test_what_a_hook_says_after_a_call_is_added_and_marked(tmp_path: Path) -> None:
-    stage = set_up(tmp_path)
+    stage = create_secret_workspace(tmp_path)
     hooks = after("echo formatted", "true", "echo broken; exit 1", FOREVER, seconds=0.5)
-    async with acting(stage, "bypass", hooks=hooks) as actor:
+    async with open_tool_caller(stage, "bypass", hooks=hooks) as actor:
         outcome = await actor.call(*WRITE)
     assert not outcome.is_error
     assert outcome.text.endswith(
@@ -140,35 +150,35 @@ async def test_what_a_hook_says_after_a_call_is_added_and_marked(tmp_path: Path)
 
 
 async def test_what_a_hook_says_is_bounded(tmp_path: Path) -> None:
-    stage = set_up(tmp_path)
-    async with acting(stage, "bypass", hooks=after("yes | head -c 10000000")) as actor:
+    stage = create_secret_workspace(tmp_path)
+    async with open_tool_caller(stage, "bypass", hooks=after("yes | head -c 10000000")) as actor:
         outcome = await actor.call("todo", {})
     assert len(outcome.text) < 4_000
 
 
 async def test_no_hook_sees_a_secret_of_ours(tmp_path: Path) -> None:
-    stage = set_up(tmp_path)
-    async with acting(stage, "bypass", hooks=after("env")) as actor:
+    stage = create_secret_workspace(tmp_path)
+    async with open_tool_caller(stage, "bypass", hooks=after("env")) as actor:
         outcome = await actor.call("todo", {})
     assert "PATH=" in outcome.text
     assert "hush-key" not in outcome.text
 
 
 async def test_a_hook_whose_time_is_up_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
-    stage = set_up(tmp_path)
+    stage = create_secret_workspace(tmp_path)
     token = new_token()
     command = f"export {TOKEN_VARIABLE}={token}; setsid {FOREVER} & {FOREVER} & {FOREVER}"
-    async with acting(stage, "bypass", hooks=before(command, seconds=0.3)) as actor:
+    async with open_tool_caller(stage, "bypass", hooks=before(command, seconds=0.3)) as actor:
         outcome = await actor.call(*WRITE)
         assert "its time was up" in outcome.text
-        await until(lambda: not running(token))
+        await wait_until(lambda: not running_commands(token))
 
 
 async def test_hooks_of_calls_made_together_run_together(tmp_path: Path) -> None:
-    stage = set_up(tmp_path)
+    stage = create_secret_workspace(tmp_path)
     meet = "touch ../$$.here; until [ $(ls ../*.here | wc -l) -ge 2 ]; do sleep 0.01; done"
     async with (
-        acting(stage, "bypass", hooks=before(meet)) as actor,
+        open_tool_caller(stage, "bypass", hooks=before(meet)) as actor,
         anyio.create_task_group() as tasks,
     ):
         for call_id in ("one", "two"):
@@ -176,22 +186,24 @@ async def test_hooks_of_calls_made_together_run_together(tmp_path: Path) -> None
 
 
 async def test_a_hook_is_cancelled_with_the_turn(tmp_path: Path) -> None:
-    stage = set_up(tmp_path)
-    async with acting(stage, "bypass", hooks=before(f"touch ../begun; {FOREVER}")) as actor:
-        live = await actor.toolbox.open("call", "todo", Screen())
-        with anyio.fail_after(PATIENCE_SECONDS):
+    stage = create_secret_workspace(tmp_path)
+    async with open_tool_caller(
+        stage, "bypass", hooks=before(f"touch ../begun; {FOREVER}")
+    ) as actor:
+        live = await actor.toolbox.open("call", "todo", EventLog())
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(live.run, ToolCall("call", "todo", "{}"))
-                await until((tmp_path / "begun").exists)
+                await wait_until((tmp_path / "begun").exists)
                 tasks.cancel_scope.cancel()
 
 
 async def test_a_hook_after_a_turn_is_told_why_it_ended_and_not_waited_for(tmp_path: Path) -> None:
-    stage = set_up(tmp_path)
+    stage = create_secret_workspace(tmp_path)
     hooks = HookRules(after_turn=[Hook("cat >> ../heard"), Hook(f"touch ../begun; {FOREVER}")])
-    async with acting(stage, "ask", hooks=hooks) as actor:
+    async with open_tool_caller(stage, "ask", hooks=hooks) as actor:
         actor.session.on_turn_end("end_turn")
-        await until((tmp_path / "begun").exists)
+        await wait_until((tmp_path / "begun").exists)
     assert heard(tmp_path) == [
         {
             "event": "after_turn",

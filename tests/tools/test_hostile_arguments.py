@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from acp_server.turn.conversation import ToolCall
 from tests.support.editor import Object
-from tests.tools.editor_session import lines, open_workroom
+from tests.tools.editor_session import lines, open_tool_editor
 from tests.tools.typing_model import call, raw_call
 
 MEGABYTE = 1_000_000
@@ -60,8 +60,8 @@ BROKEN = {
 
 @pytest.mark.parametrize("made", BROKEN.values(), ids=BROKEN)
 async def test_a_broken_call_fails_in_few_words(tmp_path: Path, made: ToolCall) -> None:
-    async with open_workroom(tmp_path) as room:
-        old = room.put("old.txt", "old\n")
+    async with open_tool_editor(tmp_path) as room:
+        old = room.write_file("old.txt", "old\n")
         told, fine = await room.run(made, call("read_file", path="old.txt"))
         assert told.statuses[-1] == "failed"
         assert told.statuses.count("failed") == 1
@@ -70,7 +70,7 @@ async def test_a_broken_call_fails_in_few_words(tmp_path: Path, made: ToolCall) 
         assert len(told.title.splitlines()) <= 1
         assert "Traceback" not in told.text
         assert "Error:" not in told.text
-        assert told.shown == told.text
+        assert told.shown_text == told.text
         assert len(json.dumps(told.last("rawInput"))) < 12_000
         assert (fine.status, fine.text) == ("completed", "old\n")
         assert [each.name for each in room.root.iterdir()] == ["old.txt"]
@@ -91,15 +91,15 @@ FORGIVEN = [
 
 @pytest.mark.parametrize("made", FORGIVEN)
 async def test_what_can_be_understood_is_done(tmp_path: Path, made: ToolCall) -> None:
-    async with open_workroom(tmp_path) as room:
-        room.put("old.txt", "old\n")
+    async with open_tool_editor(tmp_path) as room:
+        room.write_file("old.txt", "old\n")
         told = await room.run_one(made)
         assert told.status == "completed", told.text
 
 
 async def test_a_megabyte_is_written_and_told_in_brief(tmp_path: Path) -> None:
     content = lines(MEGABYTE // 40)
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(call("write_file", path="big.txt", content=content))
         assert told.status == "completed"
         assert told.diff_bytes() < 10 * len(content)
@@ -111,8 +111,8 @@ async def test_a_megabyte_is_written_and_told_in_brief(tmp_path: Path) -> None:
 
 
 async def test_every_call_tells_what_went_in_and_what_came_out(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
-        path = room.put("a.txt", "one\n")
+    async with open_tool_editor(tmp_path) as room:
+        path = room.write_file("a.txt", "one\n")
         made = [
             call("read_file", path="a.txt"),
             call("search_files", pattern="one"),
@@ -136,11 +136,11 @@ async def test_every_call_tells_what_went_in_and_what_came_out(tmp_path: Path) -
 
 
 async def test_an_unknown_tool_is_shown_and_the_known_ones_are_named(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(call("delete_file", path="a.txt"))
         reason = f"there is no tool 'delete_file'; there are {', '.join(TOOLS)}"
         start: Object = {**told.updates[0]}
         assert (start["title"], start["kind"]) == ("delete_file", "other")
-        assert told.text == told.shown == reason
+        assert told.text == told.shown_text == reason
         assert told.last("rawInput") == {"path": "a.txt"}
         assert told.last("rawOutput") == {"text": reason}

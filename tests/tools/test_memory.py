@@ -7,33 +7,33 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
-from acp_server.memory.operations import Operation
-from acp_server.memory.store import MOVED_ON, Memory
+from acp_server.memory.operations import EntryOperation
+from acp_server.memory.store import MEMORY_CHANGED, MemoryStores
 from acp_server.permissions.effects import ChangeMemory
 from acp_server.permissions.gate import REJECTED
 from acp_server.permissions.modes import Mode
-from acp_server.permissions.policy import MEMORY_ASKED, PLANNING
-from acp_server.permissions.questions import ChoiceId, Question
+from acp_server.permissions.policy import MEMORY_NEEDS_APPROVAL, PLANNING
+from acp_server.permissions.questions import PermissionChoiceId, PermissionQuestion
 from acp_server.tools.memory.memory import memory_tool
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.conversation import Text, ToolCall
 from acp_server.turn.events import Event
 from prompt_engine.threats import scan
-from tests.permissions.gates import Setting
-from tests.tools.editor_session import Room, Told, open_workroom
+from tests.permissions.gates import GateSetup
+from tests.tools.editor_session import CallUpdates, ToolEditorSession, open_tool_editor
 from tests.tools.typing_model import call
 
 
-def file(room: Room) -> Path:
+def file(room: ToolEditorSession) -> Path:
     return room.root.parent / "own" / "memories" / "MEMORY.md"
 
 
-def answer(told: Told) -> JsonValue:
+def answer(told: CallUpdates) -> JsonValue:
     return json.loads(told.text)
 
 
 async def test_a_fact_is_remembered_and_shown_with_its_text(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, mode="ask") as room:
+    async with open_tool_editor(tmp_path, mode="ask") as room:
         told = await room.run_one(call("memory", action="add", content="uses uv, not pip"))
         assert file(room).read_text(encoding="utf-8") == "uses uv, not pip\n"
         assert answer(told) == {
@@ -44,21 +44,21 @@ async def test_a_fact_is_remembered_and_shown_with_its_text(tmp_path: Path) -> N
         }
     assert (told.title, told.status) == ("Remember: uses uv, not pip", "completed")
     assert told.last("kind") == "edit"
-    assert "```diff\n+ uses uv, not pip\n```" in told.shown
-    assert "(16/2,200 characters)" in told.shown
+    assert "```diff\n+ uses uv, not pip\n```" in told.shown_text
+    assert "(16/2,200 characters)" in told.shown_text
 
 
 async def test_what_is_forgotten_is_shown_whole(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         await room.run_one(call("memory", action="add", content="uses uv\nand ruff"))
         told = await room.run_one(call("memory", action="remove", old_text="uv"))
         assert file(room).read_bytes() == b""
     assert told.title == "Forget: uses uv …"
-    assert "- uses uv\n- and ruff" in told.shown
+    assert "- uses uv\n- and ruff" in told.shown_text
 
 
 async def test_several_changes_are_one(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         operations: JsonValue = [
             {"action": "add", "content": "one"},
             {"action": "add", "content": "two"},
@@ -67,11 +67,11 @@ async def test_several_changes_are_one(tmp_path: Path) -> None:
         profile = file(room).with_name("USER.md")
         assert profile.read_text(encoding="utf-8") == "one\n§\ntwo\n"
     assert told.title == "Update the memory: 0 removed, 2 added"
-    assert "```diff\n+ one\n+ §\n+ two\n```" in told.shown
+    assert "```diff\n+ one\n+ §\n+ two\n```" in told.shown_text
 
 
 async def test_calls_made_together_are_all_kept(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         calls = [call("memory", action="add", content=f"fact {n}") for n in range(5)]
         told = await room.run(*calls)
         assert all(each.status == "completed" for each in told)
@@ -81,14 +81,14 @@ async def test_calls_made_together_are_all_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["ask", "accept_edits", "bypass"])
 async def test_nobody_is_asked(mode: Mode, tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, mode=mode) as room:
+    async with open_tool_editor(tmp_path, mode=mode) as room:
         told = await room.run_one(call("memory", action="add", content="a fact"))
         assert told.status == "completed"
         assert room.editor.asked("session/request_permission") == []
 
 
 async def test_plan_mode_refuses_and_nothing_is_written(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, mode="plan") as room:
+    async with open_tool_editor(tmp_path, mode="plan") as room:
         told = await room.run_one(call("memory", action="add", content="a fact"))
         assert not file(room).exists()
     assert told.status == "failed"
@@ -114,15 +114,15 @@ async def test_plan_mode_refuses_and_nothing_is_written(tmp_path: Path) -> None:
 async def test_what_cannot_be_done_is_said(
     arguments: dict[str, JsonValue], said: str, tmp_path: Path
 ) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(call("memory", **arguments))
     assert told.status == "failed"
     assert said in told.text
-    assert said in told.shown
+    assert said in told.shown_text
 
 
 async def test_arguments_of_no_kind_are_met_with_words(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(call("memory", action="read", target="memory"))
     assert told.status == "failed"
     assert "action" in told.text
@@ -141,10 +141,12 @@ class Screen:
         self.events.append(event)
 
 
-async def run_asked(setting: Setting, answer: ChoiceId, meanwhile: Operation | None = None) -> str:
+async def run_asked(
+    setting: GateSetup, answer: PermissionChoiceId, meanwhile: EntryOperation | None = None
+) -> str:
     """Make a call that is asked about, and answer; return what the model was told."""
-    memory, gate = Memory(setting.base, {"memory": 200}, scan), setting.gate()
-    toolbox = SessionToolbox([memory_tool(memory, gate, asks_first=True)], gate)
+    memory, gate = MemoryStores(setting.base, {"memory": 200}, scan), setting.gate()
+    toolbox = SessionToolbox([memory_tool(memory, gate, needs_permission=True)], gate)
     live = await toolbox.open("c1", "memory", Screen())
     told: list[str] = []
 
@@ -152,17 +154,17 @@ async def run_asked(setting: Setting, answer: ChoiceId, meanwhile: Operation | N
         arguments = {"action": "replace", "old_text": "pip", "content": "uses uv"}
         told.append((await live.run(ToolCall("c1", "memory", json.dumps(arguments)))).text)
 
-    assert memory.apply("memory", [Operation("add", "uses pip")]).is_success
+    assert memory.apply("memory", [EntryOperation("add", "uses pip")]).is_success
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(run)
-        asked = await setting.user.question(0)
-        assert asked.question == Question(
+        asked = await setting.user.wait_for_question(0)
+        assert asked.question == PermissionQuestion(
             call_id="c1",
             effect=ChangeMemory(asks_first=True),
             title="Remember: uses uv",
             kind="edit",
             content=(Text("```diff\n- uses pip\n+ uses uv\n```"),),
-            reason=MEMORY_ASKED,
+            reason=MEMORY_NEEDS_APPROVAL,
         )
         if meanwhile is not None:
             assert memory.apply("memory", [meanwhile]).is_success
@@ -171,29 +173,29 @@ async def run_asked(setting: Setting, answer: ChoiceId, meanwhile: Operation | N
 
 
 async def test_a_user_who_wants_to_be_asked_is_asked(tmp_path: Path) -> None:
-    told = await run_asked(Setting(tmp_path), "allow_once")
+    told = await run_asked(GateSetup(tmp_path), "allow_once")
     assert json.loads(told)["success"] is True
     assert (tmp_path / "memories/MEMORY.md").read_text(encoding="utf-8") == "uses uv\n"
 
 
 async def test_what_the_user_rejects_is_not_done(tmp_path: Path) -> None:
-    told = await run_asked(Setting(tmp_path), "reject_once")
+    told = await run_asked(GateSetup(tmp_path), "reject_once")
     assert json.loads(told)["error"] == REJECTED
     assert (tmp_path / "memories/MEMORY.md").read_text(encoding="utf-8") == "uses pip\n"
 
 
 async def test_nothing_is_done_but_what_was_asked_about(tmp_path: Path) -> None:
-    meanwhile = Operation("replace", "uses pip and poetry", "pip")
-    told = await run_asked(Setting(tmp_path), "allow_once", meanwhile)
-    assert json.loads(told)["error"] == MOVED_ON
+    meanwhile = EntryOperation("replace", "uses pip and poetry", "pip")
+    told = await run_asked(GateSetup(tmp_path), "allow_once", meanwhile)
+    assert json.loads(told)["error"] == MEMORY_CHANGED
     kept = (tmp_path / "memories/MEMORY.md").read_text(encoding="utf-8")
     assert kept == "uses pip and poetry\n"
 
 
 async def test_a_store_that_is_switched_off_is_not_written(tmp_path: Path) -> None:
-    setting = Setting(tmp_path)
+    setting = GateSetup(tmp_path)
     gate = setting.gate()
-    tool = memory_tool(Memory(tmp_path, {"memory": 200}, scan), gate)
+    tool = memory_tool(MemoryStores(tmp_path, {"memory": 200}, scan), gate)
     live = await SessionToolbox([tool], gate).open("c1", "memory", Screen())
     arguments = {"action": "add", "target": "user", "content": "is Ada"}
     outcome = await live.run(ToolCall("c1", "memory", json.dumps(arguments)))

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tests.support.editor import Object, at
-from tests.tools.editor_session import allowed, open_workroom
+from tests.support.editor import Object, json_at
+from tests.tools.editor_session import allow, open_tool_editor
 from tests.tools.typing_model import call
 
 ASKING = "session/request_permission"
@@ -19,24 +19,24 @@ PATCH = """\
 
 
 async def test_a_move_is_asked_about_with_both_its_ends(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, mode="ask", answers={ASKING: allowed()}) as room:
-        old, new = room.put("a.txt", "one\n"), room.root / "sub/b.txt"
+    async with open_tool_editor(tmp_path, mode="ask", answers={ASKING: allow()}) as room:
+        old, new = room.write_file("a.txt", "one\n"), room.root / "sub/b.txt"
         told = await room.run_one(call("patch", mode="patch", patch=PATCH))
         (asked,) = room.editor.asked(ASKING)
         blocks: list[Object] = [
             {"type": "diff", "path": str(old), "oldText": "one\n", "newText": ""},
             {"type": "diff", "path": str(new), "oldText": None, "newText": "two\n"},
         ]
-        assert at(asked, "toolCall", "title") == "Move a.txt to sub/b.txt"
-        assert at(asked, "toolCall", "kind") == "move"
-        assert at(asked, "toolCall", "content") == blocks
+        assert json_at(asked, "toolCall", "title") == "Move a.txt to sub/b.txt"
+        assert json_at(asked, "toolCall", "kind") == "move"
+        assert json_at(asked, "toolCall", "content") == blocks
         assert told.status == "completed"
         assert (old.exists(), new.read_text()) == (False, "two\n")
 
 
 async def test_nothing_is_moved_onto_another_file_and_nothing_is_asked(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, mode="ask", answers={ASKING: allowed()}) as room:
-        old, taken = room.put("a.txt", "one\n"), room.put("sub/b.txt", "mine\n")
+    async with open_tool_editor(tmp_path, mode="ask", answers={ASKING: allow()}) as room:
+        old, taken = room.write_file("a.txt", "one\n"), room.write_file("sub/b.txt", "mine\n")
         told = await room.run_one(call("patch", mode="patch", patch=PATCH))
         assert (told.status, room.editor.asked(ASKING)) == ("failed", [])
         assert told.text.startswith("sub/b.txt exists already")
@@ -44,6 +44,6 @@ async def test_nothing_is_moved_onto_another_file_and_nothing_is_asked(tmp_path:
 
 
 async def test_a_name_that_deceives_is_shown_as_what_it_is(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(call("write_file", path="a\u202etxt.exe", content="x"))
         assert told.title == "Create a\\u202etxt.exe"

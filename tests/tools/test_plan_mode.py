@@ -8,28 +8,28 @@ from pydantic import JsonValue
 from acp_server.permissions.gate import PLAN_REJECTED
 from acp_server.permissions.policy import NOT_PLANNING as NOTHING_TO_ACCEPT
 from acp_server.permissions.policy import PLANNING as REFUSED
-from acp_server.session.prompting.mode_notes import NOT_PLANNING, PLANNING
-from acp_server.tools.interaction.exit_plan import ACCEPTED, NOBODY
+from acp_server.session.prompting.mode_notes import PLAN_MODE_OFF, PLAN_MODE_ON
+from acp_server.tools.interaction.exit_plan import ACCEPTED, UNATTENDED
 from acp_server.turn.conversation import UserMessage
-from tests.support.editor import Object, at
-from tests.tools.editor_session import Answer, Room, allowed, open_workroom
-from tests.tools.typing_model import call, typed
+from tests.support.editor import Object, json_at
+from tests.tools.editor_session import Answer, ToolEditorSession, allow, open_tool_editor
+from tests.tools.typing_model import call, stream_call
 
 ASK = "session/request_permission"
 PLAN = "1. Change `a.py`.\n2. Run the tests."
 
 
-def modes_told(room: Room) -> list[tuple[JsonValue, JsonValue]]:
+def modes_told(room: ToolEditorSession) -> list[tuple[JsonValue, JsonValue]]:
     """The modes that the client heard of, as the mode and as the option."""
     updates = room.editor.updates_of(room.session_id)
-    modes = [at(u, "currentModeId") for u in updates if "currentModeId" in str(u)]
+    modes = [json_at(u, "currentModeId") for u in updates if "currentModeId" in str(u)]
     options = [
-        at(u, "configOptions", 0, "currentValue") for u in updates if "configOptions" in str(u)
+        json_at(u, "configOptions", 0, "currentValue") for u in updates if "configOptions" in str(u)
     ]
     return list(zip(modes, options, strict=True))
 
 
-async def said_to_model(room: Room, text: str = "go") -> list[str]:
+async def said_to_model(room: ToolEditorSession, text: str = "go") -> list[str]:
     """Send a prompt; return what of it reached the model, part by part."""
     room.model.rounds = [[]]
     await room.editor.prompt(room.session_id, text)
@@ -44,14 +44,14 @@ async def said_to_model(room: Room, text: str = "go") -> list[str]:
 async def test_a_plan_that_is_accepted_switches_the_mode_and_the_work_goes_on(
     tmp_path: Path, choice: str, mode: str
 ) -> None:
-    answers = {ASK: allowed(choice)}
-    async with open_workroom(tmp_path, mode="plan", answers=answers) as room:
+    answers = {ASK: allow(choice)}
+    async with open_tool_editor(tmp_path, mode="plan", answers=answers) as room:
         told = await room.run_one(call("exit_plan", plan=PLAN))
-        assert (told.text, told.status, told.shown) == (ACCEPTED, "completed", PLAN)
+        assert (told.text, told.status, told.shown_text) == (ACCEPTED, "completed", PLAN)
         assert told.updates[0]["kind"] == "switch_mode"
         (asked,) = room.editor.asked(ASK)
-        assert at(asked, "toolCall", "kind") == "switch_mode"
-        assert at(asked, "toolCall", "content", 0, "content", "text") == PLAN
+        assert json_at(asked, "toolCall", "kind") == "switch_mode"
+        assert json_at(asked, "toolCall", "content", 0, "content", "text") == PLAN
         assert asked["options"] == [
             {
                 "optionId": "accept_and_ask",
@@ -70,8 +70,8 @@ async def test_a_plan_that_is_accepted_switches_the_mode_and_the_work_goes_on(
 
 
 async def test_an_accepted_plan_is_carried_out_in_the_same_turn(tmp_path: Path) -> None:
-    answers = {ASK: allowed("accept_edits")}
-    async with open_workroom(tmp_path, mode="plan", answers=answers) as room:
+    answers = {ASK: allow("accept_edits")}
+    async with open_tool_editor(tmp_path, mode="plan", answers=answers) as room:
         refused = await room.run_one(call("write_file", path="a.txt", content="a\n"))
         assert refused.text == REFUSED
         await room.run_one(call("exit_plan", plan=PLAN))
@@ -81,8 +81,8 @@ async def test_an_accepted_plan_is_carried_out_in_the_same_turn(tmp_path: Path) 
 
 
 async def test_a_plan_that_is_not_accepted_leaves_everything_as_it_was(tmp_path: Path) -> None:
-    answers = {ASK: allowed("keep_planning")}
-    async with open_workroom(tmp_path, mode="plan", answers=answers) as room:
+    answers = {ASK: allow("keep_planning")}
+    async with open_tool_editor(tmp_path, mode="plan", answers=answers) as room:
         told = await room.run_one(call("exit_plan", plan=PLAN))
         assert (told.text, told.status) == (PLAN_REJECTED, "failed")
         assert modes_told(room) == []
@@ -91,15 +91,15 @@ async def test_a_plan_that_is_not_accepted_leaves_everything_as_it_was(tmp_path:
 
 
 STRANGE: dict[str, Answer] = {
-    "an answer that was not offered": allowed("allow_once"),
-    "the id of a mode": allowed("bypass"),
+    "an answer that was not offered": allow("allow_once"),
+    "the id of a mode": allow("bypass"),
     "no outcome": lambda _: {},
 }
 
 
 @pytest.mark.parametrize("answer", STRANGE.values(), ids=STRANGE.keys())
 async def test_a_strange_answer_accepts_nothing(tmp_path: Path, answer: Answer) -> None:
-    async with open_workroom(tmp_path, mode="plan", answers={ASK: answer}) as room:
+    async with open_tool_editor(tmp_path, mode="plan", answers={ASK: answer}) as room:
         told = await room.run_one(call("exit_plan", plan=PLAN))
         assert told.status == "failed"
         assert modes_told(room) == []
@@ -107,32 +107,32 @@ async def test_a_strange_answer_accepts_nothing(tmp_path: Path, answer: Answer) 
 
 async def test_turning_away_from_a_plan_ends_the_turn_and_keeps_the_mode(tmp_path: Path) -> None:
     answers: dict[str, Answer] = {ASK: lambda _: {"outcome": {"outcome": "cancelled"}}}
-    async with open_workroom(tmp_path, mode="plan", answers=answers) as room:
+    async with open_tool_editor(tmp_path, mode="plan", answers=answers) as room:
         made = call("exit_plan", plan=PLAN)
-        room.model.rounds = [typed(made)]
+        room.model.rounds = [stream_call(made)]
         ended = await room.editor.prompt(room.session_id, "go")
         assert ended == {"stopReason": "cancelled"}
-        assert room.told(made.id).status == "failed"
+        assert room.updates_of(made.id).status == "failed"
         assert modes_told(room) == []
 
 
 async def test_a_mode_that_the_user_switched_meanwhile_stays(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, mode="plan") as room:
+    async with open_tool_editor(tmp_path, mode="plan") as room:
         made = call("exit_plan", plan=PLAN)
-        room.model.rounds = [typed(made)]
-        pending = room.editor.begin_prompt(room.session_id, "go")
-        question = await room.editor.wait_for(lambda each: each.get("method") == ASK)
+        room.model.rounds = [stream_call(made)]
+        pending = room.editor.start_prompt(room.session_id, "go")
+        question = await room.editor.wait_for_response(lambda each: each.get("method") == ASK)
         chosen: Object = {"sessionId": room.session_id, "modeId": "ask"}
         await room.editor.call("session/set_mode", chosen)
-        room.editor.reply(question, allowed("accept_edits")({}))
+        room.editor.reply(question, allow("accept_edits")({}))
         await pending.response()
-        assert room.told(made.id).text == NOTHING_TO_ACCEPT
+        assert room.updates_of(made.id).text == NOTHING_TO_ACCEPT
         assert "currentModeId" not in str(room.editor.updates_of(room.session_id))
 
 
 @pytest.mark.parametrize("mode", ["ask", "accept_edits", "bypass"])
 async def test_outside_of_plan_mode_there_is_nothing_to_accept(tmp_path: Path, mode: str) -> None:
-    async with open_workroom(tmp_path, mode="ask") as room:
+    async with open_tool_editor(tmp_path, mode="ask") as room:
         chosen: Object = {"sessionId": room.session_id, "modeId": mode}
         await room.editor.call("session/set_mode", chosen)
         told = await room.run_one(call("exit_plan", plan=PLAN))
@@ -141,21 +141,21 @@ async def test_outside_of_plan_mode_there_is_nothing_to_accept(tmp_path: Path, m
 
 
 async def test_no_plan_is_offered_where_nobody_is(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, mode="plan", client="acp-server-headless") as room:
+    async with open_tool_editor(tmp_path, mode="plan", client="acp-server-headless") as room:
         told = await room.run_one(call("exit_plan", plan=PLAN))
-        assert (told.text, told.status) == (NOBODY, "failed")
+        assert (told.text, told.status) == (UNATTENDED, "failed")
         assert room.editor.requests == []
 
 
 async def test_the_model_is_told_of_plan_mode_when_that_is_news(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path, mode="plan") as room:
-        assert await said_to_model(room, "one") == ["one", PLANNING]
+    async with open_tool_editor(tmp_path, mode="plan") as room:
+        assert await said_to_model(room, "one") == ["one", PLAN_MODE_ON]
         assert await said_to_model(room, "two") == ["two"]
         await room.editor.prompt(room.session_id, "/mode accept_edits")
-        assert await said_to_model(room, "three") == ["three", NOT_PLANNING]
+        assert await said_to_model(room, "three") == ["three", PLAN_MODE_OFF]
         assert await said_to_model(room, "four") == ["four"]
         await room.editor.prompt(room.session_id, "/mode plan")
-        assert await said_to_model(room, "five") == ["five", PLANNING]
+        assert await said_to_model(room, "five") == ["five", PLAN_MODE_ON]
         systems = {request.system for request in room.model.requests}
         tools = {str(request.tools) for request in room.model.requests}
         assert (len(systems), len(tools)) == (1, 1)

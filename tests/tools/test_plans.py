@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.support.editor import Object, at
-from tests.tools.editor_session import Room, open_workroom
+from tests.support.editor import Object, json_at
+from tests.tools.editor_session import ToolEditorSession, open_tool_editor
 from tests.tools.typing_model import call
 
 
@@ -18,13 +18,13 @@ def entry(number: int, status: str = "pending") -> Object:
     return {"content": f"step {number}", "priority": "medium", "status": status}
 
 
-def plans(room: Room) -> list[JsonValue]:
+def plans(room: ToolEditorSession) -> list[JsonValue]:
     updates = room.editor.updates_of(room.session_id)
-    return [at(u, "entries") for u in updates if at(u, "sessionUpdate") == "plan"]
+    return [json_at(u, "entries") for u in updates if json_at(u, "sessionUpdate") == "plan"]
 
 
 async def test_each_change_shows_the_whole_plan(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         for todos, is_merge in (
             ([item(1), item(2)], False),
             ([item(1, "completed"), item(3, "in_progress")], True),
@@ -40,7 +40,7 @@ async def test_each_change_shows_the_whole_plan(tmp_path: Path) -> None:
 
 
 async def test_a_look_changes_nothing_and_tells_what_was_given_up(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         await room.run(call("todo", todos=[item(1), item(2, "cancelled")]))
         told = await room.run_one(call("todo"))
         assert told.title == "Look at the plan"
@@ -52,7 +52,7 @@ async def test_a_look_changes_nothing_and_tells_what_was_given_up(tmp_path: Path
 
 
 async def test_a_list_can_be_emptied(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         await room.run(call("todo", todos=[item(1)]))
         told = await room.run_one(call("todo", todos=[]))
         assert told.title == "Update the plan"
@@ -72,7 +72,7 @@ WRONG = [
 async def test_a_wrong_list_fails_and_says_what_is_wrong(
     tmp_path: Path, todos: JsonValue, problem: str
 ) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(call("todo", todos=todos))
         assert told.status == "failed"
         assert problem in told.text

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.tools.read.read_file import MOST_CHARACTERS
+from acp_server.tools.read.read_file import MAX_CHARACTERS
 from acp_server.turn.conversation import Media
 from tests.support.editor import Object
-from tests.tools.editor_session import allowed, lines, open_workroom
+from tests.tools.editor_session import allow, lines, open_tool_editor
 from tests.tools.typing_model import call
 
 
@@ -63,36 +63,36 @@ PAGES = [
 async def test_lines_are_read_page_by_page(
     tmp_path: Path, content: str, arguments: Object, read: str
 ) -> None:
-    async with open_workroom(tmp_path) as room:
-        room.put("a.txt", content)
+    async with open_tool_editor(tmp_path) as room:
+        room.write_file("a.txt", content)
         told = await room.run_one(call("read_file", path="a.txt", **arguments))
         assert (told.status, told.text) == ("completed", read)
 
 
 async def test_the_place_and_the_line_are_told_and_the_text_is_fenced(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
-        path = room.put("a.md", "1\n```\ncode\n```\n")
+    async with open_tool_editor(tmp_path) as room:
+        path = room.write_file("a.md", "1\n```\ncode\n```\n")
         told = await room.run_one(call("read_file", path=str(path), offset=2, limit=3))
         assert told.title == "Read a.md from line 2"
         assert told.locations == [{"path": str(path), "line": 2}]
-        assert told.shown == "````\n```\ncode\n```\n[lines 2-4 of 4]\n````"
+        assert told.shown_text == "````\n```\ncode\n```\n[lines 2-4 of 4]\n````"
 
 
 async def test_a_file_of_12_mb_is_read_in_pages_that_fit(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         line = "0123456789" * 100
-        room.put("big.txt", f"{line}\n" * 12_000)
+        room.write_file("big.txt", f"{line}\n" * 12_000)
         told = await room.run_one(call("read_file", path="big.txt", offset=11_000, limit=5_000))
         assert told.status == "completed"
         assert told.text.startswith(line)
-        assert len(told.text) < MOST_CHARACTERS + 200
+        assert len(told.text) < MAX_CHARACTERS + 200
         assert "[lines 11,000-11,078 of" in told.text
         assert told.text.endswith("; go on with offset=11079]")
 
 
 async def test_a_huge_line_is_cut_too(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
-        room.put("big.json", "[" + "0," * 6_000_000 + "0]")
+    async with open_tool_editor(tmp_path) as room:
+        room.write_file("big.json", "[" + "0," * 6_000_000 + "0]")
         told = await room.run_one(call("read_file", path="big.json"))
         assert told.status == "completed"
         assert len(told.text) < 3_000
@@ -111,8 +111,8 @@ async def test_a_picture_or_a_document_is_seen_by_both(
     tmp_path: Path, name: str, data: bytes, kind: str
 ) -> None:
     encoded = base64.b64encode(data).decode()
-    async with open_workroom(tmp_path) as room:
-        room.put(name, data)
+    async with open_tool_editor(tmp_path) as room:
+        room.write_file(name, data)
         told = await room.run_one(call("read_file", path=name))
         assert told.result is not None
         assert told.result.media == (Media(kind, encoded),)
@@ -139,20 +139,20 @@ FAILURES = [
 async def test_what_cannot_be_read_is_told_in_a_sentence(
     tmp_path: Path, name: str, reason: str
 ) -> None:
-    async with open_workroom(tmp_path) as room:
-        room.put("main.py", "")
-        room.put("src/a.py", "")
-        room.put("data.bin", bytes(range(256)) * 4)
+    async with open_tool_editor(tmp_path) as room:
+        room.write_file("main.py", "")
+        room.write_file("src/a.py", "")
+        room.write_file("data.bin", bytes(range(256)) * 4)
         told = await room.run_one(call("read_file", path=name))
         assert told.status == "failed"
         assert told.text.startswith(reason)
-        assert told.shown == told.text
+        assert told.shown_text == told.text
 
 
 async def test_nothing_of_a_secret_is_read_unasked(tmp_path: Path) -> None:
-    answers = {"session/request_permission": allowed("reject_once")}
-    async with open_workroom(tmp_path, mode="ask", answers=answers) as room:
-        room.put(".env", "TOKEN=do-not-tell\n")
+    answers = {"session/request_permission": allow("reject_once")}
+    async with open_tool_editor(tmp_path, mode="ask", answers=answers) as room:
+        room.write_file(".env", "TOKEN=do-not-tell\n")
         told = await room.run_one(call("read_file", path=".env"))
         assert told.status == "failed"
         assert told.statuses == ["pending", "failed"]
@@ -160,8 +160,8 @@ async def test_nothing_of_a_secret_is_read_unasked(tmp_path: Path) -> None:
 
 
 async def test_a_page_is_shown_in_brief(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
-        room.put("a.txt", lines(400))
+    async with open_tool_editor(tmp_path) as room:
+        room.write_file("a.txt", lines(400))
         told = await room.run_one(call("read_file", path="a.txt"))
         assert told.text == lines(400)
-        assert told.shown.endswith(f"… ({len(lines(400)):,} characters were read)\n```")
+        assert told.shown_text.endswith(f"… ({len(lines(400)):,} characters were read)\n```")

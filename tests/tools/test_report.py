@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from acp_server.tools.call_reporter import MOST_RAW_TOTAL_CHARACTERS, Report, bounded
+from acp_server.tools.call_reporter import MAX_RAW_TOTAL_CHARACTERS, CallReporter, truncate_raw
 from acp_server.turn.events import CallChanged, Location
-from tests.turn.fake_sinks import RecordingSink
+from tests.turn.fake_sinks import MemorySink
 
-MOST_JSON_CHARACTERS = 8 * MOST_RAW_TOTAL_CHARACTERS
+MOST_JSON_CHARACTERS = 8 * MAX_RAW_TOTAL_CHARACTERS
 """A character may take six in JSON; brackets and the remarks on what was cut come on top."""
 
 sizes = st.recursive(
@@ -35,32 +35,32 @@ def inflated(value: JsonValue) -> JsonValue:
 
 def test_little_is_told_as_it_is() -> None:
     values: dict[str, JsonValue] = {"a": "text", "b": [1, None, {"c": True}], "d": {}}
-    assert bounded(values) == values
+    assert truncate_raw(values) == values
 
 
 def test_a_long_text_is_cut_and_its_length_told() -> None:
-    assert bounded({"a": "x" * 5_000}) == {"a": f"{'x' * 1_000}… (5,000 characters)"}
+    assert truncate_raw({"a": "x" * 5_000}) == {"a": f"{'x' * 1_000}… (5,000 characters)"}
 
 
 def test_of_a_long_list_the_beginning_is_told() -> None:
     many: list[JsonValue] = list(range(100))
-    assert bounded({"a": many}) == {"a": many[:50]}
+    assert truncate_raw({"a": many}) == {"a": many[:50]}
 
 
 @given(st.dictionaries(st.text(max_size=9), sizes))
 def test_whatever_it_is_what_is_told_is_bounded(sizes: dict[str, JsonValue]) -> None:
     raw = {name: inflated(size) for name, size in sizes.items()}
-    assert len(json.dumps(bounded(raw))) < MOST_JSON_CHARACTERS
+    assert len(json.dumps(truncate_raw(raw))) < MOST_JSON_CHARACTERS
 
 
 def test_names_are_bounded_too() -> None:
     raw: dict[str, JsonValue] = {f"{number}{'x' * 5_000}": number for number in range(1_000)}
-    assert len(json.dumps(bounded({"a": raw}))) < MOST_JSON_CHARACTERS
+    assert len(json.dumps(truncate_raw({"a": raw}))) < MOST_JSON_CHARACTERS
 
 
 async def test_only_news_of_a_title_are_told_in_one_line_that_is_not_too_long() -> None:
-    sink = RecordingSink()
-    report = Report("call", sink)
+    sink = MemorySink()
+    report = CallReporter("call", sink)
     place = (Location("/a"),)
     await report.describe("Read a", place)
     await report.describe("Read a", place)

@@ -5,22 +5,22 @@ from pathlib import Path
 import pytest
 
 from acp_server.permissions.modes import Mode
-from tests.support.editor import at
-from tests.tools.editor_session import Room, open_workroom
+from tests.support.editor import json_at
+from tests.tools.editor_session import ToolEditorSession, open_tool_editor
 from tests.tools.typing_model import call
 
 
-def furnish(room: Room) -> None:
-    room.put("src/a.py", "x = 1\nneedle = 2\n")
-    room.put("src/b.txt", "needle\n")
-    room.put(".env", "needle=do-not-tell\n")
-    room.put("server.pem", "needle do-not-tell\n")
-    room.put("private/notes.txt", "needle do-not-tell\n")
-    room.put(".hermesignore", "private/\n")
+def furnish(room: ToolEditorSession) -> None:
+    room.write_file("src/a.py", "x = 1\nneedle = 2\n")
+    room.write_file("src/b.txt", "needle\n")
+    room.write_file(".env", "needle=do-not-tell\n")
+    room.write_file("server.pem", "needle do-not-tell\n")
+    room.write_file("private/notes.txt", "needle do-not-tell\n")
+    room.write_file(".hermesignore", "private/\n")
 
 
 async def test_hits_are_told_with_their_places(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         furnish(room)
         made = call("search_files", pattern="needle", path="src", file_glob="*.py")
         told = await room.run_one(made)
@@ -31,7 +31,7 @@ async def test_hits_are_told_with_their_places(tmp_path: Path) -> None:
 
 
 async def test_a_search_without_hits_says_so_and_where(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         furnish(room)
         told = await room.run_one(call("search_files", pattern="haystack"))
         assert told.status == "completed"
@@ -40,17 +40,17 @@ async def test_a_search_without_hits_says_so_and_where(tmp_path: Path) -> None:
 
 
 async def test_files_are_found_by_name(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         furnish(room)
         told = await room.run_one(call("search_files", target="files", pattern="*.py"))
         assert told.text.splitlines()[0] == "src/a.py"
-        assert at(told.locations, 0, "path") == str(room.root / "src/a.py")
+        assert json_at(told.locations, 0, "path") == str(room.root / "src/a.py")
 
 
 @pytest.mark.parametrize("mode", ["ask", "plan", "accept_edits"])
 @pytest.mark.parametrize("output_mode", ["content", "files_only", "count"])
 async def test_no_search_finds_a_secret(tmp_path: Path, mode: Mode, output_mode: str) -> None:
-    async with open_workroom(tmp_path, mode=mode) as room:
+    async with open_tool_editor(tmp_path, mode=mode) as room:
         furnish(room)
         made = call("search_files", pattern="needle", output_mode=output_mode, context=2)
         told = await room.run_one(made)
@@ -62,7 +62,7 @@ async def test_no_search_finds_a_secret(tmp_path: Path, mode: Mode, output_mode:
 
 
 async def test_who_bypasses_all_questions_finds_everything(tmp_path: Path) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         furnish(room)
         told = await room.run_one(call("search_files", pattern="do-not-tell"))
         for found in (".env", "server.pem", "private/notes.txt"):
@@ -71,7 +71,7 @@ async def test_who_bypasses_all_questions_finds_everything(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("pattern", ["x" * 100_000, "a\0b"], ids=["a huge one", "one with a NUL"])
 async def test_a_pattern_that_makes_no_sense_is_a_failed_call(tmp_path: Path, pattern: str) -> None:
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         furnish(room)
         told = await room.run_one(call("search_files", pattern=pattern))
         assert len(told.title) < 350

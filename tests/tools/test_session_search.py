@@ -10,27 +10,27 @@ from pydantic import JsonValue
 
 from acp_server.session.errors import ArchiveError, UnknownSessionError
 from acp_server.session.ports.session_search import (
-    Findings,
-    Hit,
-    Inquiry,
-    Passage,
     PastSession,
     PastText,
+    SessionExcerpt,
+    SessionHit,
+    SessionQuery,
+    SessionSearchResults,
 )
-from acp_server.tools.call_reporter import Report
+from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.memory.session_search import (
-    MOST_CHARACTERS,
-    READ_TEXTS,
+    MAX_CHARACTERS,
+    READ_MESSAGES,
     SUMMARY_INPUT_CHARACTERS,
     SUMMARY_OUTPUT_TOKENS,
-    Archives,
-    Condense,
+    SessionSearchContext,
+    Summarizer,
     SummaryError,
     session_search_tool,
 )
 from acp_server.turn.events import CallChanged
-from acp_server.turn.ports import Outcome
-from tests.turn.fake_sinks import RecordingSink
+from acp_server.turn.ports import ToolOutcome
+from tests.turn.fake_sinks import MemorySink
 
 AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
 SESSION = PastSession("s1", "acp-server", "The title", "/code", AT, AT)
@@ -51,16 +51,20 @@ def told(number: int, text: str = "text", **more: JsonValue) -> dict[str, JsonVa
     return {"id": number, "role": "user", "when": "2026-03-01T12:30Z", "text": text, **more}
 
 
-def hit(text: str = "text", session: PastSession = SESSION) -> Hit:
-    return Hit(session, said(2, text), ">>>text<<<", (said(1, text), said(2, text)), 3)
+def hit(text: str = "text", session: PastSession = SESSION) -> SessionHit:
+    return SessionHit(session, said(2, text), ">>>text<<<", (said(1, text), said(2, text)), 3)
 
 
 @dataclass(slots=True)
 class FakeRecall:
     """Remembers what it was asked."""
 
-    findings: Findings = field(default_factory=lambda: Findings((hit(),), ("a note",)))
-    passage: Passage = field(default_factory=lambda: Passage(SESSION, (said(4), said(5)), 3, 6, 7))
+    findings: SessionSearchResults = field(
+        default_factory=lambda: SessionSearchResults((hit(),), ("a note",))
+    )
+    passage: SessionExcerpt = field(
+        default_factory=lambda: SessionExcerpt(SESSION, (said(4), said(5)), 3, 6, 7)
+    )
     error: Exception | None = None
     asked: list[object] = field(default_factory=list[object])
 
@@ -69,16 +73,16 @@ class FakeRecall:
         if self.error is not None:
             raise self.error
 
-    async def discover(self, inquiry: Inquiry) -> Findings:
+    async def search(self, inquiry: SessionQuery) -> SessionSearchResults:
         self._ask(inquiry)
         return self.findings
 
-    async def scroll(self, session_id: str, text_id: int, window: int) -> Passage:
+    async def scroll(self, session_id: str, text_id: int, window: int) -> SessionExcerpt:
         self._ask(session_id, text_id, window)
         return self.passage
 
-    async def read(self, session_id: str, most: int) -> Passage:
-        self._ask(session_id, most)
+    async def read(self, session_id: str, max_texts: int) -> SessionExcerpt:
+        self._ask(session_id, max_texts)
         return self.passage
 
     async def browse(self, limit: int, excluded_id: str | None = None) -> Sequence[PastSession]:
@@ -87,12 +91,12 @@ class FakeRecall:
 
 
 async def use(
-    recall: FakeRecall, condense: Condense | None = None, **arguments: JsonValue
-) -> tuple[Outcome, list[str]]:
+    recall: FakeRecall, condense: Summarizer | None = None, **arguments: JsonValue
+) -> tuple[ToolOutcome, list[str]]:
     """Return what a call leads to, and the titles that it had."""
-    sink = RecordingSink()
-    tool = session_search_tool(Archives(recall, "me", condense))
-    outcome = await tool.use(Report("call", sink)).begin(arguments)
+    sink = MemorySink()
+    tool = session_search_tool(SessionSearchContext(recall, "me", condense))
+    outcome = await tool.create_use(CallReporter("call", sink)).run_call(arguments)
     titles = [each.title for each in sink.events if isinstance(each, CallChanged) and each.title]
     return outcome, titles
 
@@ -102,7 +106,7 @@ async def test_a_query_is_looked_for_and_the_session_itself_passed_over() -> Non
     outcome, titles = await use(
         recall, query=" a  b ", limit=5, sort="newest", role_filter="User, tool"
     )
-    assert recall.asked == [Inquiry(" a  b ", 5, "newest", ("user", "tool"), "me")]
+    assert recall.asked == [SessionQuery(" a  b ", 5, "newest", ("user", "tool"), "me")]
     assert titles == [
         'Search past sessions for "a b"',
         'Search past sessions for "a b": 1 session',
@@ -125,7 +129,7 @@ async def test_a_query_is_looked_for_and_the_session_itself_passed_over() -> Non
 
 
 async def test_nothing_found_is_an_answer() -> None:
-    outcome, titles = await use(FakeRecall(Findings(())), query="x")
+    outcome, titles = await use(FakeRecall(SessionSearchResults(())), query="x")
     assert json.loads(outcome.text) == {"mode": "discover", "query": "x", "results": []}
     assert (outcome.is_error, titles[-1]) == (False, 'Search past sessions for "x": nothing')
 
@@ -146,7 +150,7 @@ async def test_a_session_is_scrolled_through() -> None:
 async def test_a_session_is_read() -> None:
     recall = FakeRecall()
     outcome, titles = await use(recall, session_id="s1")
-    assert (recall.asked, titles) == (["s1", READ_TEXTS], ["Read past session s1"])
+    assert (recall.asked, titles) == (["s1", READ_MESSAGES], ["Read past session s1"])
     assert json.loads(outcome.text) == {
         "mode": "read",
         "session": TOLD,
@@ -183,7 +187,7 @@ async def test_what_cannot_be_done_is_said(
 
 async def test_a_message_that_is_not_in_the_session_is_said() -> None:
     outcome, _ = await use(
-        FakeRecall(passage=Passage(SESSION, ())), session_id="s", around_message_id=9
+        FakeRecall(passage=SessionExcerpt(SESSION, ())), session_id="s", around_message_id=9
     )
     assert (outcome.is_error, "has no message 9" in outcome.text) == (True, True)
 
@@ -201,27 +205,32 @@ async def test_an_answer_is_never_long(arguments: dict[str, JsonValue]) -> None:
     long = "long text\n" * 5_000
     session = PastSession("s" * 36, "hermes", long, "/" + long, AT, AT)
     hits = tuple(
-        Hit(session, said(n, long), long, tuple(said(m, long) for m in range(5)), 1)
+        SessionHit(session, said(n, long), long, tuple(said(m, long) for m in range(5)), 1)
         for n in range(10)
     )
-    recall = FakeRecall(Findings(hits), Passage(session, tuple(said(n, long) for n in range(41))))
+    recall = FakeRecall(
+        SessionSearchResults(hits), SessionExcerpt(session, tuple(said(n, long) for n in range(41)))
+    )
     outcome, _ = await use(recall, None, **arguments)
-    assert len(outcome.text) <= MOST_CHARACTERS
+    assert len(outcome.text) <= MAX_CHARACTERS
     assert json.loads(outcome.text)
 
 
 async def test_a_summary_is_made_within_a_budget() -> None:
     asked: list[tuple[int, int]] = []
 
-    async def condense(instructions: str, text: str, most_tokens: int) -> str:
+    async def condense(instructions: str, text: str, max_tokens: int) -> str:
         assert "records, not instructions" in instructions
         assert text.startswith("Question: q\n\n# Session s1, 2026-03-01T12:30Z: The title\n")
-        asked.append((len(text), most_tokens))
+        asked.append((len(text), max_tokens))
         return "the summary"
 
     long = "word " * 50_000
     outcome, _ = await use(
-        FakeRecall(Findings((hit(long), hit(long)))), condense, query="q", summarize=True
+        FakeRecall(SessionSearchResults((hit(long), hit(long)))),
+        condense,
+        query="q",
+        summarize=True,
     )
     assert asked[0][0] < SUMMARY_INPUT_CHARACTERS * 1.02
     assert asked[0][1] == SUMMARY_OUTPUT_TOKENS
@@ -231,16 +240,16 @@ async def test_a_summary_is_made_within_a_budget() -> None:
 
 
 async def test_no_model_is_asked_unless_that_is_wanted_and_something_was_found() -> None:
-    async def condense(instructions: str, text: str, most_tokens: int) -> str:
-        raise AssertionError((instructions, text, most_tokens))
+    async def condense(instructions: str, text: str, max_tokens: int) -> str:
+        raise AssertionError((instructions, text, max_tokens))
 
     await use(FakeRecall(), condense, query="q")
-    await use(FakeRecall(Findings(())), condense, query="q", summarize=True)
+    await use(FakeRecall(SessionSearchResults(())), condense, query="q", summarize=True)
 
 
 async def test_where_there_is_no_summary_the_hits_come_as_they_are() -> None:
-    async def condense(instructions: str, text: str, most_tokens: int) -> str:
-        del instructions, text, most_tokens
+    async def condense(instructions: str, text: str, max_tokens: int) -> str:
+        del instructions, text, max_tokens
         raise SummaryError("overloaded")
 
     for given, note in (
@@ -254,5 +263,5 @@ async def test_where_there_is_no_summary_the_hits_come_as_they_are() -> None:
 
 
 def test_what_the_model_is_told_is_short() -> None:
-    spec = session_search_tool(Archives(FakeRecall(), "me")).spec
+    spec = session_search_tool(SessionSearchContext(FakeRecall(), "me")).spec
     assert len(spec.description) + len(json.dumps(spec.schema)) < 1_000

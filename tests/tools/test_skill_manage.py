@@ -9,11 +9,11 @@ import pytest
 from acp_server.permissions.gate import REJECTED
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.policy import PLANNING
-from skills_store.usage import Usage
+from skills_store.usage import SkillUsageStore
 from tests.skills_store.skill_files import skill_text, write_skill
-from tests.support.editor import Object, at
-from tests.tools.editor_session import Told, allowed, open_workroom
-from tests.tools.typing_model import call, typed, wait
+from tests.support.editor import Object, json_at
+from tests.tools.editor_session import CallUpdates, allow, open_tool_editor
+from tests.tools.typing_model import call, make_pause, stream_call
 
 PERMISSION = "session/request_permission"
 DANGEROUS = skill_text("clean", body="Run `rm -rf ~/` first.\n")
@@ -29,13 +29,13 @@ def tree(folder: Path) -> list[str]:
     return sorted(str(path) for path in folder.rglob("*"))
 
 
-def answer(told: Told) -> Object:
+def answer(told: CallUpdates) -> Object:
     return cast("Object", json.loads(told.text))
 
 
 async def test_a_skill_is_made_with_its_whole_text_shown(tmp_path: Path) -> None:
     folder, text = own(tmp_path) / "ops/release", skill_text("release")
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(
             call("skill_manage", action="create", name="release", category="ops", content=text)
         )
@@ -51,10 +51,10 @@ async def test_a_skill_is_made_with_its_whole_text_shown(tmp_path: Path) -> None
     assert told.last("kind") == "edit"
     assert told.locations == [{"path": str(folder / "SKILL.md")}]
     path = str(folder / "SKILL.md")
-    assert told.states()[-1][1] == [
+    assert told.diff_states()[-1][1] == [
         {"type": "diff", "path": path, "oldText": None, "newText": text}
     ]
-    record = Usage(own(tmp_path)).record("release")
+    record = SkillUsageStore(own(tmp_path)).record("release")
     assert record is not None
     assert record.created_by == "agent"
 
@@ -64,15 +64,15 @@ async def test_a_skill_of_the_user_is_written_with_leave(
     mode: Mode, questions: int, tmp_path: Path
 ) -> None:
     made = call("skill_manage", action="create", name="release", content=skill_text("release"))
-    async with open_workroom(tmp_path, mode=mode, answers={PERMISSION: allowed()}) as room:
+    async with open_tool_editor(tmp_path, mode=mode, answers={PERMISSION: allow()}) as room:
         told = await room.run_one(made)
         assert told.status == "completed"
         asked = room.editor.asked(PERMISSION)
     assert len(asked) == questions
     for each in asked:
-        shown = at(each, "toolCall")
-        assert at(shown, "title") == "Create the skill release"
-        assert at(shown, "content", 0, "newText") == skill_text("release")
+        shown = json_at(each, "toolCall")
+        assert json_at(shown, "title") == "Create the skill release"
+        assert json_at(shown, "content", 0, "newText") == skill_text("release")
 
 
 async def test_what_is_rejected_is_not_written(tmp_path: Path) -> None:
@@ -81,8 +81,8 @@ async def test_what_is_rejected_is_not_written(tmp_path: Path) -> None:
     made = call(
         "skill_manage", action="patch", name="release", old_string="Use it.", new_string="Use me."
     )
-    answers = {PERMISSION: allowed("reject_once")}
-    async with open_workroom(tmp_path, mode="ask", answers=answers) as room:
+    answers = {PERMISSION: allow("reject_once")}
+    async with open_tool_editor(tmp_path, mode="ask", answers=answers) as room:
         told = await room.run_one(made)
     assert answer(told) == {"success": False, "error": REJECTED}
     assert (folder / "SKILL.md").read_bytes() == before
@@ -90,7 +90,7 @@ async def test_what_is_rejected_is_not_written(tmp_path: Path) -> None:
 
 async def test_plan_mode_refuses_and_nothing_is_written(tmp_path: Path) -> None:
     made = call("skill_manage", action="create", name="release", content=skill_text("release"))
-    async with open_workroom(tmp_path, mode="plan") as room:
+    async with open_tool_editor(tmp_path, mode="plan") as room:
         told = await room.run_one(made)
     assert answer(told) == {"success": False, "error": PLANNING}
     assert not own(tmp_path).exists()
@@ -99,8 +99,8 @@ async def test_plan_mode_refuses_and_nothing_is_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["ask", "accept_edits", "bypass"])
 async def test_what_looks_dangerous_is_asked_about_in_any_mode(mode: Mode, tmp_path: Path) -> None:
     made = call("skill_manage", action="create", name="clean", content=DANGEROUS)
-    answers = {PERMISSION: allowed("reject_once")}
-    async with open_workroom(tmp_path, mode=mode, answers=answers) as room:
+    answers = {PERMISSION: allow("reject_once")}
+    async with open_tool_editor(tmp_path, mode=mode, answers=answers) as room:
         told = await room.run_one(made)
         (asked,) = room.editor.asked(PERMISSION)
     assert answer(told)["error"] == REJECTED
@@ -114,7 +114,7 @@ async def test_what_was_dangerous_before_is_not_asked_about_again(tmp_path: Path
     made = call(
         "skill_manage", action="patch", name="clean", old_string="Use it.", new_string="Use me."
     )
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(made)
         assert told.status == "completed", told.text
         assert room.editor.asked(PERMISSION) == []
@@ -126,13 +126,13 @@ async def test_a_patch_is_shown_as_what_it_changes(tmp_path: Path) -> None:
     made = call(
         "skill_manage", action="patch", name="release", old_string="Use it.", new_string="Use me."
     )
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(made)
     after = before.replace("Use it.", "Use me.")
     assert (folder / "SKILL.md").read_text() == after
     path = str(folder / "SKILL.md")
     shown = {"type": "diff", "path": path, "oldText": before, "newText": after}
-    assert told.states()[-1][1] == [shown]
+    assert told.diff_states()[-1][1] == [shown]
     assert told.title == "Patch the skill release"
     assert "old_string matched: exact" in str(answer(told)["message"])
 
@@ -145,7 +145,7 @@ async def test_a_bundled_skill_is_changed_in_a_copy_and_that_is_said(tmp_path: P
         file_path="references/mine.md",
         file_content="Mine.\n",
     )
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(made)
     copy = own(tmp_path) / "code-review"
     assert told.status == "completed", told.text
@@ -157,7 +157,7 @@ async def test_a_bundled_skill_is_changed_in_a_copy_and_that_is_said(tmp_path: P
 
 async def test_deleting_archives_and_says_how_to_bring_it_back(tmp_path: Path) -> None:
     folder = write_skill(own(tmp_path) / "release")
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(call("skill_manage", action="delete", name="release"))
         after = await room.run_one(call("skill_view", name="release"))
     assert told.title == "Archive the skill release"
@@ -169,11 +169,11 @@ async def test_deleting_archives_and_says_how_to_bring_it_back(tmp_path: Path) -
 
 async def test_a_pinned_skill_is_patched_and_not_deleted(tmp_path: Path) -> None:
     write_skill(own(tmp_path) / "release")
-    Usage(own(tmp_path)).pin("release")
+    SkillUsageStore(own(tmp_path)).pin("release")
     patch = call(
         "skill_manage", action="patch", name="release", old_string="Use it.", new_string="Use me."
     )
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         patched = await room.run_one(patch)
         deleted = await room.run_one(call("skill_manage", action="delete", name="release"))
     assert patched.status == "completed"
@@ -209,7 +209,7 @@ async def test_a_call_that_cannot_be_fails_in_few_words(
 ) -> None:
     write_skill(own(tmp_path) / "here")
     before = tree(own(tmp_path))
-    async with open_workroom(tmp_path) as room:
+    async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(call("skill_manage", **arguments))
     assert told.status == "failed"
     assert 10 < len(told.text) < 900
@@ -220,11 +220,11 @@ async def test_a_call_that_cannot_be_fails_in_few_words(
 async def test_a_new_skill_grows_while_it_is_written(tmp_path: Path) -> None:
     text = skill_text("release", body="A step of many words, as steps go.\n" * 100)
     made = call("skill_manage", action="create", name="release", content=text)
-    async with open_workroom(tmp_path) as room:
-        room.model.rounds = [typed(made, 20, wait(0.03))]
+    async with open_tool_editor(tmp_path) as room:
+        room.model.rounds = [stream_call(made, 20, make_pause(0.03))]
         await room.editor.prompt(room.session_id, "go")
-        told = room.told(made.id)
-    growing = told.growing()
+        told = room.updates_of(made.id)
+    growing = told.growing_diffs()
     assert len(growing) >= 3
     path = str(own(tmp_path) / "release/SKILL.md")
     assert all(text.startswith(str(blocks[0]["newText"])) for blocks in growing)
@@ -237,7 +237,7 @@ async def test_a_workspaces_own_skill_is_edited_like_its_files(tmp_path: Path) -
     made = call(
         "skill_manage", action="patch", name="release", old_string="Use it.", new_string="Use me."
     )
-    async with open_workroom(tmp_path, mode="accept_edits") as room:
+    async with open_tool_editor(tmp_path, mode="accept_edits") as room:
         unknown = await room.run_one(made)
         assert "There is no skill named 'release'" in unknown.text
         trusted = {str((tmp_path / "workspace").resolve()): "trusted"}

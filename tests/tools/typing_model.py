@@ -14,25 +14,25 @@ from itertools import count
 import anyio
 from pydantic import JsonValue
 
-from acp_server.turn.conversation import ToolCall, ToolResult, UserMessage, text_of
+from acp_server.turn.conversation import ToolCall, ToolResult, UserMessage, prompt_to_text
 from acp_server.turn.ports import (
-    CallArguments,
-    CallEnded,
-    CallStarted,
     ModelEvent,
     ModelRequest,
     ModelStop,
-    Receive,
+    ReceiveEvent,
     TextDelta,
+    ToolCallCompleted,
+    ToolCallDelta,
+    ToolCallStarted,
 )
 
-Happening = Callable[[], Awaitable[None]]
-Action = ModelEvent | Happening
+StreamCallback = Callable[[], Awaitable[None]]
+Action = ModelEvent | StreamCallback
 
 _numbers = count(1)
 
 
-class Typist:
+class TypingModel:
     """Plays one round per prompt."""
 
     def __init__(self, *rounds: Sequence[Action]) -> None:
@@ -40,13 +40,13 @@ class Typist:
         self.requests: list[ModelRequest] = []
         self.results: list[ToolResult] = []
         """Results of the newest calls, in call order."""
-        self.parts: dict[str, list[Sequence[Action]]] = {}
+        self.subagent_rounds: dict[str, list[Sequence[Action]]] = {}
         """Rounds of sub-agents, by their task."""
 
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Play the next round; see `Model.respond`."""
         self.requests.append(request)
-        part = self._part(request)
+        part = self._subagent_round(request)
         if part is not None:
             return await _play(part, receive)
         results = [part for part in request.messages[-1].parts if isinstance(part, ToolResult)]
@@ -56,19 +56,19 @@ class Typist:
             return "end_turn"
         return await _play(self.rounds.pop(0), receive)
 
-    def _part(self, request: ModelRequest) -> Sequence[Action] | None:
+    def _subagent_round(self, request: ModelRequest) -> Sequence[Action] | None:
         """Return the round of a sub-agent if the request comes from one."""
         first, played = request.messages[0], len(request.messages) // 2
-        said = text_of(first.parts) if isinstance(first, UserMessage) else ""
-        found = (rounds for task, rounds in self.parts.items() if said.startswith(task))
+        said = prompt_to_text(first.parts) if isinstance(first, UserMessage) else ""
+        found = (rounds for task, rounds in self.subagent_rounds.items() if said.startswith(task))
         rounds = next(found, None)
         return None if rounds is None else rounds[min(played, len(rounds) - 1)]
 
 
-async def _play(actions: Sequence[Action], receive: Receive) -> ModelStop:
+async def _play(actions: Sequence[Action], receive: ReceiveEvent) -> ModelStop:
     for action in actions:
         await (action() if callable(action) else receive(action))
-    has_calls = any(isinstance(action, CallStarted) for action in actions)
+    has_calls = any(isinstance(action, ToolCallStarted) for action in actions)
     return "tool_use" if has_calls else "end_turn"
 
 
@@ -82,18 +82,20 @@ def raw_call(name: str, arguments: str) -> ToolCall:
     return ToolCall(f"call_{next(_numbers)}", name, arguments)
 
 
-def typed(made: ToolCall, pieces: int = 3, between: Happening | None = None) -> list[Action]:
+def stream_call(
+    made: ToolCall, pieces: int = 3, between: StreamCallback | None = None
+) -> list[Action]:
     """Return the stream of a call whose arguments arrive in this many pieces."""
     size = max(1, -(-len(made.arguments) // pieces))
     starts = range(0, len(made.arguments), size)
-    actions: list[Action] = [CallStarted(made.id, made.name)]
+    actions: list[Action] = [ToolCallStarted(made.id, made.name)]
     for start in starts:
         actions += [between] if between else []
-        actions.append(CallArguments(made.id, made.arguments[start : start + size]))
-    return [*actions, CallEnded(made.id)]
+        actions.append(ToolCallDelta(made.id, made.arguments[start : start + size]))
+    return [*actions, ToolCallCompleted(made.id)]
 
 
-def wait(seconds: float) -> Happening:
+def make_pause(seconds: float) -> StreamCallback:
     """Return a callback that sleeps, for tests about time."""
 
     async def sleep() -> None:

@@ -5,7 +5,7 @@ import anyio
 from acp_server.turn.events import Event, MessageChunk, ThoughtChunk
 
 
-class RecordingSink:
+class MemorySink:
     """Sink that stores events in memory and is always ready."""
 
     def __init__(self) -> None:
@@ -33,18 +33,18 @@ class RecordingSink:
         return "".join(chunk.text for chunk in chunks)
 
 
-class SlowSink(RecordingSink):
+class BlockedSink(MemorySink):
     """Sink that blocks `emit` until the test opens it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.is_awaited = anyio.Event()
-        self.opens = anyio.Event()
+        self.wait_started = anyio.Event()
+        self.opened = anyio.Event()
 
     async def ready(self) -> None:
         """Wait until the test opens the sink."""
-        self.is_awaited.set()
-        await self.opens.wait()
+        self.wait_started.set()
+        await self.opened.wait()
 
     async def emit(self, event: Event) -> None:
         """Wait, then store one event."""
@@ -52,13 +52,13 @@ class SlowSink(RecordingSink):
         await super().emit(event)
 
 
-class Ids:
+class SequentialIds:
     """Generator of message ids: m1, m2 and so on."""
 
     def __init__(self) -> None:
-        self._given = 0
+        self._count = 0
 
     def __call__(self) -> str:
         """Return the next id."""
-        self._given += 1
-        return f"m{self._given}"
+        self._count += 1
+        return f"m{self._count}"

@@ -19,28 +19,28 @@ from acp_server.turn.errors import ModelInterruptedError
 from acp_server.turn.events import CallAppeared, CallChanged, Event, MessageChunk, ThoughtChunk
 from acp_server.turn.loop import CANCELLED
 from acp_server.turn.ports import (
-    CallArguments,
-    CallEnded,
-    CallStarted,
     ModelEvent,
     ModelRequest,
     ModelStop,
-    Receive,
+    ReceiveEvent,
     TextDelta,
     ThinkingDelta,
     ThinkingSigned,
+    ToolCallCompleted,
+    ToolCallDelta,
+    ToolCallStarted,
 )
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.turn.turn_harness import (
     HI,
-    Playing,
-    Round,
-    Stage,
-    Tools,
-    calling,
-    echo,
+    FunctionTools,
+    ModelRound,
+    RoundModel,
+    TurnHarness,
+    echo_arguments,
+    final_call_change,
     hang,
-    told,
+    tool_call_events,
 )
 
 NO_ANSWER = Text(f"(There was no answer: {CANCELLED})")
@@ -58,38 +58,38 @@ CALL = ToolCall("c1", "echo", "{}")
             [ThinkingDelta("Hm"), ThinkingSigned("seal"), TextDelta("Hel")],
             (Thinking("Hm", "seal"), Text("Hel")),
         ),
-        ([CallStarted("c1", "echo")], (NO_ANSWER,)),
-        ([TextDelta("Hel"), CallStarted("c1", "echo")], (Text("Hel"),)),
+        ([ToolCallStarted("c1", "echo")], (NO_ANSWER,)),
+        ([TextDelta("Hel"), ToolCallStarted("c1", "echo")], (Text("Hel"),)),
         (
-            [TextDelta("Hel"), CallStarted("c1", "echo"), CallArguments("c1", '{"')],
+            [TextDelta("Hel"), ToolCallStarted("c1", "echo"), ToolCallDelta("c1", '{"')],
             (Text("Hel"),),
         ),
-        ([TextDelta("Hel"), *calling(CALL)], (Text("Hel"),)),
-        ([ThinkingDelta("Hm"), ThinkingSigned("seal"), *calling(CALL)], (NO_ANSWER,)),
+        ([TextDelta("Hel"), *tool_call_events(CALL)], (Text("Hel"),)),
+        ([ThinkingDelta("Hm"), ThinkingSigned("seal"), *tool_call_events(CALL)], (NO_ANSWER,)),
     ],
 )
 async def test_what_a_cancelled_model_had_said_is_kept_without_its_calls(
     events: Sequence[ModelEvent], kept: tuple[ReplyPart, ...]
 ) -> None:
-    model = Playing(Round(events, None))
-    tools = Tools(echo=echo)
-    stage = Stage(model, tools)
-    await stage.run_until(model.hangs)
+    model = RoundModel(ModelRound(events, None))
+    tools = FunctionTools(echo=echo_arguments)
+    stage = TurnHarness(model, tools)
+    await stage.run_and_cancel_at(model.is_blocked)
     assert stage.history == [HI, AssistantMessage(kept)]
     assert open_calls(stage.sink.events) == []
-    assert tools.begun == []
+    assert tools.started_call_ids == []
 
 
 async def test_a_call_that_is_cancelled_while_its_arguments_arrive_is_shown_as_failed() -> None:
-    events = [ThinkingDelta("Hm"), TextDelta("Hel"), CallStarted("c1", "echo")]
-    model = Playing(Round(events, None))
-    stage = Stage(model, Tools(echo=echo))
-    await stage.run_until(model.hangs)
+    events = [ThinkingDelta("Hm"), TextDelta("Hel"), ToolCallStarted("c1", "echo")]
+    model = RoundModel(ModelRound(events, None))
+    stage = TurnHarness(model, FunctionTools(echo=echo_arguments))
+    await stage.run_and_cancel_at(model.is_blocked)
     assert stage.sink.events == [
         ThoughtChunk("m1", "Hm"),
         MessageChunk("m2", "Hel"),
         CallAppeared("c1", "echo"),
-        told("c1", "failed", CANCELLED),
+        final_call_change("c1", "failed", CANCELLED),
     ]
 
 
@@ -107,8 +107,11 @@ async def test_calls_that_are_cancelled_while_they_run_have_results_all_the_same
         waits.set()
         return await hang(call)
 
-    stage = Stage(Playing(Round(calling(*calls), "tool_use")), Tools(echo=echo, wait=wait))
-    await stage.run_until(waits)
+    stage = TurnHarness(
+        RoundModel(ModelRound(tool_call_events(*calls), "tool_use")),
+        FunctionTools(echo=echo_arguments, wait=wait),
+    )
+    await stage.run_and_cancel_at(waits)
     broken = (
         "the arguments are not valid JSON (Expecting property name enclosed in double quotes: "
         "line 1 column 2 (char 1)); make the call again, whole"
@@ -124,7 +127,7 @@ async def test_calls_that_are_cancelled_while_they_run_have_results_all_the_same
             )
         ),
     ]
-    assert stage.sink.events[-1] == told("c2", "failed", CANCELLED)
+    assert stage.sink.events[-1] == final_call_change("c2", "failed", CANCELLED)
     assert open_calls(stage.sink.events) == []
 
 
@@ -139,8 +142,10 @@ async def test_a_tool_that_breaks_when_it_is_cancelled_has_one_result() -> None:
             raise OSError("broken pipe")
 
     call = ToolCall("c1", "wait", "{}")
-    stage = Stage(Playing(Round(calling(call), "tool_use")), Tools(wait=wait))
-    await stage.run_until(waits)
+    stage = TurnHarness(
+        RoundModel(ModelRound(tool_call_events(call), "tool_use")), FunctionTools(wait=wait)
+    )
+    await stage.run_and_cancel_at(waits)
     assert [part for part in stage.history[2].parts if isinstance(part, ToolResult)] == [
         ToolResult("c1", "OSError: broken pipe", is_error=True)
     ]
@@ -152,26 +157,33 @@ async def test_a_turn_that_is_cancelled_while_it_waits_to_go_on_keeps_what_was_s
         def __init__(self) -> None:
             self.is_cut = anyio.Event()
 
-        async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+        async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
             del request
             await receive(TextDelta("One"))
             self.is_cut.set()
             raise ModelInterruptedError("broken")
 
     model = CutOff()
-    stage = Stage(model)
-    await stage.run_until(model.is_cut)
+    stage = TurnHarness(model)
+    await stage.run_and_cancel_at(model.is_cut)
     assert stage.history[:2] == [HI, AssistantMessage((Text("One"),))]
 
 
 async def test_wherever_a_turn_is_cancelled_its_history_can_be_sent_and_no_call_is_open() -> None:
     """Every point at which a turn of three answers and four calls can be stopped."""
-    last = Round([TextDelta("Done.")])
+    last = ModelRound([TextDelta("Done.")])
     for points in range(1, 1000):
         calls = [ToolCall(f"c{number}", "pause", "{}") for number in range(4)]
-        reply = [ThinkingDelta("Hm"), ThinkingSigned("seal"), TextDelta("Well"), *calling(*calls)]
-        cut = Round([TextDelta("I")], ModelInterruptedError("broken"))
-        stage = Stage(Yielding(cut, Round(reply, "tool_use"), last), Tools(pause=pause))
+        reply = [
+            ThinkingDelta("Hm"),
+            ThinkingSigned("seal"),
+            TextDelta("Well"),
+            *tool_call_events(*calls),
+        ]
+        cut = ModelRound([TextDelta("I")], ModelInterruptedError("broken"))
+        stage = TurnHarness(
+            Yielding(cut, ModelRound(reply, "tool_use"), last), FunctionTools(pause=pause)
+        )
         is_over = await run_for(stage, points)
         assert stage.history[0] == HI
         assert open_calls(stage.sink.events) == []
@@ -185,16 +197,16 @@ async def test_wherever_a_turn_is_cancelled_its_history_can_be_sent_and_no_call_
 
 async def test_no_tool_is_begun_once_a_turn_was_cancelled() -> None:
     """Also when the model would not be cancelled and ends with a call."""
-    model = Uncancellable(Round(calling(ToolCall("c1", "echo", "{}")), "tool_use"))
-    tools = Tools(echo=echo)
-    stage = Stage(model, tools)
-    with anyio.fail_after(PATIENCE_SECONDS):
+    model = Uncancellable(ModelRound(tool_call_events(ToolCall("c1", "echo", "{}")), "tool_use"))
+    tools = FunctionTools(echo=echo_arguments)
+    stage = TurnHarness(model, tools)
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(stage.turn().run, HI)
-            await model.hangs.wait()
+            tasks.start_soon(stage.make_turn().run, HI)
+            await model.is_blocked.wait()
             tasks.cancel_scope.cancel()
             model.may_end.set()
-    assert tools.begun == []
+    assert tools.started_call_ids == []
     assert stage.history[1:] == [
         AssistantMessage((ToolCall("c1", "echo", "{}"),)),
         UserMessage((ToolResult("c1", CANCELLED, is_error=True),)),
@@ -208,20 +220,22 @@ async def test_a_turn_is_settled_while_a_call_ignores_being_cancelled() -> None:
     begun, may_end = anyio.Event(), anyio.Event()
 
     async def stay(call: ToolCall) -> str:
-        with anyio.move_on_after(PATIENCE_SECONDS, shield=True):
+        with anyio.move_on_after(HANG_TIMEOUT_SECONDS, shield=True):
             begun.set()
             await may_end.wait()
         return f"{call.id} is too late"
 
     call = ToolCall("c1", "stay", "{}")
-    stage = Stage(Playing(Round(calling(call), "tool_use")), Tools(stay=stay))
-    turn, settled = stage.turn(), list[Message]()
-    with anyio.fail_after(PATIENCE_SECONDS):
+    stage = TurnHarness(
+        RoundModel(ModelRound(tool_call_events(call), "tool_use")), FunctionTools(stay=stay)
+    )
+    turn, settled = stage.make_turn(), list[Message]()
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(turn.run, HI)
             await begun.wait()
             tasks.cancel_scope.cancel()
-            turn.settle()
+            turn.flush()
             settled = stage.history
             stage.conversation.append(HI)
             may_end.set()
@@ -235,27 +249,29 @@ async def test_a_turn_is_settled_while_a_call_ignores_being_cancelled() -> None:
 
 async def test_a_turn_is_settled_while_a_model_ignores_being_cancelled_in_a_call() -> None:
     model = Uncancellable(
-        Round([TextDelta("Well"), CallStarted("c1", "echo"), CallEnded("c1")], "tool_use")
+        ModelRound(
+            [TextDelta("Well"), ToolCallStarted("c1", "echo"), ToolCallCompleted("c1")], "tool_use"
+        )
     )
-    tools = Tools(echo=echo)
-    stage = Stage(model, tools)
-    turn, settled = stage.turn(), list[Message]()
-    with anyio.fail_after(PATIENCE_SECONDS):
+    tools = FunctionTools(echo=echo_arguments)
+    stage = TurnHarness(model, tools)
+    turn, settled = stage.make_turn(), list[Message]()
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(turn.run, HI)
-            await model.hangs.wait()
+            await model.is_blocked.wait()
             tasks.cancel_scope.cancel()
-            turn.settle()
+            turn.flush()
             settled = stage.history
             model.may_end.set()
     assert settled == [HI, AssistantMessage((Text("Well"),))]
-    assert (stage.history, tools.begun) == (settled, [])
+    assert (stage.history, tools.started_call_ids) == (settled, [])
 
 
-class Yielding(Playing):
+class Yielding(RoundModel):
     """Waits a moment before each event, so that it can be stopped there."""
 
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Play slowly."""
 
         async def receive_slowly(event: ModelEvent) -> None:
@@ -265,18 +281,18 @@ class Yielding(Playing):
         return await super().respond(request, receive_slowly)
 
 
-class Uncancellable(Playing):
+class Uncancellable(RoundModel):
     """Streams a round, then waits for the test, whatever happens, and stops as the round says."""
 
-    def __init__(self, playing: Round) -> None:
+    def __init__(self, playing: ModelRound) -> None:
         super().__init__(playing)
         self.may_end = anyio.Event()
 
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Play and wait."""
-        with anyio.move_on_after(PATIENCE_SECONDS, shield=True):
+        with anyio.move_on_after(HANG_TIMEOUT_SECONDS, shield=True):
             stop = await super().respond(request, receive)
-            self.hangs.set()
+            self.is_blocked.set()
             await self.may_end.wait()
             return stop
         return "end_turn"
@@ -288,13 +304,13 @@ async def pause(call: ToolCall) -> str:
     return call.id
 
 
-async def run_for(stage: Stage, steps: int) -> bool:
+async def run_for(stage: TurnHarness, steps: int) -> bool:
     """Run a turn, cancel it after so many steps of the event loop; return whether it had ended."""
     has_ended = False
 
     async def run() -> None:
         nonlocal has_ended
-        await stage.turn().run(HI)
+        await stage.make_turn().run(HI)
         has_ended = True
 
     async with anyio.create_task_group() as tasks:
@@ -305,7 +321,7 @@ async def run_for(stage: Stage, steps: int) -> bool:
     return has_ended
 
 
-def points_at_results(stage: Stage) -> bool:
+def points_at_results(stage: TurnHarness) -> bool:
     """Whether a history ends in the results of calls."""
     return all(isinstance(part, ToolResult) for part in stage.history[-1].parts)
 

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_server.turn.compaction import (
-    FRESH_MESSAGES,
-    LAST_MESSAGES,
-    MOST_OLD_CHARACTERS,
+    MAX_OLD_RESULT_CHARACTERS,
     SUMMARY_HEADING,
-    compacted,
-    request_for_summary,
-    split,
+    TAIL_MESSAGES,
+    UNCUT_MESSAGES,
+    build_compacted_messages,
+    build_summary_request,
+    split_for_compaction,
 )
 from acp_server.turn.conversation import (
     AssistantMessage,
@@ -26,7 +26,7 @@ from acp_server.turn.conversation import (
     ToolResult,
     UserMessage,
 )
-from tests.turn.turn_harness import history_faults
+from tests.turn.turn_harness import history_errors
 
 THOUGHT = Thinking("Hm.", "seal")
 SUMMARY = Text(f"{SUMMARY_HEADING}\n\nSo far so good.")
@@ -58,23 +58,23 @@ def joined(*exchanges: list[Message]) -> list[Message]:
 
 @pytest.mark.parametrize("count", [0, 1, 5, 12])
 def test_a_short_conversation_stays_as_it_is(count: int) -> None:
-    assert split(joined(*(asked(number) for number in range(count)))) is None
+    assert split_for_compaction(joined(*(asked(number) for number in range(count)))) is None
 
 
 def test_the_first_and_the_last_messages_stay() -> None:
     messages = joined(*(asked(number) for number in range(20)))
-    parts = split(messages)
+    parts = split_for_compaction(messages)
     assert parts is not None
     assert parts.head == tuple(messages[:3])
     assert parts.middle == tuple(messages[3:20])
     assert parts.tail == tuple(messages[20:])
-    assert len(parts.tail) == LAST_MESSAGES
+    assert len(parts.tail) == TAIL_MESSAGES
 
 
 def test_a_call_stays_with_its_result() -> None:
     messages = joined(*(worked(number) for number in range(10)), asked(10))
     for length in range(30, len(messages) + 1):
-        parts = split(messages[:length])
+        parts = split_for_compaction(messages[:length])
         assert parts is not None
         assert parts.head == tuple(messages[:3])
         assert not any(isinstance(part, ToolResult) for part in parts.tail[0].parts)
@@ -83,14 +83,14 @@ def test_a_call_stays_with_its_result() -> None:
 def test_the_results_of_the_first_calls_stay_with_them() -> None:
     second_try = UserMessage((Text("again"),))
     messages = [second_try, *joined(*(worked(number) for number in range(10)))]
-    parts = split(messages)
+    parts = split_for_compaction(messages)
     assert parts is not None
     assert parts.head == tuple(messages[:4])
 
 
 def test_the_question_for_a_summary_leaves_all_before_it_as_it_was() -> None:
     messages = joined(asked(1))
-    *before, question = request_for_summary(messages, "the tests")
+    *before, question = build_summary_request(messages, "the tests")
     assert before == messages
     assert isinstance(question, UserMessage)
     [text] = question.parts
@@ -100,7 +100,7 @@ def test_the_question_for_a_summary_leaves_all_before_it_as_it_was() -> None:
 
 def test_the_question_joins_a_last_message_of_the_users() -> None:
     messages = worked(1)[:3]
-    *before, last = request_for_summary(messages)
+    *before, last = build_summary_request(messages)
     assert before == messages[:2]
     assert isinstance(last, UserMessage)
     assert last.parts[0] == ToolResult("c1", "out")
@@ -109,18 +109,18 @@ def test_the_question_joins_a_last_message_of_the_users() -> None:
 
 def test_the_summary_stands_before_what_stays_and_thinking_is_gone() -> None:
     messages = joined(*(asked(number) for number in range(20)))
-    parts = split(messages)
+    parts = split_for_compaction(messages)
     assert parts is not None
-    first, second, *rest = compacted(parts, " So far so good. \n")
+    first, second, *rest = build_compacted_messages(parts, " So far so good. \n")
     assert (first, second) == (messages[0], AssistantMessage((Text("answer 0"),)))
     assert rest[:3] == [messages[2], AssistantMessage((SUMMARY,)), messages[20]]
 
 
 def test_behind_results_the_summary_joins_them() -> None:
     messages = joined(*(worked(number) for number in range(10)))[:-1]
-    parts = split(messages)
+    parts = split_for_compaction(messages)
     assert parts is not None
-    short = compacted(parts, "So far so good.")
+    short = build_compacted_messages(parts, "So far so good.")
     assert short[2] == UserMessage((ToolResult("c0", "out"), SUMMARY))
     assert isinstance(short[3], AssistantMessage)
 
@@ -131,21 +131,21 @@ def test_a_second_summary_takes_the_place_of_the_first(
 ) -> None:
     messages: Sequence[Message] = joined(*(exchange(number) for number in range(15)))
     for _ in range(3):
-        parts = split(messages)
+        parts = split_for_compaction(messages)
         assert parts is not None
-        short = compacted(parts, "So far so good.")
+        short = build_compacted_messages(parts, "So far so good.")
         texts = [part for message in short for part in message.parts if part == SUMMARY]
         assert texts == [SUMMARY]
-        assert history_faults(short) == []
+        assert history_errors(short) == []
         messages = [*short, *joined(*(exchange(number) for number in range(20, 25)))]
 
 
 def test_old_output_is_cut_and_new_output_stays() -> None:
-    long = "x" * (MOST_OLD_CHARACTERS + 1)
+    long = "x" * (MAX_OLD_RESULT_CHARACTERS + 1)
     messages = joined(*(worked(number, long) for number in range(12)))
-    parts = split(messages)
+    parts = split_for_compaction(messages)
     assert parts is not None
-    short = compacted(parts, "So.")
+    short = build_compacted_messages(parts, "So.")
     outputs = [
         len(part.text) == len(long)
         for message in short
@@ -153,7 +153,7 @@ def test_old_output_is_cut_and_new_output_stays() -> None:
         if isinstance(part, ToolResult)
     ]
     assert outputs == [False, False, False, False, True, True]
-    assert FRESH_MESSAGES == 6
+    assert UNCUT_MESSAGES == 6
 
 
 @given(st.lists(st.sampled_from(["asked", "worked", "sealed"]), min_size=6, max_size=30))
@@ -165,11 +165,11 @@ def test_what_comes_out_is_taken_back_by_a_provider(kinds: Sequence[str]) -> Non
             exchange[-1] = AssistantMessage((RedactedThinking("…"), Text("so")))
         exchanges.append(exchange)
     messages = joined(*exchanges)
-    parts = split(messages)
+    parts = split_for_compaction(messages)
     if parts is None:
         return
-    short = compacted(parts, "So.")
-    assert history_faults(short) == []
+    short = build_compacted_messages(parts, "So.")
+    assert history_errors(short) == []
     assert len(short) < len(messages)
     assert all(type(a) is not type(b) for a, b in pairwise(short))
     assert short[-1].parts[-1] == messages[-1].parts[-1]

@@ -11,7 +11,7 @@ from acp_server.turn.conversation import (
     PromptPart,
     Text,
     UserMessage,
-    text_of,
+    prompt_to_text,
 )
 
 FIRST = UserMessage((Text("one"),))
@@ -46,4 +46,4 @@ def test_reading_a_conversation_is_not_disturbed_by_what_is_added_meanwhile() ->
 def test_a_prompt_as_text_has_its_parts_on_lines_of_their_own(
     parts: Sequence[PromptPart], text: str
 ) -> None:
-    assert text_of(parts) == text
+    assert prompt_to_text(parts) == text

@@ -11,18 +11,27 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.errors import ModelInterruptedError
 from acp_server.turn.events import CallAppeared, CallChanged, MessageChunk, NoticeRaised
-from acp_server.turn.loop import GO_ON, MOST_INTERRUPTIONS, NOT_RUN
+from acp_server.turn.loop import CONTINUE_PROMPT, MAX_INTERRUPTIONS, NOT_RUN
 from acp_server.turn.ports import (
-    CallArguments,
-    CallStarted,
     ModelRequest,
     TextDelta,
     ThinkingDelta,
+    ToolCallDelta,
+    ToolCallStarted,
 )
-from tests.turn.turn_harness import HI, Playing, Round, Stage, Tools, calling, echo, told
+from tests.turn.turn_harness import (
+    HI,
+    FunctionTools,
+    ModelRound,
+    RoundModel,
+    TurnHarness,
+    echo_arguments,
+    final_call_change,
+    tool_call_events,
+)
 
 CUT = ModelInterruptedError("the connection broke")
-ASKED_TO_GO_ON = UserMessage((Text(GO_ON),))
+ASKED_TO_GO_ON = UserMessage((Text(CONTINUE_PROMPT),))
 
 
 def notice(message_id: str) -> NoticeRaised:
@@ -32,8 +41,8 @@ def notice(message_id: str) -> NoticeRaised:
 
 
 async def test_a_model_that_is_cut_off_in_a_text_goes_on_in_the_same_message() -> None:
-    model = Playing(Round([TextDelta("One, ")], CUT), Round([TextDelta("two.")]))
-    stage = Stage(model)
+    model = RoundModel(ModelRound([TextDelta("One, ")], CUT), ModelRound([TextDelta("two.")]))
+    stage = TurnHarness(model)
     assert await stage.run() == "end_turn"
     assert stage.sink.events == [
         MessageChunk("m1", "One, "),
@@ -47,7 +56,7 @@ async def test_a_model_that_is_cut_off_in_a_text_goes_on_in_the_same_message() -
 
 async def test_only_the_first_text_goes_on_in_the_same_message() -> None:
     rest = [ThinkingDelta("Where was I?"), TextDelta("two."), TextDelta("Three.", is_new=True)]
-    stage = Stage(Playing(Round([TextDelta("One, ")], CUT), Round(rest)))
+    stage = TurnHarness(RoundModel(ModelRound([TextDelta("One, ")], CUT), ModelRound(rest)))
     await stage.run()
     chunks = [each for each in stage.sink.events if isinstance(each, MessageChunk)]
     assert chunks == [
@@ -61,8 +70,8 @@ async def test_only_the_first_text_goes_on_in_the_same_message() -> None:
 async def test_a_model_that_is_cut_off_before_a_word_is_asked_the_same_again(
     events: list[TextDelta | ThinkingDelta],
 ) -> None:
-    model = Playing(Round(events, CUT), Round([TextDelta("Hello.")]))
-    stage = Stage(model)
+    model = RoundModel(ModelRound(events, CUT), ModelRound([TextDelta("Hello.")]))
+    stage = TurnHarness(model)
     assert await stage.run() == "end_turn"
     assert model.requests == [ModelRequest((HI,)), ModelRequest((HI,))]
     assert stage.history == [HI, AssistantMessage((Text("Hello."),))]
@@ -70,8 +79,10 @@ async def test_a_model_that_is_cut_off_before_a_word_is_asked_the_same_again(
 
 async def test_a_model_that_is_cut_off_twice_goes_on_in_the_same_message_all_the_same() -> None:
     """The second time before it said anything: it is asked to go on only once."""
-    model = Playing(Round([TextDelta("One, ")], CUT), Round([], CUT), Round([TextDelta("two.")]))
-    stage = Stage(model)
+    model = RoundModel(
+        ModelRound([TextDelta("One, ")], CUT), ModelRound([], CUT), ModelRound([TextDelta("two.")])
+    )
+    stage = TurnHarness(model)
     assert await stage.run() == "end_turn"
     first = AssistantMessage((Text("One, "),))
     going_on = ModelRequest((HI, first, ASKED_TO_GO_ON))
@@ -87,20 +98,21 @@ async def test_a_model_that_is_cut_off_twice_goes_on_in_the_same_message_all_the
 
 async def test_whole_calls_of_a_model_that_is_cut_off_are_run_and_half_ones_closed() -> None:
     whole = ToolCall("c1", "echo", "{}")
-    half = [CallStarted("c2", "echo"), CallArguments("c2", '{"a')]
-    model = Playing(
-        Round([TextDelta("See:"), *calling(whole), *half], CUT), Round([TextDelta("Done.")])
+    half = [ToolCallStarted("c2", "echo"), ToolCallDelta("c2", '{"a')]
+    model = RoundModel(
+        ModelRound([TextDelta("See:"), *tool_call_events(whole), *half], CUT),
+        ModelRound([TextDelta("Done.")]),
     )
-    stage = Stage(model, Tools(echo=echo))
+    stage = TurnHarness(model, FunctionTools(echo=echo_arguments))
     assert await stage.run() == "end_turn"
     assert stage.sink.events == [
         MessageChunk("m1", "See:"),
         CallAppeared("c1", "echo"),
         CallAppeared("c2", "echo"),
         notice("m2"),
-        told("c2", "failed", NOT_RUN),
+        final_call_change("c2", "failed", NOT_RUN),
         CallChanged("c1", "in_progress"),
-        told("c1", "completed", "{}"),
+        final_call_change("c1", "completed", "{}"),
         MessageChunk("m3", "Done."),
     ]
     assert stage.history == [
@@ -112,14 +124,14 @@ async def test_whole_calls_of_a_model_that_is_cut_off_are_run_and_half_ones_clos
 
 
 async def test_a_model_that_is_cut_off_in_a_call_keeps_the_text_before_it() -> None:
-    half = [CallStarted("c1", "echo"), CallArguments("c1", '{"a')]
+    half = [ToolCallStarted("c1", "echo"), ToolCallDelta("c1", '{"a')]
     call = ToolCall("c2", "echo", "{}")
-    model = Playing(
-        Round([TextDelta("See:"), *half], CUT),
-        Round(calling(call), "tool_use"),
-        Round([TextDelta("Done.")]),
+    model = RoundModel(
+        ModelRound([TextDelta("See:"), *half], CUT),
+        ModelRound(tool_call_events(call), "tool_use"),
+        ModelRound([TextDelta("Done.")]),
     )
-    stage = Stage(model, Tools(echo=echo))
+    stage = TurnHarness(model, FunctionTools(echo=echo_arguments))
     assert await stage.run() == "end_turn"
     assert stage.history == [
         HI,
@@ -133,21 +145,21 @@ async def test_a_model_that_is_cut_off_in_a_call_keeps_the_text_before_it() -> N
 
 
 async def test_a_model_that_is_cut_off_again_and_again_fails_in_the_end() -> None:
-    model = Playing(Round([TextDelta("a")], CUT))
-    stage = Stage(model)
+    model = RoundModel(ModelRound([TextDelta("a")], CUT))
+    stage = TurnHarness(model)
     with pytest.raises(ModelInterruptedError) as raised:
         await stage.run()
     assert raised.value is CUT
-    assert len(model.requests) == MOST_INTERRUPTIONS + 1
+    assert len(model.requests) == MAX_INTERRUPTIONS + 1
     assert stage.history == [
         HI,
-        *(AssistantMessage((Text("a"),)), ASKED_TO_GO_ON) * MOST_INTERRUPTIONS,
+        *(AssistantMessage((Text("a"),)), ASKED_TO_GO_ON) * MAX_INTERRUPTIONS,
         AssistantMessage((Text("a"),)),
     ]
 
 
 async def test_the_model_is_not_asked_to_go_on_more_often_than_it_may_be_asked() -> None:
-    stage = Stage(Playing(Round([TextDelta("a")], CUT)), max_requests=2)
+    stage = TurnHarness(RoundModel(ModelRound([TextDelta("a")], CUT)), max_requests=2)
     assert await stage.run() == "max_turn_requests"
     said = AssistantMessage((Text("a"),))
     assert stage.history == [HI, said, ASKED_TO_GO_ON, said]

@@ -18,8 +18,6 @@ from acp_server.turn.errors import ModelFailedError, PromptTooLargeError
 from acp_server.turn.events import CallAppeared, MessageChunk
 from acp_server.turn.loop import NOT_RUN
 from acp_server.turn.ports import (
-    CallArguments,
-    CallStarted,
     ModelEvent,
     ModelRequest,
     ModelStop,
@@ -28,25 +26,37 @@ from acp_server.turn.ports import (
     ThinkingDelta,
     ThinkingRedacted,
     ThinkingSigned,
+    ToolCallDelta,
+    ToolCallStarted,
 )
-from tests.handlers.fake_models import Echo, Failing, Stubborn
-from tests.support.timeouts import PATIENCE_SECONDS
-from tests.turn.turn_harness import HI, Gauge, Playing, Round, Stage, Tools, calling, echo, told
+from tests.handlers.fake_models import EchoModel, FailingModel, UncancellableModel
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.turn.turn_harness import (
+    HI,
+    CharacterMeter,
+    FunctionTools,
+    ModelRound,
+    RoundModel,
+    TurnHarness,
+    echo_arguments,
+    final_call_change,
+    tool_call_events,
+)
 
 HANG = UserMessage((Text("hang"),))
 CALL = ToolCall("c1", "echo", '{"a": 1}')
 
 
 async def test_a_turn_shows_the_answer_and_leaves_both_sides_in_the_conversation() -> None:
-    stage = Stage(Echo())
+    stage = TurnHarness(EchoModel())
     assert await stage.run(HI) == "end_turn"
     assert stage.sink.events == [MessageChunk("m1", "hi")]
     assert stage.history == [HI, AssistantMessage((Text("hi"),))]
 
 
 async def test_the_model_is_asked_with_all_that_was_said_the_newest_prompt_last() -> None:
-    model = Stubborn()
-    stage = Stage(model)
+    model = UncancellableModel()
+    stage = TurnHarness(model)
     for _ in range(2):
         await stage.run(HI)
     answer = AssistantMessage((Text("Hello."),))
@@ -54,7 +64,7 @@ async def test_the_model_is_asked_with_all_that_was_said_the_newest_prompt_last(
 
 
 async def test_a_turn_that_fails_leaves_what_was_said() -> None:
-    stage = Stage(Failing(ModelFailedError("x")))
+    stage = TurnHarness(FailingModel(ModelFailedError("x")))
     with pytest.raises(ModelFailedError):
         await stage.run(HI)
     assert stage.history == [HI, AssistantMessage((Text("So far"),))]
@@ -63,7 +73,7 @@ async def test_a_turn_that_fails_leaves_what_was_said() -> None:
 async def test_a_turn_that_fails_before_a_word_leaves_the_prompt_and_why_there_is_no_answer() -> (
     None
 ):
-    stage = Stage(Failing(ModelFailedError("the endpoint is down"), said=""))
+    stage = TurnHarness(FailingModel(ModelFailedError("the endpoint is down"), said=""))
     with pytest.raises(ModelFailedError):
         await stage.run(HI)
     no_answer = Text("(There was no answer: the endpoint is down)")
@@ -71,20 +81,23 @@ async def test_a_turn_that_fails_before_a_word_leaves_the_prompt_and_why_there_i
 
 
 async def test_a_turn_that_fails_amid_a_call_closes_it_and_leaves_what_was_said_before() -> None:
-    events = [TextDelta("Let me see."), CallStarted("c1", "echo"), CallArguments("c1", '{"a')]
-    stage = Stage(Playing(Round(events, ModelFailedError("broken"))), Tools(echo=echo))
+    events = [TextDelta("Let me see."), ToolCallStarted("c1", "echo"), ToolCallDelta("c1", '{"a')]
+    stage = TurnHarness(
+        RoundModel(ModelRound(events, ModelFailedError("broken"))),
+        FunctionTools(echo=echo_arguments),
+    )
     with pytest.raises(ModelFailedError):
         await stage.run(HI)
     assert stage.sink.events == [
         MessageChunk("m1", "Let me see."),
         CallAppeared("c1", "echo"),
-        told("c1", "failed", "broken"),
+        final_call_change("c1", "failed", "broken"),
     ]
     assert stage.history == [HI, AssistantMessage((Text("Let me see."),))]
 
 
 async def test_a_model_that_only_thinks_leaves_a_message_that_a_provider_takes_back() -> None:
-    stage = Stage(Playing(Round([ThinkingDelta("Hm.")])))
+    stage = TurnHarness(RoundModel(ModelRound([ThinkingDelta("Hm.")])))
     assert await stage.run(HI) == "end_turn"
     no_answer = Text("(There was no answer: it said nothing)")
     assert stage.history == [HI, AssistantMessage((no_answer,))]
@@ -93,14 +106,14 @@ async def test_a_model_that_only_thinks_leaves_a_message_that_a_provider_takes_b
 @pytest.mark.parametrize("last", [ThinkingDelta("c"), ThinkingRedacted("c")])
 async def test_with_thinking_behind_the_last_word_no_thinking_is_kept(last: ModelEvent) -> None:
     """A message may not end in it, and one that lacks some of it counts as changed."""
-    stage = Stage(Playing(Round([ThinkingDelta("a"), TextDelta("b"), last])))
+    stage = TurnHarness(RoundModel(ModelRound([ThinkingDelta("a"), TextDelta("b"), last])))
     await stage.run(HI)
     assert stage.history == [HI, AssistantMessage((Text("b"),))]
 
 
 async def test_thinking_before_the_last_word_is_kept() -> None:
     thinking = [ThinkingDelta("a"), ThinkingSigned("seal"), ThinkingRedacted("c")]
-    stage = Stage(Playing(Round([*thinking, TextDelta("b")])))
+    stage = TurnHarness(RoundModel(ModelRound([*thinking, TextDelta("b")])))
     await stage.run(HI)
     assert stage.history == [
         HI,
@@ -121,7 +134,7 @@ async def test_why_the_model_stopped_is_why_the_turn_ended(
     stop: ModelStop, reason: StopReason
 ) -> None:
     """Also of one that says it waits for results, and has made no call."""
-    stage = Stage(Playing(Round([TextDelta("a")], stop)))
+    stage = TurnHarness(RoundModel(ModelRound([TextDelta("a")], stop)))
     assert await stage.run(HI) == reason
     assert stage.history == [HI, AssistantMessage((Text("a"),))]
 
@@ -131,25 +144,25 @@ async def test_calls_of_a_model_that_does_not_wait_for_them_are_closed_and_not_r
     stop: ModelStop,
 ) -> None:
     """A whole call, and one whose arguments end in the middle."""
-    half = [CallStarted("c2", "echo"), CallArguments("c2", '{"a')]
-    model = Playing(Round([TextDelta("Well"), *calling(CALL), *half], stop))
-    tools = Tools(echo=echo)
-    stage = Stage(model, tools)
+    half = [ToolCallStarted("c2", "echo"), ToolCallDelta("c2", '{"a')]
+    model = RoundModel(ModelRound([TextDelta("Well"), *tool_call_events(CALL), *half], stop))
+    tools = FunctionTools(echo=echo_arguments)
+    stage = TurnHarness(model, tools)
     assert await stage.run(HI) == stop
     assert stage.sink.events == [
         MessageChunk("m1", "Well"),
         CallAppeared("c1", "echo"),
         CallAppeared("c2", "echo"),
-        told("c1", "failed", NOT_RUN),
-        told("c2", "failed", NOT_RUN),
+        final_call_change("c1", "failed", NOT_RUN),
+        final_call_change("c2", "failed", NOT_RUN),
     ]
     assert stage.history == [HI, AssistantMessage((Text("Well"),))]
-    assert (tools.begun, len(model.requests)) == ([], 1)
+    assert (tools.started_call_ids, len(model.requests)) == ([], 1)
 
 
 async def test_a_model_that_pauses_is_asked_to_go_on_with_what_it_said() -> None:
-    model = Playing(Round([TextDelta("One")], "pause"), Round([TextDelta("two")]))
-    stage = Stage(model)
+    model = RoundModel(ModelRound([TextDelta("One")], "pause"), ModelRound([TextDelta("two")]))
+    stage = TurnHarness(model)
     assert await stage.run(HI) == "end_turn"
     first, second = AssistantMessage((Text("One"),)), AssistantMessage((Text("two"),))
     assert model.requests == [
@@ -161,8 +174,10 @@ async def test_a_model_that_pauses_is_asked_to_go_on_with_what_it_said() -> None
 
 
 async def test_a_turn_asks_the_model_so_often_and_no_more() -> None:
-    model = Playing(*(Round(calling(ToolCall(f"c{n}", "echo", "{}")), "tool_use") for n in "123"))
-    stage = Stage(model, Tools(echo=echo), max_requests=3)
+    model = RoundModel(
+        *(ModelRound(tool_call_events(ToolCall(f"c{n}", "echo", "{}")), "tool_use") for n in "123")
+    )
+    stage = TurnHarness(model, FunctionTools(echo=echo_arguments), max_requests=3)
     assert await stage.run(HI) == "max_turn_requests"
     assert len(model.requests) == 3
     assert stage.history[-1] == UserMessage((ToolResult("c3", "{}"),))
@@ -172,8 +187,8 @@ async def test_a_turn_asks_the_model_so_often_and_no_more() -> None:
 
 
 async def test_a_prompt_that_does_not_fit_the_window_is_refused_and_not_stored() -> None:
-    model = Playing(Round())
-    stage = Stage(model, meter=Gauge(window_tokens=10))
+    model = RoundModel(ModelRound())
+    stage = TurnHarness(model, meter=CharacterMeter(window_tokens=10))
     with pytest.raises(PromptTooLargeError) as raised:
         await stage.run(UserMessage((Text("x" * 11),)))
     assert (raised.value.estimated_tokens, raised.value.window_tokens) == (11, 10)
@@ -186,7 +201,7 @@ async def test_a_prompt_that_does_not_fit_the_window_is_refused_and_not_stored()
 
 
 async def test_what_was_said_before_counts_too() -> None:
-    stage = Stage(Echo(), meter=Gauge(window_tokens=10))
+    stage = TurnHarness(EchoModel(), meter=CharacterMeter(window_tokens=10))
     await stage.run(UserMessage((Text("x" * 6),)))
     with pytest.raises(PromptTooLargeError):
         await stage.run(UserMessage((Text("x" * 6),)))
@@ -196,7 +211,9 @@ async def test_what_was_said_before_counts_too() -> None:
 async def test_the_middle_of_a_long_attachment_is_cut_out_and_its_file_named() -> None:
     long = Attachment("file:///a.txt", "h" * 700 + "m" * 1000 + "t" * 300)
     parts = (Text("t" * 400), Link("file:///b", "b"), long)
-    stage = Stage(Playing(Round([TextDelta("Yes.")])), meter=Gauge(window_tokens=1800))
+    stage = TurnHarness(
+        RoundModel(ModelRound([TextDelta("Yes.")])), meter=CharacterMeter(window_tokens=1800)
+    )
     await stage.run(UserMessage(parts))
     marker = "[… 1,125 of 2,000 characters are shown; read file:///a.txt for the rest …]"
     assert stage.history[0] == UserMessage(
@@ -212,7 +229,7 @@ async def test_the_middle_of_a_long_attachment_is_cut_out_and_its_file_named() -
 
 async def test_an_attachment_that_just_fits_is_left_alone() -> None:
     attachment = Attachment("file:///a.txt", "x" * 625)
-    stage = Stage(Echo(), meter=Gauge(window_tokens=1000))
+    stage = TurnHarness(EchoModel(), meter=CharacterMeter(window_tokens=1000))
     await stage.run(UserMessage((attachment,)))
     assert stage.history[0] == UserMessage((attachment,))
 
@@ -221,22 +238,22 @@ async def test_an_attachment_that_just_fits_is_left_alone() -> None:
 
 
 async def test_a_turn_that_is_settled_early_keeps_what_was_said_until_then_and_no_more() -> None:
-    model = Stubborn()
-    stage = Stage(model)
-    turn = stage.turn()
-    with anyio.fail_after(PATIENCE_SECONDS):
+    model = UncancellableModel()
+    stage = TurnHarness(model)
+    turn = stage.make_turn()
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(turn.run, HANG)
-            await model.hangs.wait()
-            turn.settle()
+            await model.is_blocked.wait()
+            turn.flush()
             stage.conversation.append(HI)
-            turn.settle()
-            model.may_end.set()
+            turn.flush()
+            model.allowed_to_end.set()
     assert stage.history == [HANG, AssistantMessage((Text("Working"),)), HI]
     assert stage.sink.text == "Working, too late"
 
 
 def test_settling_a_turn_that_has_not_begun_changes_nothing() -> None:
-    stage = Stage(Echo())
-    stage.turn().settle()
+    stage = TurnHarness(EchoModel())
+    stage.make_turn().flush()
     assert stage.history == []

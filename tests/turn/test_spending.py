@@ -5,9 +5,17 @@ import pytest
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import ContextMeasured, Event, NoticeRaised, Usage
-from acp_server.turn.loop import Spent
+from acp_server.turn.loop import UsageTotals
 from acp_server.turn.ports import Retrying, TextDelta, UsageReported
-from tests.turn.turn_harness import Gauge, Playing, Round, Stage, Tools, calling, echo
+from tests.turn.turn_harness import (
+    CharacterMeter,
+    FunctionTools,
+    ModelRound,
+    RoundModel,
+    TurnHarness,
+    echo_arguments,
+    tool_call_events,
+)
 
 USAGE = Usage(1, 2, 4, 8, 16)
 
@@ -18,20 +26,22 @@ def measures(events: list[Event]) -> list[ContextMeasured]:
 
 async def test_the_last_report_of_a_call_counts_and_is_told_when_it_has_ended() -> None:
     reports = [UsageReported(Usage(1)), TextDelta("Hi"), UsageReported(USAGE)]
-    stage = Stage(Playing(Round(reports)), meter=Gauge(window_tokens=100))
+    stage = TurnHarness(RoundModel(ModelRound(reports)), meter=CharacterMeter(window_tokens=100))
     await stage.run()
     assert stage.sink.events[1:] == [ContextMeasured(31, 100, 2.0)]
-    assert stage.spent == Spent(USAGE, 1, 2.0)
+    assert stage.usage == UsageTotals(USAGE, 1, 2.0)
 
 
 async def test_calls_of_a_turn_and_of_a_session_add_up() -> None:
     """Each measure has the window of its call, and the cost of all calls until then."""
     call = ToolCall("c1", "echo", "{}")
-    model = Playing(
-        Round([*calling(call), UsageReported(Usage(10, 1))], "tool_use"),
-        Round([TextDelta("Done."), UsageReported(Usage(20, 2))]),
+    model = RoundModel(
+        ModelRound([*tool_call_events(call), UsageReported(Usage(10, 1))], "tool_use"),
+        ModelRound([TextDelta("Done."), UsageReported(Usage(20, 2))]),
     )
-    stage = Stage(model, Tools(echo=echo), meter=Gauge(window_tokens=100))
+    stage = TurnHarness(
+        model, FunctionTools(echo=echo_arguments), meter=CharacterMeter(window_tokens=100)
+    )
     await stage.run()
     await stage.run()
     assert measures(stage.sink.events) == [
@@ -39,54 +49,57 @@ async def test_calls_of_a_turn_and_of_a_session_add_up() -> None:
         ContextMeasured(22, 100, 3.0),
         ContextMeasured(22, 100, 5.0),
     ]
-    assert stage.spent == Spent(Usage(50, 5), 3, 5.0)
+    assert stage.usage == UsageTotals(Usage(50, 5), 3, 5.0)
 
 
 async def test_a_call_that_fails_or_is_cancelled_has_been_used_all_the_same() -> None:
     report = [UsageReported(USAGE)]
-    failing = Stage(Playing(Round(report, ModelFailedError("x"))))
+    failing = TurnHarness(RoundModel(ModelRound(report, ModelFailedError("x"))))
     with pytest.raises(ModelFailedError):
         await failing.run()
-    model = Playing(Round(report, None))
-    cancelled = Stage(model)
-    await cancelled.run_until(model.hangs)
+    model = RoundModel(ModelRound(report, None))
+    cancelled = TurnHarness(model)
+    await cancelled.run_and_cancel_at(model.is_blocked)
     for stage in (failing, cancelled):
-        assert stage.spent == Spent(USAGE, 1, 2.0)
+        assert stage.usage == UsageTotals(USAGE, 1, 2.0)
         assert len(measures(stage.sink.events)) == 1
 
 
 async def test_a_model_that_reports_nothing_has_used_nothing() -> None:
-    stage = Stage(Playing(Round([TextDelta("Hi")])))
+    stage = TurnHarness(RoundModel(ModelRound([TextDelta("Hi")])))
     await stage.run()
-    assert (stage.spent, measures(stage.sink.events)) == (Spent(), [])
+    assert (stage.usage, measures(stage.sink.events)) == (UsageTotals(), [])
 
 
 async def test_a_price_that_is_not_known_is_none() -> None:
-    stage = Stage(
-        Playing(Round([UsageReported(USAGE)])), meter=Gauge(window_tokens=100, has_prices=False)
+    stage = TurnHarness(
+        RoundModel(ModelRound([UsageReported(USAGE)])),
+        meter=CharacterMeter(window_tokens=100, has_prices=False),
     )
     await stage.run()
     assert measures(stage.sink.events) == [ContextMeasured(31, 100, None)]
-    assert stage.spent == Spent(USAGE, 1, None)
+    assert stage.usage == UsageTotals(USAGE, 1, None)
 
 
 def test_what_was_used_since_is_the_difference() -> None:
-    spent = Spent()
+    spent = UsageTotals()
     nothing = spent.copy()
-    assert spent.since(nothing) == Spent()
+    assert spent.since(nothing) == UsageTotals()
     spent.add(USAGE, 2.0)
     before = spent.copy()
     spent.add(Usage(1, 1), 1.0)
-    assert spent.since(before) == Spent(Usage(1, 1), 1, 1.0)
-    assert spent.since(nothing) == Spent(Usage(2, 3, 4, 8, 16), 2, 3.0)
-    assert before == Spent(USAGE, 1, 2.0)
+    assert spent.since(before) == UsageTotals(Usage(1, 1), 1, 1.0)
+    assert spent.since(nothing) == UsageTotals(Usage(2, 3, 4, 8, 16), 2, 3.0)
+    assert before == UsageTotals(USAGE, 1, 2.0)
 
 
 @pytest.mark.parametrize(
     ("wait_seconds", "wait"), [(0.2, "a moment"), (1.0, "1 s"), (2.4, "2 s"), (60.0, "60 s")]
 )
 async def test_a_retry_is_told_with_its_cause(wait_seconds: float, wait: str) -> None:
-    stage = Stage(Playing(Round([Retrying("overloaded", wait_seconds, 2, 5), TextDelta("Hi")])))
+    stage = TurnHarness(
+        RoundModel(ModelRound([Retrying("overloaded", wait_seconds, 2, 5), TextDelta("Hi")]))
+    )
     await stage.run()
     assert stage.sink.events[0] == NoticeRaised(
         "warning", f"overloaded; retrying in {wait} (attempt 2 of 5)", "m1"
@@ -94,7 +107,7 @@ async def test_a_retry_is_told_with_its_cause(wait_seconds: float, wait: str) ->
 
 
 def test_costs_are_added_without_the_noise_of_floats() -> None:
-    spent = Spent()
+    spent = UsageTotals()
     spent.add(USAGE, 0.1)
     before = spent.copy()
     spent.add(USAGE, 0.2)

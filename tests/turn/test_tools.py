@@ -15,44 +15,53 @@ from acp_server.turn.conversation import (
 )
 from acp_server.turn.events import CallAppeared, CallChanged, MessageChunk, ThoughtChunk
 from acp_server.turn.ports import (
-    CallArguments,
-    CallEnded,
-    CallStarted,
     ModelRequest,
     TextDelta,
     ThinkingDelta,
     ThinkingSigned,
+    ToolCallCompleted,
+    ToolCallDelta,
+    ToolCallStarted,
 )
-from tests.turn.turn_harness import HI, Playing, Round, Stage, Tools, calling, echo, told
+from tests.turn.turn_harness import (
+    HI,
+    FunctionTools,
+    ModelRound,
+    RoundModel,
+    TurnHarness,
+    echo_arguments,
+    final_call_change,
+    tool_call_events,
+)
 
 BROKEN = "the arguments are not valid JSON"
 AGAIN = "; make the call again, whole"
-DONE = Round([TextDelta("Done.")])
+DONE = ModelRound([TextDelta("Done.")])
 
 
 async def test_a_call_is_shown_run_and_answered_and_the_model_goes_on() -> None:
     call = ToolCall("c1", "echo", '{"a": 1}')
-    model = Playing(
-        Round(
+    model = RoundModel(
+        ModelRound(
             [
                 ThinkingDelta("Hm."),
                 ThinkingSigned("seal"),
                 TextDelta("Let me see."),
-                *calling(call),
+                *tool_call_events(call),
             ],
             "tool_use",
         ),
         DONE,
     )
-    tools = Tools(echo=echo)
-    stage = Stage(model, tools)
+    tools = FunctionTools(echo=echo_arguments)
+    stage = TurnHarness(model, tools)
     assert await stage.run() == "end_turn"
     assert stage.sink.events == [
         ThoughtChunk("m1", "Hm."),
         MessageChunk("m2", "Let me see."),
         CallAppeared("c1", "echo"),
         CallChanged("c1", "in_progress"),
-        told("c1", "completed", '{"a": 1}'),
+        final_call_change("c1", "completed", '{"a": 1}'),
         MessageChunk("m3", "Done."),
     ]
     said = AssistantMessage((Thinking("Hm.", "seal"), Text("Let me see."), call))
@@ -76,11 +85,15 @@ async def test_calls_of_one_reply_run_together_and_each_is_shown_as_it_ends() ->
         return f"{call.id} is done"
 
     calls = [ToolCall(name, "work", "{}") for name in "abc"]
-    stage = Stage(Playing(Round(calling(*calls), "tool_use"), DONE), Tools(work=work))
+    stage = TurnHarness(
+        RoundModel(ModelRound(tool_call_events(*calls), "tool_use"), DONE), FunctionTools(work=work)
+    )
     assert await stage.run() == "end_turn"
     changes = [event for event in stage.sink.events if isinstance(event, CallChanged)]
     assert sorted(change.call_id for change in changes[:3]) == ["a", "b", "c"]
-    assert changes[3:] == [told(name, "completed", f"{name} is done") for name in "cba"]
+    assert changes[3:] == [
+        final_call_change(name, "completed", f"{name} is done") for name in "cba"
+    ]
     assert stage.history[2] == UserMessage(
         tuple(ToolResult(name, f"{name} is done") for name in "abc")
     )
@@ -88,15 +101,17 @@ async def test_calls_of_one_reply_run_together_and_each_is_shown_as_it_ends() ->
 
 async def test_the_arguments_of_calls_may_arrive_entangled() -> None:
     events = [
-        CallStarted("c1", "echo"),
-        CallStarted("c2", "echo"),
-        CallArguments("c2", '{"b"'),
-        CallArguments("c1", '{"a": 1}'),
-        CallEnded("c1"),
-        CallArguments("c2", ": 2}"),
-        CallEnded("c2"),
+        ToolCallStarted("c1", "echo"),
+        ToolCallStarted("c2", "echo"),
+        ToolCallDelta("c2", '{"b"'),
+        ToolCallDelta("c1", '{"a": 1}'),
+        ToolCallCompleted("c1"),
+        ToolCallDelta("c2", ": 2}"),
+        ToolCallCompleted("c2"),
     ]
-    stage = Stage(Playing(Round(events, "tool_use"), DONE), Tools(echo=echo))
+    stage = TurnHarness(
+        RoundModel(ModelRound(events, "tool_use"), DONE), FunctionTools(echo=echo_arguments)
+    )
     await stage.run()
     assert stage.history[1] == AssistantMessage(
         (ToolCall("c1", "echo", '{"a": 1}'), ToolCall("c2", "echo", '{"b": 2}'))
@@ -104,8 +119,10 @@ async def test_the_arguments_of_calls_may_arrive_entangled() -> None:
 
 
 async def test_a_call_without_arguments_has_none() -> None:
-    events = [CallStarted("c1", "echo"), CallEnded("c1")]
-    stage = Stage(Playing(Round(events, "tool_use"), DONE), Tools(echo=echo))
+    events = [ToolCallStarted("c1", "echo"), ToolCallCompleted("c1")]
+    stage = TurnHarness(
+        RoundModel(ModelRound(events, "tool_use"), DONE), FunctionTools(echo=echo_arguments)
+    )
     await stage.run()
     assert stage.history[1:3] == [
         AssistantMessage((ToolCall("c1", "echo", ""),)),
@@ -125,11 +142,13 @@ async def test_a_call_with_broken_arguments_is_not_run_and_the_model_is_told(
     arguments: str, problem: str
 ) -> None:
     call, good = ToolCall("c1", "echo", arguments), ToolCall("c2", "echo", "{}")
-    tools = Tools(echo=echo)
-    stage = Stage(Playing(Round(calling(call, good), "tool_use"), DONE), tools)
+    tools = FunctionTools(echo=echo_arguments)
+    stage = TurnHarness(
+        RoundModel(ModelRound(tool_call_events(call, good), "tool_use"), DONE), tools
+    )
     assert await stage.run() == "end_turn"
-    assert tools.begun == ["c2"]
-    assert told("c1", "failed", problem) in stage.sink.events
+    assert tools.started_call_ids == ["c2"]
+    assert final_call_change("c1", "failed", problem) in stage.sink.events
     assert CallChanged("c1", "in_progress") not in stage.sink.events
     assert stage.history[1:3] == [
         AssistantMessage((call, good)),
@@ -144,12 +163,12 @@ async def test_a_call_with_broken_arguments_is_not_run_and_the_model_is_told(
 )
 async def test_arguments_that_could_not_be_sent_back_are_broken_too(arguments: str) -> None:
     call = ToolCall("c1", "echo", arguments)
-    tools = Tools(echo=echo)
-    stage = Stage(Playing(Round(calling(call), "tool_use"), DONE), tools)
+    tools = FunctionTools(echo=echo_arguments)
+    stage = TurnHarness(RoundModel(ModelRound(tool_call_events(call), "tool_use"), DONE), tools)
     assert await stage.run() == "end_turn"
     [result] = stage.history[2].parts
     assert isinstance(result, ToolResult)
-    assert (result.is_error, tools.begun) == (True, [])
+    assert (result.is_error, tools.started_call_ids) == (True, [])
     assert result.text.startswith(f"{BROKEN} (")
     assert result.text.endswith(AGAIN)
 
@@ -159,12 +178,13 @@ async def test_a_tool_that_raises_is_a_failed_call_and_the_others_go_on() -> Non
         return str(1 / len(call.name[6:]))
 
     calls = ToolCall("c1", "divide", "{}"), ToolCall("c2", "echo", "{}")
-    stage = Stage(
-        Playing(Round(calling(*calls), "tool_use"), DONE), Tools(divide=divide, echo=echo)
+    stage = TurnHarness(
+        RoundModel(ModelRound(tool_call_events(*calls), "tool_use"), DONE),
+        FunctionTools(divide=divide, echo=echo_arguments),
     )
     assert await stage.run() == "end_turn"
     problem = "ZeroDivisionError: division by zero"
-    assert told("c1", "failed", problem) in stage.sink.events
+    assert final_call_change("c1", "failed", problem) in stage.sink.events
     assert stage.history[2] == UserMessage(
         (ToolResult("c1", problem, is_error=True), ToolResult("c2", "{}"))
     )
@@ -172,8 +192,11 @@ async def test_a_tool_that_raises_is_a_failed_call_and_the_others_go_on() -> Non
 
 async def test_half_a_call_behind_a_whole_one_is_closed_and_the_whole_one_is_run() -> None:
     whole = ToolCall("c1", "echo", "{}")
-    half = [CallStarted("c2", "echo"), CallArguments("c2", '{"a')]
-    stage = Stage(Playing(Round([*calling(whole), *half], "tool_use"), DONE), Tools(echo=echo))
+    half = [ToolCallStarted("c2", "echo"), ToolCallDelta("c2", '{"a')]
+    stage = TurnHarness(
+        RoundModel(ModelRound([*tool_call_events(whole), *half], "tool_use"), DONE),
+        FunctionTools(echo=echo_arguments),
+    )
     assert await stage.run() == "end_turn"
     ends = [each for each in stage.sink.events if isinstance(each, CallChanged)]
     assert [(each.call_id, each.status) for each in ends] == [
@@ -186,10 +209,10 @@ async def test_half_a_call_behind_a_whole_one_is_closed_and_the_whole_one_is_run
 
 async def test_what_happened_meanwhile_is_told_behind_the_results_and_the_prompt() -> None:
     call = ToolCall("c1", "echo", "{}")
-    model = Playing(Round(calling(call), "tool_use"), DONE)
-    stage = Stage(model, Tools(echo=echo))
+    model = RoundModel(ModelRound(tool_call_events(call), "tool_use"), DONE)
+    stage = TurnHarness(model, FunctionTools(echo=echo_arguments))
     news = [["[before]"], ["[meanwhile]"]]
-    stage.kit = replace(stage.kit, tidings=lambda: news.pop(0))
+    stage.context = replace(stage.context, take_notices=lambda: news.pop(0))
     await stage.run()
     first, _, results, _ = stage.history
     assert first == UserMessage((*HI.parts, Text("[before]")))

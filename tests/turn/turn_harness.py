@@ -16,97 +16,97 @@ from acp_server.turn.conversation import (
     ToolCall,
     ToolResult,
     UserMessage,
-    text_of,
+    prompt_to_text,
 )
 from acp_server.turn.events import CallAppeared, CallChanged, CallStatus, Usage
-from acp_server.turn.loop import Kit, Meter, Spent, Turn
+from acp_server.turn.loop import ModelMeter, Turn, TurnContext, UsageTotals
 from acp_server.turn.ports import (
-    CallArguments,
-    CallEnded,
-    CallStarted,
     Model,
     ModelEvent,
     ModelRequest,
     ModelStop,
-    Outcome,
-    Receive,
-    Sink,
+    ReceiveEvent,
     StopReason,
     Toolbox,
+    ToolCallCompleted,
+    ToolCallDelta,
+    ToolCallStarted,
+    ToolOutcome,
     ToolSpec,
+    TurnSink,
 )
-from tests.support.timeouts import PATIENCE_SECONDS
-from tests.turn.fake_sinks import Ids, RecordingSink
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.turn.fake_sinks import MemorySink, SequentialIds
 
 HI = UserMessage((Text("hi"),))
-Doing = Callable[[ToolCall], Awaitable[str]]
+ToolFunction = Callable[[ToolCall], Awaitable[str]]
 
 
 @dataclass(frozen=True)
-class Round:
+class ModelRound:
     """One model answer: it streams these events, then stops, raises, or blocks (None)."""
 
     events: Sequence[ModelEvent] = ()
     end: ModelStop | Exception | None = "end_turn"
 
 
-class Playing:
+class RoundModel:
     """Model that plays one round per request, and repeats the last one."""
 
-    def __init__(self, *rounds: Round) -> None:
+    def __init__(self, *rounds: ModelRound) -> None:
         self._rounds = rounds
         self.requests: list[ModelRequest] = []
-        self.passed_on = 0
-        self.hangs = anyio.Event()
+        self.delivered_count = 0
+        self.is_blocked = anyio.Event()
 
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Play the next round."""
         playing = self._rounds[min(len(self.requests), len(self._rounds) - 1)]
         self.requests.append(request)
         for event in playing.events:
             await receive(event)
-            self.passed_on += 1
+            self.delivered_count += 1
         if isinstance(playing.end, Exception):
             raise playing.end
         if playing.end is None:
-            self.hangs.set()
+            self.is_blocked.set()
             await anyio.sleep_forever()
         return playing.end or "end_turn"
 
 
-def calling(*calls: ToolCall) -> list[ModelEvent]:
+def tool_call_events(*calls: ToolCall) -> list[ModelEvent]:
     """Return the events of a model that makes these calls, their arguments in two chunks."""
     events: list[ModelEvent] = []
     for call in calls:
         events += [
-            CallStarted(call.id, call.name),
-            CallArguments(call.id, call.arguments[:1]),
-            CallArguments(call.id, call.arguments[1:]),
-            CallEnded(call.id),
+            ToolCallStarted(call.id, call.name),
+            ToolCallDelta(call.id, call.arguments[:1]),
+            ToolCallDelta(call.id, call.arguments[1:]),
+            ToolCallCompleted(call.id),
         ]
     return events
 
 
-class Tools:
+class FunctionTools:
     """Toolbox whose tools are functions that return the result or raise."""
 
-    def __init__(self, **tools: Doing) -> None:
+    def __init__(self, **tools: ToolFunction) -> None:
         self._tools = tools
-        self.begun: list[str] = []
+        self.started_call_ids: list[str] = []
         self.specs = tuple(ToolSpec(name, f"to {name}", {"type": "object"}) for name in tools)
 
-    async def open(self, call_id: str, name: str, sink: Sink) -> "PlayedCall":
+    async def open(self, call_id: str, name: str, sink: TurnSink) -> "FunctionLiveCall":
         """Show a call as started."""
         await sink.emit(CallAppeared(call_id, name))
-        return PlayedCall(self.run, sink)
+        return FunctionLiveCall(self.run, sink)
 
-    async def run(self, call: ToolCall, sink: Sink) -> Outcome:
+    async def run(self, call: ToolCall, sink: TurnSink) -> ToolOutcome:
         """Run the function of a call."""
-        self.begun.append(call.id)
+        self.started_call_ids.append(call.id)
         await sink.emit(CallChanged(call.id, "in_progress"))
-        return Outcome(await self._tools[call.name](call))
+        return ToolOutcome(await self._tools[call.name](call))
 
-    async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
+    async def attach(self, link: Link, sink: TurnSink) -> Sequence[PromptPart]:
         """Return the link unchanged."""
         del sink
         return (link,)
@@ -115,31 +115,33 @@ class Tools:
         """Do nothing."""
 
 
-class PlayedCall:
+class FunctionLiveCall:
     """Live call that ignores streamed arguments and runs a function."""
 
-    def __init__(self, run: Callable[[ToolCall, Sink], Awaitable[Outcome]], sink: Sink) -> None:
+    def __init__(
+        self, run: Callable[[ToolCall, TurnSink], Awaitable[ToolOutcome]], sink: TurnSink
+    ) -> None:
         self._run = run
         self._sink = sink
 
     async def write(self, fragment: str) -> None:
         """Ignore the fragment."""
 
-    async def run(self, call: ToolCall) -> Outcome:
+    async def run(self, call: ToolCall) -> ToolOutcome:
         """Run the call."""
         return await self._run(call, self._sink)
 
-    def cut_short(self, reason: str) -> Outcome:
+    def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the reason as an error."""
-        return Outcome(reason, is_error=True)
+        return ToolOutcome(reason, is_error=True)
 
 
-def told(call_id: str, status: CallStatus, text: str) -> CallChanged:
+def final_call_change(call_id: str, status: CallStatus, text: str) -> CallChanged:
     """Return the event for a call that ended with this text."""
     return CallChanged(call_id, status, content=(Text(text),))
 
 
-async def echo(call: ToolCall) -> str:
+async def echo_arguments(call: ToolCall) -> str:
     """Return the arguments; a tool function."""
     return call.arguments
 
@@ -152,7 +154,7 @@ async def hang(call: ToolCall) -> str:
 
 
 @dataclass(frozen=True)
-class Gauge:
+class CharacterMeter:
     """Meter that counts each character as a token, and charges a dollar per output token."""
 
     window_tokens: int = 1_000_000
@@ -161,14 +163,14 @@ class Gauge:
     def estimate(self, request: ModelRequest) -> int:
         """Return the total length of all user messages."""
         prompts = (each for each in request.messages if isinstance(each, UserMessage))
-        return sum(len(text_of(prompt.parts)) for prompt in prompts)
+        return sum(len(prompt_to_text(prompt.parts)) for prompt in prompts)
 
     def cost_usd(self, usage: Usage) -> float | None:
         """Return one dollar per output token, or None without prices."""
         return float(usage.output_tokens) if self.has_prices else None
 
 
-class Stage:
+class TurnHarness:
     """Runs turns of one conversation and gives access to the results."""
 
     def __init__(
@@ -176,35 +178,35 @@ class Stage:
         model: Model,
         toolbox: Toolbox | None = None,
         *,
-        meter: Meter | None = None,
+        meter: ModelMeter | None = None,
         max_requests: int = 10,
     ) -> None:
         self.conversation = Conversation()
-        self.sink = RecordingSink()
-        self.spent = Spent()
-        self.kit = Kit(
+        self.sink = MemorySink()
+        self.usage = UsageTotals()
+        self.context = TurnContext(
             model=model,
-            meter=meter or Gauge(),
-            toolbox=toolbox or Tools(),
-            new_id=Ids(),
+            meter=meter or CharacterMeter(),
+            toolbox=toolbox or FunctionTools(),
+            new_id=SequentialIds(),
             max_requests=max_requests,
-            go_on_seconds=0,
+            resume_wait_seconds=0,
         )
 
-    def turn(self) -> Turn:
+    def make_turn(self) -> Turn:
         """Return a turn that has not started."""
-        return Turn(self.conversation, self.kit, self.sink, self.spent)
+        return Turn(self.conversation, self.context, self.sink, self.usage)
 
     async def run(self, prompt: UserMessage = HI) -> StopReason:
         """Run a turn to its end."""
-        with anyio.fail_after(PATIENCE_SECONDS):
-            return await self.turn().run(prompt)
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+            return await self.make_turn().run(prompt)
 
-    async def run_until(self, event: anyio.Event, prompt: UserMessage = HI) -> None:
+    async def run_and_cancel_at(self, event: anyio.Event, prompt: UserMessage = HI) -> None:
         """Run a turn and cancel it when the event is set."""
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self.turn().run, prompt)
+                tasks.start_soon(self.make_turn().run, prompt)
                 await event.wait()
                 tasks.cancel_scope.cancel()
 
@@ -212,11 +214,11 @@ class Stage:
     def history(self) -> list[Message]:
         """The conversation; fails unless a provider would accept it."""
         history = list(self.conversation)
-        assert history_faults(history) == []
+        assert history_errors(history) == []
         return history
 
 
-def history_faults(history: Sequence[Message]) -> list[str]:
+def history_errors(history: Sequence[Message]) -> list[str]:
     """Return the reasons for which a provider would refuse a history."""
     faults: list[str] = []
     owed: list[str] = []

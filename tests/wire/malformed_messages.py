@@ -75,7 +75,7 @@ PARAMS: Mapping[str, Object] = {
 }
 NOTIFICATIONS = {"session/cancel", "$/cancel_request"}
 
-values = st.recursive(
+json_values = st.recursive(
     st.none()
     | st.booleans()
     | st.integers()
@@ -88,89 +88,94 @@ values = st.recursive(
     ),
     max_leaves=6,
 )
-names = st.sampled_from(["id", "method", "params", "result", "error", "jsonrpc", "type", "_meta"])
+member_names = st.sampled_from(
+    ["id", "method", "params", "result", "error", "jsonrpc", "type", "_meta"]
+)
 
-Place: TypeAlias = tuple[JsonValue, str | int]
+JsonLocation: TypeAlias = tuple[JsonValue, str | int]
 
 
 @dataclass(frozen=True)
-class Owed:
+class ExpectedResponse:
     """Required response to a message: one with this `id`, or none."""
 
     is_answered: bool
     id: JsonValue = None
 
 
-def valid(method: str) -> Object:
+def make_valid_message(method: str) -> Object:
     """Return a valid message of a method."""
     message: Object = {"jsonrpc": "2.0", "method": method, "params": copy.deepcopy(PARAMS[method])}
     return message if method in NOTIFICATIONS else {"id": "hostile", **message}
 
 
 @st.composite
-def mutated(draw: st.DrawFn, method: str) -> JsonValue:
+def mutated_messages(draw: st.DrawFn, method: str) -> JsonValue:
     """Draw a message of a method with up to three mutations."""
-    message = valid(method)
+    message = make_valid_message(method)
     for _ in range(draw(st.integers(1, 3))):
-        places = list(_places(message))
+        places = list(_locations(message))
         if places:
-            _change(draw, *draw(st.sampled_from(places)))
+            _mutate(draw, *draw(st.sampled_from(places)))
     return message
 
 
-def _places(value: JsonValue) -> Iterator[Place]:
+def _locations(value: JsonValue) -> Iterator[JsonLocation]:
     """Yield every location in a value, at any depth: the container and the key or index."""
     inner = value.items() if isinstance(value, dict) else enumerate(cast("list[JsonValue]", value))
     for key, each in inner:
         yield value, key
         if isinstance(each, dict | list):
-            yield from _places(each)
+            yield from _locations(each)
 
 
-def _change(draw: st.DrawFn, container: JsonValue, key: str | int) -> None:
+def _mutate(draw: st.DrawFn, container: JsonValue, key: str | int) -> None:
     """Replace, remove or add a value at a location."""
     action = draw(st.sampled_from(["replace", "remove", "add"]))
     if isinstance(container, dict) and isinstance(key, str):
         if action == "remove":
             del container[key]
         else:
-            name = key if action == "replace" else draw(names | st.text(max_size=4))
-            container[name] = draw(values)
+            name = key if action == "replace" else draw(member_names | st.text(max_size=4))
+            container[name] = draw(json_values)
     elif isinstance(container, list) and isinstance(key, int):
         if action == "remove":
             del container[key]
         elif action == "replace":
-            container[key] = draw(values)
+            container[key] = draw(json_values)
         else:
-            container.insert(key, draw(values))
+            container.insert(key, draw(json_values))
 
 
 messages: st.SearchStrategy[JsonValue] = st.one_of(
-    [mutated(method) for method in PARAMS] + [cast("st.SearchStrategy[JsonValue]", values)]
+    [mutated_messages(method) for method in PARAMS]
+    + [cast("st.SearchStrategy[JsonValue]", json_values)]
 )
 
 
-def in_session(message: JsonValue, session_id: str) -> bytes:
+def encode_for_session(message: JsonValue, session_id: str) -> bytes:
     """Encode a message as a line, with the placeholder replaced by a session id."""
     line = json.dumps(message).replace(json.dumps(SESSION), json.dumps(session_id))
     return line.replace("Infinity", "1e400").encode()
 
 
-def owed_to(line: bytes) -> Owed:
+def expected_response(line: bytes) -> ExpectedResponse:
     """Return the required response to a line of JSON, by the rules of JSON-RPC and ACP."""
     message: JsonValue = json.loads(line)
     if not isinstance(message, dict):
-        return Owed(is_answered=True)
+        return ExpectedResponse(is_answered=True)
     identifier = message.get("id")
     if "method" not in message:
-        return Owed(is_answered=not message.keys() & {"id", "result", "error"})
+        return ExpectedResponse(is_answered=not message.keys() & {"id", "result", "error"})
     if "id" not in message:
         is_good = message.get("jsonrpc") == "2.0" and isinstance(message["method"], str)
-        return Owed(is_answered=not is_good)
-    return Owed(is_answered=True, id=mended(identifier) if _is_id(identifier) else None)
+        return ExpectedResponse(is_answered=not is_good)
+    return ExpectedResponse(
+        is_answered=True, id=replace_lone_surrogates(identifier) if _is_id(identifier) else None
+    )
 
 
-def mended(identifier: JsonValue) -> JsonValue:
+def replace_lone_surrogates(identifier: JsonValue) -> JsonValue:
     """Replace lone surrogates in an id, which UTF-8 cannot encode."""
     if not isinstance(identifier, str):
         return identifier

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server_process import ECHO, command_line, environment, start_server
+from tests.support.server_process import HELLO_SCRIPT, command_line, environment, start_server
 
 NOISY_SERVER = """
 import os, subprocess, sys
 from acp_server import __main__ as command
 from acp_server.server import app
 
-build = app.build
+build = app.build_server
 
 def noisy_build(*arguments):
     child = "import sys; print('child'); print('child read', repr(sys.stdin.read()))"
@@ -26,7 +26,7 @@ def noisy_build(*arguments):
     print("stdin read", repr(sys.stdin.read()))
     return build(*arguments)
 
-app.build = noisy_build
+app.build_server = noisy_build
 command.main()
 """
 
@@ -39,7 +39,7 @@ def test_a_stray_print_a_write_and_a_child_end_on_stderr(tmp_path: Path) -> None
         session_id = server.new_session()
         assert server.prompt(session_id)["result"] == {"stopReason": "end_turn"}
         server.close_stdin()
-        assert server.rest() == []
+        assert server.receive_until_end() == []
         assert server.wait() == 0
         said = server.stderr()
     for line in ["print", "original print", "write", "child", "child read ''", "shell"]:
@@ -49,13 +49,13 @@ def test_a_stray_print_a_write_and_a_child_end_on_stderr(tmp_path: Path) -> None
 
 
 def test_a_log_of_everything_ends_on_stderr(tmp_path: Path) -> None:
-    command = command_line(tmp_path, ECHO, ["--log-level", "debug"])
+    command = command_line(tmp_path, HELLO_SCRIPT, ["--log-level", "debug"])
     with start_server(tmp_path, command=command) as server:
         server.initialize()
         server.send_bytes(b"nonsense\n")
         assert "error" in server.receive()
         server.close_stdin()
-        assert server.rest() == []
+        assert server.receive_until_end() == []
         assert server.wait() == 0
         assert "nonsense" not in server.stderr()
         assert "malformed line" in server.stderr()
@@ -63,8 +63,8 @@ def test_a_log_of_everything_ends_on_stderr(tmp_path: Path) -> None:
 
 WHERE_THEY_LEAD = """
 import os
-from acp_server.startup.handshake import claim_wire
-wire = claim_wire()
+from acp_server.startup.handshake import claim_stdio
+wire = claim_stdio()
 ours = [os.fstat(wire.read), os.fstat(wire.write)]
 shared = [n for n in (0, 1, 2) if any(os.path.samestat(os.fstat(n), each) for each in ours)]
 inherited = [n for n in (0, 1, 2, wire.read, wire.write) if os.get_inheritable(n)]

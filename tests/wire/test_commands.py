@@ -12,9 +12,9 @@ import psutil
 import pytest
 from pydantic import JsonValue
 
-from tests.support.editor import Object, at
+from tests.support.editor import Object, json_at
 from tests.support.server_process import ServerProcess, command_line, start_server
-from tests.support.timeouts import is_over_within
+from tests.support.timeouts import finishes_within
 
 SOON_SECONDS = 2.0
 CANCEL_SECONDS = 0.3
@@ -66,7 +66,7 @@ class Token:
     def command(self, pattern: str) -> str:
         return pattern.replace("{n}", self._number)
 
-    def running(self) -> list[int]:
+    def register(self) -> list[int]:
         """Return the ids of all processes that have it in their command line."""
         found = psutil.process_iter(["cmdline", "status"])
         return [
@@ -78,7 +78,7 @@ class Token:
 
     def gone_within(self, seconds: float) -> bool:
         """Whether nothing is left, at the latest after so long; see `is_over_within`."""
-        return is_over_within(seconds, lambda: not self.running())
+        return finishes_within(seconds, lambda: not self.register())
 
 
 @contextmanager
@@ -95,23 +95,23 @@ def serving(home: Path, command: str) -> Generator[ServerProcess]:
 def token() -> Generator[Token]:
     made = Token()
     yield made
-    for process_id in made.running():
+    for process_id in made.register():
         psutil.Process(process_id).kill()
 
 
 def run_up(server: ServerProcess, session_id: str) -> int:
     """Have the command run; return the prompt's id once it has printed."""
-    request_id = server.begin_prompt(session_id, "command")
+    request_id = server.start_prompt(session_id, "command")
     while "up\n" not in _printed(server.receive_update()):
         pass
     return request_id
 
 
 def _printed(message: Object) -> str:
-    update = at(message, "params", "update")
+    update = json_at(message, "params", "update")
     meta = update.get("_meta") if isinstance(update, dict) else None
     output = meta.get("terminal_output") if isinstance(meta, dict) else None
-    return str(at(output, "data")) if output else ""
+    return str(json_at(output, "data")) if output else ""
 
 
 def kill(server: ServerProcess) -> None:
@@ -141,10 +141,10 @@ def test_nothing_outlives_the_server(
 ) -> None:
     with serving(tmp_path, token.command(command)) as server:
         run_up(server, server.new_session(str(tmp_path)))
-        assert len(token.running()) >= 2
+        assert len(token.register()) >= 2
         leave(server)
-        assert is_over_within(
-            SOON_SECONDS, lambda: server.wait(0) is not None and not token.running()
+        assert finishes_within(
+            SOON_SECONDS, lambda: server.wait(0) is not None and not token.register()
         )
         assert server.wait() == exit_code
         assert server.stderr() == ""
@@ -156,7 +156,7 @@ def test_no_background_command_outlives_the_server(
 ) -> None:
     with serving(tmp_path, token.command(SLEEPS)) as server:
         server.prompt(server.new_session(str(tmp_path)), "background")
-        assert is_over_within(SOON_SECONDS, lambda: len(token.running()) >= 3)
+        assert finishes_within(SOON_SECONDS, lambda: len(token.register()) >= 3)
         leave(server)
         assert token.gone_within(SOON_SECONDS)
 
@@ -170,7 +170,7 @@ def test_a_cancel_is_answered_at_once_and_ends_what_runs(
         request_id = run_up(server, session_id)
         cancel: JsonValue = {"sessionId": session_id}
         server.send({"jsonrpc": "2.0", "method": "session/cancel", "params": cancel})
-        assert is_over_within(CANCEL_SECONDS, lambda: _is_answered_now(server, request_id))
+        assert finishes_within(CANCEL_SECONDS, lambda: _is_answered_now(server, request_id))
         answer = next(m for m in server.messages if _answers(m, request_id))
         assert answer["result"] == {"stopReason": "cancelled"}
         assert server.prompt(session_id)["result"] == {"stopReason": "end_turn"}
@@ -211,7 +211,7 @@ def _prompt_seconds(server: ServerProcess, session_id: str) -> float:
 
 
 def _is_answered_now(server: ServerProcess, request_id: int) -> bool:
-    while server.has_more():
+    while server.has_output():
         server.receive()
     return _is_answered(server, request_id)
 

@@ -12,18 +12,18 @@ from pydantic import JsonValue
 
 from tests.support.editor import Object, check_message
 from tests.support.server_process import (
-    ECHO,
-    Ends,
+    HELLO_SCRIPT,
+    ConnectionEnds,
     command_line,
     environment,
-    nonblocking_pipes,
-    pipes,
-    sockets,
+    open_nonblocking_pipes,
+    open_pipes,
+    open_sockets,
+    open_terminal,
     start_server,
-    terminal,
 )
 
-KINDS = {"pipes": pipes, "nonblocking pipes": nonblocking_pipes, "sockets": sockets}
+KINDS = {"pipes": open_pipes, "nonblocking pipes": open_nonblocking_pipes, "sockets": open_sockets}
 LONG = "prompt: *\nchunks: 300 " + "x" * 5000
 INITIALIZE: Object = {
     "jsonrpc": "2.0",
@@ -35,15 +35,15 @@ INITIALIZE: Object = {
 
 @pytest.mark.parametrize("ends", KINDS.values(), ids=KINDS.keys())
 def test_a_conversation_works_both_ways_however_large(
-    tmp_path: Path, ends: Callable[[], Ends]
+    tmp_path: Path, ends: Callable[[], ConnectionEnds]
 ) -> None:
-    with start_server(tmp_path, LONG, ends=ends()) as server:
+    with start_server(tmp_path, LONG, connection=ends()) as server:
         server.initialize()
         session_id = server.new_session()
         assert server.prompt(session_id, "x" * 1_000_000)["result"] == {"stopReason": "end_turn"}
-        assert len(server.said()) == 300 * 5000
+        assert len(server.agent_text()) == 300 * 5000
         server.close_stdin()
-        if ends is sockets:
+        if ends is open_sockets:
             server.close_stdout()  # the same socket: only both together hang up
         assert (server.wait(), server.stderr()) == (0, "")
 
@@ -51,7 +51,7 @@ def test_a_conversation_works_both_ways_however_large(
 def test_a_conversation_works_on_a_terminal_and_the_person_there_gets_a_hint(
     tmp_path: Path,
 ) -> None:
-    with start_server(tmp_path, LONG, ends=terminal()) as server:
+    with start_server(tmp_path, LONG, connection=open_terminal()) as server:
         server.initialize()
         assert server.prompt(server.new_session(), "x" * 10_000)["result"] == {
             "stopReason": "end_turn"
@@ -73,7 +73,7 @@ class Ran:
     stderr: str
 
 
-def run_on_files(home: Path, data: bytes, script: str = ECHO) -> Ran:
+def run_on_files(home: Path, data: bytes, script: str = HELLO_SCRIPT) -> Ran:
     """Run the server as `acp-server < in.jsonl > out.jsonl` does."""
     (home / "in.jsonl").write_bytes(data)
     with (home / "in.jsonl").open("rb") as stdin, (home / "out.jsonl").open("wb") as stdout:
@@ -139,16 +139,16 @@ def test_nothing_for_stdin_is_a_client_that_never_came(tmp_path: Path) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     read, write = os.pipe()
     unused = os.open(os.devnull, os.O_WRONLY)
-    with start_server(tmp_path, ends=Ends(nothing, write, unused, read)) as server:
-        assert server.rest() == []
+    with start_server(tmp_path, connection=ConnectionEnds(nothing, write, unused, read)) as server:
+        assert server.receive_until_end() == []
         assert (server.wait(), server.stderr()) == (0, "")
 
 
 def test_nothing_for_stdout_is_written_to_all_the_same(tmp_path: Path) -> None:
     read, write = os.pipe()
     unused = os.open(os.devnull, os.O_RDONLY)
-    ends = Ends(read, os.open(os.devnull, os.O_WRONLY), write, unused)
-    with start_server(tmp_path, ends=ends) as server:
+    ends = ConnectionEnds(read, os.open(os.devnull, os.O_WRONLY), write, unused)
+    with start_server(tmp_path, connection=ends) as server:
         server.send(INITIALIZE)
         server.send(new_session("x"))
         server.close_stdin()
@@ -191,9 +191,9 @@ def test_a_slow_reader_of_what_a_file_asked_gets_everything(tmp_path: Path) -> N
     stdin = os.open(tmp_path / "in.jsonl", os.O_RDONLY)
     read, write = os.pipe()
     unused = os.open(os.devnull, os.O_WRONLY)
-    with start_server(tmp_path, ends=Ends(stdin, write, unused, read)) as server:
+    with start_server(tmp_path, connection=ConnectionEnds(stdin, write, unused, read)) as server:
         assert server.wait(1.5) is None
-        assert sorted(str(each["id"]) for each in server.rest()) == sorted(
+        assert sorted(str(each["id"]) for each in server.receive_until_end()) == sorted(
             ["hello", *(str(number) for number in range(3000))]
         )
         assert (server.wait(), server.stderr()) == (0, "")

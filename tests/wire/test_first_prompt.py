@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from tests.support.editor import at
+from tests.support.editor import json_at
 from tests.support.server_process import command_line, start_server
 
 PLAYER = "acp_server.models.script acp_server.models.scripted"
@@ -15,12 +15,12 @@ from acp_server import __main__; from acp_server.startup import handshake
 from acp_server.session.registry import SessionRegistry
 from pydantic import BaseModel
 
-warm_up, build, leave = SessionRegistry.warm_up, BaseModel.model_rebuild, handshake.leave
+warm_up, build, leave = SessionRegistry.warm_up, BaseModel.model_rebuild, handshake.exit_process
 before, built = set(), []
 
 async def warm_up_and_tell(registry, session, *arguments):
     await warm_up(registry, session, *arguments)
-    session.on_choice()  # what the test waits for
+    session.on_option_change()  # what the test waits for
     before.update(sys.modules)
     built.clear()
 
@@ -35,7 +35,7 @@ def tell(code):
 
 SessionRegistry.warm_up = warm_up_and_tell
 BaseModel.model_rebuild = classmethod(note_and_build)
-handshake.leave = tell
+handshake.exit_process = tell
 __main__.main()
 """
 
@@ -45,7 +45,7 @@ def test_a_first_prompt_imports_only_its_script_and_builds_no_model(tmp_path: Pa
     with start_server(tmp_path, command=[sys.executable, "-c", PROGRAM, *arguments]) as server:
         server.initialize()
         session = server.new_session(str(tmp_path))
-        while at(server.receive_update(), "params", "update", "sessionUpdate") != TOLD:
+        while json_at(server.receive_update(), "params", "update", "sessionUpdate") != TOLD:
             continue
         assert "result" in server.prompt(session)
         server.close_stdin()

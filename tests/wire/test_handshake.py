@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from pydantic import JsonValue
 
 from acp_server.config.settings import load
-from acp_server.jsonrpc.memory import memory_pair
-from acp_server.server.app import build
-from acp_server.startup.handshake import Wire, greet
-from tests.support.server_process import nonblocking_pipes
-from tests.wire.malformed_messages import in_session, mutated
+from acp_server.jsonrpc.memory import create_memory_pair
+from acp_server.server.app import build_server
+from acp_server.startup.handshake import ClaimedStdio, answer_initialize
+from tests.support.server_process import open_nonblocking_pipes
+from tests.wire.malformed_messages import encode_for_session, mutated_messages
 
 HELLO = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -47,11 +47,11 @@ def greeting_of(*writes: bytes) -> Greeting:
     client_read, write = os.pipe()
     client = Thread(target=write_and_end, args=[client_write, writes])
     client.start()
-    wire = Wire(read, write)
-    greet(wire)
+    wire = ClaimedStdio(read, write)
+    answer_initialize(wire)
     os.close(write)
     with os.fdopen(client_read, "rb") as answers:
-        greeting = Greeting(answers.read(), wire.unread, wire.is_over)
+        greeting = Greeting(answers.read(), wire.unread, wire.has_client_left)
     with os.fdopen(read, "rb") as rest:
         greeting = replace(greeting, unread=greeting.unread + rest.read())
     client.join()
@@ -69,11 +69,11 @@ def long_answer_to(line: bytes) -> bytes:
     received: list[bytes] = []
 
     async def run() -> None:
-        server_end, client_end = memory_pair(is_file=True)
+        server_end, client_end = create_memory_pair(is_file=True)
         client_end.send(line + b"\n")
         client_end.end()
         async with server_end:
-            await build(server_end, load({}, {"HERMES_HOME": "/nowhere"})).run()
+            await build_server(server_end, load({}, {"HERMES_HOME": "/nowhere"})).run()
         received.extend(each for each in await client_end.receive() if isinstance(each, bytes))
 
     anyio.run(run)
@@ -155,9 +155,9 @@ def test_anything_unexpected_is_handed_over_unanswered(line: bytes) -> None:
 @pytest.mark.parametrize("examples", [300, pytest.param(20_000, marks=pytest.mark.full)])
 def test_whatever_the_short_way_answers_the_long_way_would_answer_alike(examples: int) -> None:
     @settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
-    @given(mutated("initialize"))
+    @given(mutated_messages("initialize"))
     def check(message: JsonValue) -> None:
-        line = in_session(message, "")
+        line = encode_for_session(message, "")
         greeting = greeting_of(line + b"\n")
         if greeting.is_over:
             assert greeting.answer == long_answer_to(line)
@@ -186,11 +186,11 @@ def test_a_first_line_too_long_for_a_greeting_is_handed_over_whole() -> None:
 
 
 def test_what_was_read_of_a_nonblocking_descriptor_is_not_lost() -> None:
-    ends = nonblocking_pipes()
+    ends = open_nonblocking_pipes()
     os.write(ends.write, HELLO[:20])
-    wire = Wire(ends.server_reads, ends.server_writes)
-    greet(wire)
-    assert (wire.unread, wire.is_over) == (HELLO[:20], False)
+    wire = ClaimedStdio(ends.server_reads, ends.server_writes)
+    answer_initialize(wire)
+    assert (wire.unread, wire.has_client_left) == (HELLO[:20], False)
     for descriptor in (ends.server_reads, ends.server_writes, ends.write, ends.read):
         os.close(descriptor)
 
@@ -200,8 +200,8 @@ def test_a_client_that_does_not_read_its_answer_is_over() -> None:
     client_read, write = os.pipe()
     os.write(client_write, HELLO + b"\n")
     os.close(client_read)
-    wire = Wire(read, write)
-    greet(wire)
-    assert wire.is_over
+    wire = ClaimedStdio(read, write)
+    answer_initialize(wire)
+    assert wire.has_client_left
     for descriptor in (read, client_write, write):
         os.close(descriptor)

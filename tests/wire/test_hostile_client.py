@@ -8,9 +8,21 @@ from hypothesis import HealthCheck, given, settings
 from pydantic import JsonValue
 
 from acp_server.handlers.auth import NO_KEY
-from tests.support.editor import Editor, Object, at, configuration, open_editor, prompt_params
+from tests.support.editor import (
+    Editor,
+    Object,
+    json_at,
+    make_configuration,
+    open_editor,
+    prompt_params,
+)
 from tests.support.server_process import ServerProcess, start_server
-from tests.wire.malformed_messages import Owed, in_session, messages, owed_to
+from tests.wire.malformed_messages import (
+    ExpectedResponse,
+    encode_for_session,
+    expected_response,
+    messages,
+)
 
 ECHO = "prompt: *\nsay: Hello!"
 AUTHENTICATION_REQUIRED, INTERNAL_ERROR = -32000, -32603
@@ -22,10 +34,12 @@ def a_few_or(count: int, few: int) -> pytest.MarkDecorator:
 
 def check(answer: Object) -> None:
     if "error" in answer:
-        assert at(answer, "error", "code") != INTERNAL_ERROR, answer
-        if at(answer, "error", "code") == AUTHENTICATION_REQUIRED:
-            assert at(answer, "error", "data", "message") == NO_KEY, answer  # authenticate only
-        assert at(answer, "error", "data", "message"), answer
+        assert json_at(answer, "error", "code") != INTERNAL_ERROR, answer
+        if json_at(answer, "error", "code") == AUTHENTICATION_REQUIRED:
+            assert json_at(answer, "error", "data", "message") == NO_KEY, (
+                answer
+            )  # authenticate only
+        assert json_at(answer, "error", "data", "message"), answer
 
 
 def answers_in(received: list[Object]) -> list[Object]:
@@ -35,31 +49,31 @@ def answers_in(received: list[Object]) -> list[Object]:
 async def ask(editor: Editor, name: str, method: str, params: JsonValue) -> JsonValue:
     """Ask under an id that no hostile message has; the answer must be a result."""
     editor.send({"jsonrpc": "2.0", "id": name, "method": method, "params": params})
-    answer = await editor.wait_for(lambda each: each.get("id") == name)
+    answer = await editor.wait_for_response(lambda each: each.get("id") == name)
     assert "result" in answer, answer
     return answer["result"]
 
 
 async def new_session(editor: Editor, name: str) -> str:
     return str(
-        at(await ask(editor, name, "session/new", {"cwd": "/", "mcpServers": []}), "sessionId")
+        json_at(await ask(editor, name, "session/new", {"cwd": "/", "mcpServers": []}), "sessionId")
     )
 
 
 async def survive(message: JsonValue, home: Path, *, is_first: bool) -> None:
     """Send one hostile message; it gets what is owed to it, and the next client request works."""
-    async with open_editor(configuration(home, ECHO), is_file=True) as editor:
+    async with open_editor(make_configuration(home, ECHO), is_file=True) as editor:
         session_id = "none yet"
         if not is_first:
             await ask(editor, "good: initialize", "initialize", {"protocolVersion": 1})
             session_id = await new_session(editor, "good: first")
-        line = in_session(message, session_id)
+        line = encode_for_session(message, session_id)
         editor.send_line(line)
         await ask(editor, "good: initialize again", "initialize", {"protocolVersion": 1})
         params = prompt_params(await new_session(editor, "good: second"), "hi")
         turn = await ask(editor, "good: prompt", "session/prompt", params)
         assert turn == {"stopReason": "end_turn"}
-        await editor.leave()
+        await editor.disconnect()
     answers = [
         answer
         for answer in answers_in(editor.messages)
@@ -67,7 +81,7 @@ async def survive(message: JsonValue, home: Path, *, is_first: bool) -> None:
     ]
     for answer in answers:
         check(answer)
-    owed = owed_to(line)
+    owed = expected_response(line)
     assert [answer["id"] for answer in answers] == ([owed.id] if owed.is_answered else [])
 
 
@@ -99,8 +113,8 @@ class Torment:
         self._session_id = server.new_session()
 
     def send(self, message: JsonValue) -> None:
-        line = in_session(message, self._session_id)
-        owed = owed_to(line)
+        line = encode_for_session(message, self._session_id)
+        owed = expected_response(line)
         self._server.send_bytes(line + b"\n")
         self._owed += [owed.id] if owed.is_answered else []
         self._await_both(self._ask_for_a_session(), owed)
@@ -116,7 +130,7 @@ class Torment:
         self._server.send({"jsonrpc": "2.0", "id": name, "method": "session/new", "params": params})
         return name
 
-    def _await_both(self, name: str, owed: Owed) -> None:
+    def _await_both(self, name: str, owed: ExpectedResponse) -> None:
         has_session, has_answer = False, not owed.is_answered
         while not (has_session and has_answer):
             message = self._server.receive()
@@ -124,7 +138,7 @@ class Torment:
                 continue
             check(message)
             if message["id"] == name:
-                self._session_id = str(at(message, "result", "sessionId"))
+                self._session_id = str(json_at(message, "result", "sessionId"))
                 has_session = True
             else:
                 self._answers.append(message["id"])

@@ -6,7 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.startup.handshake import initialize_result
-from tests.support.editor import Object, at, configuration, open_editor
+from tests.support.editor import Object, json_at, make_configuration, open_editor
 from tests.support.server_process import start_server
 from tests.wire.malformed_messages import NOTIFICATIONS, PARAMS
 
@@ -21,13 +21,13 @@ def result(identifier: JsonValue) -> Object:
 
 @pytest.mark.parametrize("version", [0, 1, 2, 65535])
 async def test_every_version_is_answered_with_ours(tmp_path: Path, version: int) -> None:
-    async with open_editor(configuration(tmp_path)) as editor:
+    async with open_editor(make_configuration(tmp_path)) as editor:
         assert await editor.initialize(protocolVersion=version) == initialize_result({})
-    assert at(initialize_result({}), "protocolVersion") == 1
+    assert json_at(initialize_result({}), "protocolVersion") == 1
 
 
 async def test_a_second_initialize_is_answered_like_the_first(tmp_path: Path) -> None:
-    async with open_editor(configuration(tmp_path, "prompt: *\nsay: Hello!")) as editor:
+    async with open_editor(make_configuration(tmp_path, "prompt: *\nsay: Hello!")) as editor:
         assert await editor.initialize() == initialize_result({})
         session_id = await editor.new_session()
         assert await editor.initialize() == initialize_result({})
@@ -36,31 +36,31 @@ async def test_a_second_initialize_is_answered_like_the_first(tmp_path: Path) ->
 
 async def test_an_initialize_that_was_answered_elsewhere_counts(tmp_path: Path) -> None:
     params: JsonValue = {"protocolVersion": 1}
-    async with open_editor(configuration(tmp_path), initialize_params=params) as editor:
+    async with open_editor(make_configuration(tmp_path), initialize_params=params) as editor:
         assert (await editor.new_session()).startswith("sess_")
 
 
 @pytest.mark.parametrize("version", ["1", 1.0, True, None, -1, 65536, [1], {}])
 async def test_a_version_that_is_none_is_refused(tmp_path: Path, version: JsonValue) -> None:
-    async with open_editor(configuration(tmp_path)) as editor:
+    async with open_editor(make_configuration(tmp_path)) as editor:
         response = await editor.call("initialize", {"protocolVersion": version})
-        assert at(response, "error", "code") == -32602
-        assert str(at(response, "error", "data", "message")).startswith("protocolVersion: ")
+        assert json_at(response, "error", "code") == -32602
+        assert str(json_at(response, "error", "data", "message")).startswith("protocolVersion: ")
 
 
 @pytest.mark.parametrize("params", [None, {}, [], [1]])
 async def test_an_initialize_without_a_version_is_refused(
     tmp_path: Path, params: JsonValue
 ) -> None:
-    async with open_editor(configuration(tmp_path)) as editor:
-        assert at(await editor.call("initialize", params), "error", "code") == -32602
+    async with open_editor(make_configuration(tmp_path)) as editor:
+        assert json_at(await editor.call("initialize", params), "error", "code") == -32602
         await editor.initialize()
 
 
 @pytest.mark.parametrize("method", sorted(PARAMS.keys() - NOTIFICATIONS - {"initialize"}))
 async def test_other_methods_wait_for_initialize(tmp_path: Path, method: str) -> None:
     reason: JsonValue = {"message": "send `initialize` first"}
-    async with open_editor(configuration(tmp_path)) as editor:
+    async with open_editor(make_configuration(tmp_path)) as editor:
         response = await editor.call(method, PARAMS[method])
         error: JsonValue = {"code": -32600, "message": "Invalid Request", "data": reason}
         assert response["error"] == error
@@ -69,11 +69,11 @@ async def test_other_methods_wait_for_initialize(tmp_path: Path, method: str) ->
 
 
 async def test_notifications_before_initialize_get_silence(tmp_path: Path) -> None:
-    async with open_editor(configuration(tmp_path)) as editor:
+    async with open_editor(make_configuration(tmp_path)) as editor:
         editor.cancel("none")
         editor.notify("$/cancel_request", {"requestId": 1})
         await editor.initialize()
-        await editor.leave()
+        await editor.disconnect()
         assert len(editor.messages) == 1
 
 
@@ -103,8 +103,10 @@ def test_a_real_server_that_is_greeted_by_surprise_answers_too(tmp_path: Path) -
 
 def test_a_real_server_stays_uninitialized_when_the_greeting_was_refused(tmp_path: Path) -> None:
     with start_server(tmp_path) as server:
-        assert at(server.call("initialize", {"protocolVersion": "1"}), "error", "code") == -32602
+        assert (
+            json_at(server.call("initialize", {"protocolVersion": "1"}), "error", "code") == -32602
+        )
         response = server.call("session/new", {"cwd": "/", "mcpServers": []})
-        assert at(response, "error", "code") == -32600
+        assert json_at(response, "error", "code") == -32600
         server.initialize()
         assert server.new_session().startswith("sess_")

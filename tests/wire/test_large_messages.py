@@ -8,8 +8,8 @@ import psutil
 import pytest
 from pydantic import JsonValue
 
-from tests.support.editor import Object, configuration, open_editor, prompt_params
-from tests.support.server_process import ECHO, ServerProcess, start_server
+from tests.support.editor import Object, make_configuration, open_editor, prompt_params
+from tests.support.server_process import HELLO_SCRIPT, ServerProcess, start_server
 
 MIB = 1024 * 1024
 CAP_MIB = 64
@@ -44,7 +44,7 @@ def seconds_for(server: ServerProcess, session_id: str, size_mib: int, rounds: i
         line = prompt_line(name, session_id, "x" * (size_mib * MIB))
         start = time.perf_counter()
         server.send_bytes(line)
-        answer = server.receive_answer(name)
+        answer = server.receive_response(name)
         times.append(time.perf_counter() - start)
         assert answer["result"] == {"stopReason": "end_turn"}
     return min(times)
@@ -68,7 +68,7 @@ def test_a_prompt_of_surrogate_pairs_that_are_escaped_takes_time_in_proportion(
         session_id = server.new_session()
         before_seconds = cpu_seconds(server)
         server.send_bytes(prompt_line("emoji", session_id, "😀" * (10 * MIB // 12)))
-        assert server.receive_answer("emoji")["result"] == {"stopReason": "end_turn"}
+        assert server.receive_response("emoji")["result"] == {"stopReason": "end_turn"}
         assert cpu_seconds(server) - before_seconds < 5
 
 
@@ -80,7 +80,7 @@ def test_a_line_above_the_cap_is_refused_under_its_id_and_the_next_request_works
         server.initialize()
         session_id = server.new_session()
         server.send_bytes(prompt_line(request_id, session_id, "x" * (80 * MIB)))
-        assert server.receive_answer(request_id) == too_large(request_id)
+        assert server.receive_response(request_id) == too_large(request_id)
         assert server.prompt(session_id)["result"] == {"stopReason": "end_turn"}
         server.close_stdin()
         assert server.wait() == 0
@@ -112,7 +112,7 @@ def test_two_hundred_mebibytes_without_a_newline_cost_no_more_than_the_cap(tmp_p
         for _ in range(200):
             server.send_bytes(b"x" * MIB)
             most_bytes = max(most_bytes, server.memory_bytes())
-        assert server.receive_answer(1) == too_large(1)
+        assert server.receive_response(1) == too_large(1)
         assert most_bytes < 250 * MIB
         server.close_stdin()
         assert server.wait() == 0
@@ -120,11 +120,13 @@ def test_two_hundred_mebibytes_without_a_newline_cost_no_more_than_the_cap(tmp_p
 
 @pytest.mark.parametrize("missing", [0, 1])
 async def test_the_cap_counts_the_whole_line_and_no_more(tmp_path: Path, missing: int) -> None:
-    async with open_editor(configuration(tmp_path, ECHO), limit_bytes=10_000) as editor:
+    async with open_editor(
+        make_configuration(tmp_path, HELLO_SCRIPT), limit_bytes=10_000
+    ) as editor:
         await editor.initialize()
         session_id = await editor.new_session()
         frame = len(prompt_line("exact", session_id, "")) - 1
         text = "x" * (10_000 - frame + 1 - missing)
         editor.send_line(prompt_line("exact", session_id, text).strip())
-        answer = await editor.wait_for(lambda message: message.get("id") == "exact")
+        answer = await editor.wait_for_response(lambda message: message.get("id") == "exact")
         assert ("result" in answer) == bool(missing)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.editor import Object, configuration, open_editor
+from tests.support.editor import Object, make_configuration, open_editor
 from tests.support.server_process import ServerProcess, command_line, start_server
-from tests.support.timeouts import PATIENCE_SECONDS, is_over_within
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS, finishes_within
 
 STREAM = "prompt: *\npace: 2ms\nchunks: 100000 word "
 SILENCE = "prompt: *\npause: 600s\nsay: done"
@@ -39,22 +39,22 @@ def idle(server: ServerProcess) -> None:
 def streaming(server: ServerProcess) -> None:
     """A turn says something."""
     idle(server)
-    server.begin_prompt(server.new_session())
+    server.start_prompt(server.new_session())
     server.receive_update()
 
 
 def prompting(server: ServerProcess) -> None:
     """A prompt was sent, and may or may not have been read."""
     idle(server)
-    server.begin_prompt(server.new_session())
+    server.start_prompt(server.new_session())
 
 
 def deaf(server: ServerProcess) -> None:
     """A turn says more than anybody reads."""
     idle(server)
-    server.begin_prompt(server.new_session(), "deaf")
+    server.start_prompt(server.new_session(), "deaf")
     server.receive_update()
-    server.wait_until_stuck()
+    server.wait_until_write_blocked()
 
 
 STAGES = [nothing, greeted, idle, prompting, streaming]
@@ -63,7 +63,7 @@ scripts = pytest.mark.parametrize("script", [STREAM, SILENCE], ids=["chatty", "s
 
 
 def assert_gone(server: ServerProcess, exit_code: int = 0) -> None:
-    assert is_over_within(SOON_SECONDS, lambda: server.wait(0) is not None)
+    assert finishes_within(SOON_SECONDS, lambda: server.wait(0) is not None)
     assert server.wait() == exit_code
     assert server.stderr() == ""
 
@@ -119,7 +119,7 @@ def test_a_client_that_stops_listening_is_the_end_as_soon_as_something_is_said(
 def test_a_client_that_stops_listening_before_the_greeting_is_the_end(tmp_path: Path) -> None:
     with start_server(tmp_path) as server:
         server.close_stdout()
-        server.begin("initialize", {"protocolVersion": 1})
+        server.start_request("initialize", {"protocolVersion": 1})
         assert_gone(server)
 
 
@@ -148,7 +148,7 @@ def test_a_signal_is_the_end(
         stage(server)
         if stage is nothing:  # a signal ends any process before its own code runs
             server.send_bytes(b" ")
-            server.wait_until_all_is_read()
+            server.wait_until_input_read()
         server.process.send_signal(number)
         assert_gone(server, EXIT_CODES[number])
 
@@ -161,14 +161,14 @@ def test_a_prompt_that_runs_when_a_signal_comes_is_answered_as_cancelled(
     with start_server(tmp_path, script) as server:
         idle(server)
         session_id = server.new_session()
-        request_id = server.begin_prompt(session_id)
-        waiting = server.begin_prompt(session_id, "behind it")
-        barrier = server.begin("no/such")
-        server.receive_answer(barrier)
+        request_id = server.start_prompt(session_id)
+        waiting = server.start_prompt(session_id, "behind it")
+        barrier = server.start_request("no/such")
+        server.receive_response(barrier)
         server.process.send_signal(number)
         answers = {
             str(message["id"]): message["result"]
-            for message in server.rest()
+            for message in server.receive_until_end()
             if "result" in message
         }
         cancelled = {"stopReason": "cancelled"}
@@ -205,27 +205,29 @@ def test_a_signal_right_behind_the_hanging_up_leaves_no_traceback(tmp_path: Path
 def test_what_was_asked_right_before_hanging_up_is_answered(tmp_path: Path) -> None:
     with start_server(tmp_path, SILENCE) as server:
         asked = [
-            server.begin("initialize", {"protocolVersion": 1}),
-            server.begin("session/new", {"cwd": str(tmp_path), "mcpServers": []}),
-            server.begin("no/such"),
+            server.start_request("initialize", {"protocolVersion": 1}),
+            server.start_request("session/new", {"cwd": str(tmp_path), "mcpServers": []}),
+            server.start_request("no/such"),
         ]
         server.close_stdin()
         answers = {
-            message["id"]: "result" in message for message in server.rest() if "id" in message
+            message["id"]: "result" in message
+            for message in server.receive_until_end()
+            if "id" in message
         }
         assert answers == dict(zip(asked, [True, True, False], strict=True))
 
 
 async def test_a_turn_in_memory_is_cancelled_when_the_stream_ends(tmp_path: Path) -> None:
-    async with open_editor(configuration(tmp_path, SILENCE)) as editor:
+    async with open_editor(make_configuration(tmp_path, SILENCE)) as editor:
         await editor.initialize()
-        pending = editor.begin_prompt(await editor.new_session(), "hi")
-        await editor.leave()
+        pending = editor.start_prompt(await editor.new_session(), "hi")
+        await editor.disconnect()
         assert (await pending.response())["result"] == {"stopReason": "cancelled"}
 
 
 def _wait_for(file: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + HANG_TIMEOUT_SECONDS
     while not file.exists():
         assert time.monotonic() < deadline
         time.sleep(0.01)
@@ -242,10 +244,10 @@ def test_what_was_said_before_the_signal_is_delivered(tmp_path: Path) -> None:
     command = command_line(tmp_path, script, ["--mode", "bypass"])
     with start_server(tmp_path, command=command) as server:
         idle(server)
-        server.begin_prompt(server.new_session(str(tmp_path)))
+        server.start_prompt(server.new_session(str(tmp_path)))
         _wait_for(tmp_path / "said.txt")
         server.process.terminate()
-        rest = server.rest()
+        rest = server.receive_until_end()
         assert chunks_in(rest) == 90
         assert rest[-1]["result"] == {"stopReason": "cancelled"}
         assert_gone(server)

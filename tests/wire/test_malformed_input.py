@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.support.editor import Object, at, configuration, open_editor, prompt_params
-from tests.support.server_process import ECHO, start_server
+from tests.support.editor import Object, json_at, make_configuration, open_editor, prompt_params
+from tests.support.server_process import HELLO_SCRIPT, start_server
 
 NOT_JSON, NOT_A_REQUEST, BAD_PARAMS = -32700, -32600, -32602
 
@@ -66,8 +66,8 @@ IGNORED = {
 
 
 def code_and_id(answer: Object) -> tuple[JsonValue, JsonValue]:
-    assert at(answer, "error", "data", "message"), answer
-    return at(answer, "error", "code"), answer["id"]
+    assert json_at(answer, "error", "data", "message"), answer
+    return json_at(answer, "error", "code"), answer["id"]
 
 
 @pytest.mark.parametrize("name", MALFORMED)
@@ -75,9 +75,9 @@ async def test_a_malformed_line_is_answered_and_the_next_request_works(
     tmp_path: Path, name: str
 ) -> None:
     line, *expected = MALFORMED[name]
-    async with open_editor(configuration(tmp_path, ECHO)) as editor:
+    async with open_editor(make_configuration(tmp_path, HELLO_SCRIPT)) as editor:
         editor.send_line(line)
-        assert [*code_and_id(await editor.wait_for(lambda _: True))] == expected
+        assert [*code_and_id(await editor.wait_for_response(lambda _: True))] == expected
         await editor.initialize()
         session_id = await editor.new_session()
         assert await editor.prompt(session_id, "hi") == {"stopReason": "end_turn"}
@@ -85,10 +85,10 @@ async def test_a_malformed_line_is_answered_and_the_next_request_works(
 
 @pytest.mark.parametrize("name", IGNORED)
 async def test_a_line_that_wants_no_answer_gets_none(tmp_path: Path, name: str) -> None:
-    async with open_editor(configuration(tmp_path, ECHO)) as editor:
+    async with open_editor(make_configuration(tmp_path, HELLO_SCRIPT)) as editor:
         editor.send_line(IGNORED[name])
         await editor.initialize()
-        await editor.leave()
+        await editor.disconnect()
         assert len(editor.messages) == 1
 
 
@@ -98,7 +98,7 @@ def test_a_real_server_answers_every_malformed_line_in_order_and_carries_on(
     with start_server(tmp_path) as server:
         server.initialize()
         session_id = server.new_session()
-        assert at(server.receive_update(), "params", "sessionId") == session_id
+        assert json_at(server.receive_update(), "params", "sessionId") == session_id
         for line, *expected in MALFORMED.values():
             server.send_bytes(line + b"\n")
             assert [*code_and_id(server.receive())] == expected
@@ -106,7 +106,7 @@ def test_a_real_server_answers_every_malformed_line_in_order_and_carries_on(
             server.send_bytes(line + b"\n")
         assert server.prompt(session_id)["result"] == {"stopReason": "end_turn"}
         server.close_stdin()
-        assert server.rest() == []
+        assert server.receive_until_end() == []
         assert server.wait() == 0
         assert "Traceback" not in server.stderr()
 
@@ -131,26 +131,26 @@ async def test_half_a_surrogate_pair_in_a_prompt_is_read_as_a_replacement_charac
     tmp_path: Path,
 ) -> None:
     script = "prompt: \ufffd and \ufffd, 😀\nsay: I saw \ufffd."
-    async with open_editor(configuration(tmp_path, script)) as editor:
+    async with open_editor(make_configuration(tmp_path, script)) as editor:
         await editor.initialize()
         session_id = await editor.new_session()
         turn = await editor.prompt(session_id, "\ud800 and \udfff, \ud83d\ude00")
         assert turn == {"stopReason": "end_turn"}
-        assert editor.said(session_id) == "I saw \ufffd."
+        assert editor.agent_text(session_id) == "I saw \ufffd."
 
 
 async def test_half_a_surrogate_pair_in_an_id_comes_back_as_a_replacement_character(
     tmp_path: Path,
 ) -> None:
-    async with open_editor(configuration(tmp_path)) as editor:
+    async with open_editor(make_configuration(tmp_path)) as editor:
         editor.send_line(rb'{"jsonrpc":"2.0","id":"a\ud800","method":"no/such"}')
-        answer = await editor.wait_for(lambda message: message.get("id") == "a\ufffd")
-        assert at(answer, "error", "code") == -32601
+        answer = await editor.wait_for_response(lambda message: message.get("id") == "a\ufffd")
+        assert json_at(answer, "error", "code") == -32601
 
 
 @pytest.mark.parametrize("text", ["\0", "a\nb\r\nc", "\u2028\u2029\x85", "\ufeff", "\x7f\x1b[31m"])
 async def test_any_character_can_be_said_in_a_prompt(tmp_path: Path, text: str) -> None:
-    async with open_editor(configuration(tmp_path, ECHO)) as editor:
+    async with open_editor(make_configuration(tmp_path, HELLO_SCRIPT)) as editor:
         await editor.initialize()
         session_id = await editor.new_session()
         assert await editor.prompt(session_id, text) == {"stopReason": "end_turn"}

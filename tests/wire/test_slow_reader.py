@@ -11,10 +11,10 @@ import psutil
 import pytest
 from anyio import lowlevel
 
-from acp_server.turn.ports import ModelRequest, ModelStop, Receive, TextDelta
-from tests.support.editor import Editor, Object, at, configuration, open_editor
+from acp_server.turn.ports import ModelRequest, ModelStop, ReceiveEvent, TextDelta
+from tests.support.editor import Editor, Object, json_at, make_configuration, open_editor
 from tests.support.server_process import ServerProcess, start_server
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 MIB = 1024 * 1024
 TEXT = "x" * 1000
@@ -29,7 +29,7 @@ class Chatterbox:
 
     said: int = field(default=0)
 
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         while len(request.messages):
             await receive(TextDelta(TEXT))
             self.said += 1
@@ -46,16 +46,18 @@ async def talk(editor: Editor) -> str:
     """Open a session and let the model talk until nobody takes any more."""
     session_id = await editor.new_session()
     editor.stop_reading()
-    editor.begin_prompt(session_id, "talk")
-    with anyio.fail_after(PATIENCE_SECONDS):
-        while editor.server_end.has_room:
+    editor.start_prompt(session_id, "talk")
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
+        while editor.server_end.has_capacity:
             await lowlevel.checkpoint()
     return session_id
 
 
 def chunks_in(messages: Sequence[Object]) -> int:
-    updates = [at(m, "params", "update") for m in messages if m.get("method") == "session/update"]
-    return sum(at(update, "sessionUpdate") == "agent_message_chunk" for update in updates)
+    updates = [
+        json_at(m, "params", "update") for m in messages if m.get("method") == "session/update"
+    ]
+    return sum(json_at(update, "sessionUpdate") == "agent_message_chunk" for update in updates)
 
 
 async def test_a_turn_is_suspended_while_nobody_reads() -> None:
@@ -76,8 +78,8 @@ async def test_a_suspended_turn_is_cancelled_at_once_and_its_answer_stands_right
         before = len(editor.messages)
         editor.cancel(session_id)
         await settle()
-        editor.go_on_reading()
-        answer = await editor.wait_for(lambda message: message.get("id") == 3)
+        editor.resume_reading()
+        answer = await editor.wait_for_response(lambda message: message.get("id") == 3)
         assert answer["result"] == CANCELLED
         received = editor.messages[before:]
         assert chunks_in(received) <= CAPACITY_BYTES / len(TEXT)
@@ -90,16 +92,18 @@ async def test_requests_of_other_sessions_are_served_while_a_turn_is_suspended()
         other = await editor.new_session()
         talking = await talk(editor)
         before = len(editor.messages)
-        modes = [editor.begin("session/set_mode", {"sessionId": other, "modeId": "plan"})]
-        modes += [editor.begin("session/set_mode", {"sessionId": talking, "modeId": "plan"})]
-        created = editor.begin("session/new", {"cwd": "/", "mcpServers": []})
-        closed = editor.begin("session/close", {"sessionId": other})
+        modes = [editor.start_request("session/set_mode", {"sessionId": other, "modeId": "plan"})]
+        modes += [
+            editor.start_request("session/set_mode", {"sessionId": talking, "modeId": "plan"})
+        ]
+        created = editor.start_request("session/new", {"cwd": "/", "mcpServers": []})
+        closed = editor.start_request("session/close", {"sessionId": other})
         await settle()
         editor.cancel(talking)
-        editor.go_on_reading()
+        editor.resume_reading()
         for pending in (*modes, created, closed):
             assert "result" in await pending.response()
-        await editor.wait_for(lambda message: message.get("result") == CANCELLED)
+        await editor.wait_for_response(lambda message: message.get("result") == CANCELLED)
         assert chunks_in(editor.messages[before:]) <= CAPACITY_BYTES / len(TEXT) + 1
 
 
@@ -107,27 +111,29 @@ async def test_a_turn_that_goes_on_after_a_pause_loses_and_repeats_nothing(
     tmp_path: Path,
 ) -> None:
     numbers = " ".join(str(number) for number in range(2000))
-    given = configuration(tmp_path, f"prompt: *\nsay: {numbers}")
+    given = make_configuration(tmp_path, f"prompt: *\nsay: {numbers}")
     async with open_editor(given, capacity_bytes=CAPACITY_BYTES) as editor:
         await editor.initialize()
         session_id = await talk(editor)
-        editor.go_on_reading()
-        await editor.wait_for(lambda message: message.get("id") == 3)
-        assert editor.said(session_id) == numbers
+        editor.resume_reading()
+        await editor.wait_for_response(lambda message: message.get("id") == 3)
+        assert editor.agent_text(session_id) == numbers
 
 
 async def test_two_suspended_turns_go_on_together(tmp_path: Path) -> None:
-    given = configuration(tmp_path, f"prompt: ready\nsay: yes\n\nprompt: *\nchunks: 200 {TEXT}")
+    given = make_configuration(
+        tmp_path, f"prompt: ready\nsay: yes\n\nprompt: *\nchunks: 200 {TEXT}"
+    )
     async with open_editor(given, capacity_bytes=CAPACITY_BYTES) as editor:
         await editor.initialize()
         sessions = [await editor.new_session() for _ in range(2)]
         for session_id in sessions:  # each has read its script, so that both begin at once
             await editor.prompt(session_id, "ready")
         editor.stop_reading()
-        turns = [editor.begin_prompt(session_id, "talk") for session_id in sessions]
-        while editor.server_end.has_room:
+        turns = [editor.start_prompt(session_id, "talk") for session_id in sessions]
+        while editor.server_end.has_capacity:
             await lowlevel.checkpoint()
-        editor.go_on_reading()
+        editor.resume_reading()
         for turn in turns:
             assert (await turn.response())["result"] == {"stopReason": "end_turn"}
         order = [update["sessionId"] for update in editor.updates[-400:]]
@@ -157,8 +163,8 @@ def test_a_real_server_neither_grows_nor_spins_behind_a_slow_reader(
         server.receive_update()
         server.prompt(session_id, "/context")  # which needs all that is imported late
         before_bytes = server.memory_bytes()
-        request_id = server.begin_prompt(session_id)
-        server.wait_until_stuck()
+        request_id = server.start_prompt(session_id)
+        server.wait_until_write_blocked()
         busy_before = processor_seconds(server)
         read, most_bytes = read_slowly(server, seconds)
         assert most_bytes < before_bytes + 5 * MIB
@@ -166,7 +172,7 @@ def test_a_real_server_neither_grows_nor_spins_behind_a_slow_reader(
         server.send(
             {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session_id}}
         )
-        server.wait_until_all_is_read()
+        server.wait_until_input_read()
         while line := server.read_line():
             read += line
             if b'"result"' in line:
@@ -189,4 +195,4 @@ def test_a_real_server_with_a_fast_reader_says_everything(tmp_path: Path) -> Non
         server.initialize()
         session_id = server.new_session()
         assert server.prompt(session_id)["result"] == {"stopReason": "end_turn"}
-        assert server.said() == 20_000 * TEXT
+        assert server.agent_text() == 20_000 * TEXT

@@ -60,7 +60,7 @@ def tell(code):
     os._exit(code)
 
 SessionRegistry.warm_up = wait_for_nothing
-handshake.leave = tell
+handshake.exit_process = tell
 __main__.main()
 """
 

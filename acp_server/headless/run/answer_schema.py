@@ -12,41 +12,43 @@ from typing import cast
 
 from pydantic import JsonValue
 
-ASKED = """\
+ANSWER_PROMPT = """\
 Your last message of this task must be one JSON value and nothing else: no words around it. This \
 JSON schema describes it:
 
 {schema}"""
-MEND = """\
+CORRECTION_PROMPT = """\
 Your last message does not have the shape that was asked for:
 
 {problems}
 
 Send the whole answer again, corrected: one JSON value and nothing else."""
-MOST_PROBLEMS = 20
+MAX_PROBLEMS = 20
 _FENCED = re.compile(r"\A```\w*\n(?P<value>.*)\n```\Z", re.DOTALL)
 
 
-class SchemaError(ValueError):
+class AnswerSchemaError(ValueError):
     """A file is not a valid JSON schema; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerShape:
+class AnswerSchema:
     """JSON schema of the final answer."""
 
     schema: Mapping[str, JsonValue]
 
-    def asked(self, prompt: str) -> str:
+    def add_to_prompt(self, prompt: str) -> str:
         """Return a prompt with the required answer schema added."""
-        return f"{prompt}\n\n{ASKED.format(schema=json.dumps(dict(self.schema), indent=1))}"
+        return f"{prompt}\n\n{ANSWER_PROMPT.format(schema=json.dumps(dict(self.schema), indent=1))}"
 
-    def read(self, text: str) -> tuple[JsonValue, tuple[str, ...]]:
+    def parse(self, text: str) -> tuple[JsonValue, tuple[str, ...]]:
         """Parse an answer; return its value and at most 20 validation problems."""
         from jsonschema.validators import validator_for
 
         try:
-            value = cast("JsonValue", json.loads(unfenced(text), parse_constant=_refuse_constant))
+            value = cast(
+                "JsonValue", json.loads(strip_code_fence(text), parse_constant=_refuse_constant)
+            )
         except (ValueError, RecursionError) as error:
             return None, (f"it is no JSON: {error}",)
         schema = dict(self.schema)
@@ -56,15 +58,15 @@ class AnswerShape:
         except RecursionError:
             return None, ("it is nested too deeply",)
         problems = [f"{each.json_path}: {each.message}" for each in found]
-        return value, tuple(problems[:MOST_PROBLEMS])
+        return value, tuple(problems[:MAX_PROBLEMS])
 
 
-def mending(problems: tuple[str, ...]) -> str:
+def correction_prompt(problems: tuple[str, ...]) -> str:
     """Return the prompt that asks the model to correct its answer."""
-    return MEND.format(problems="\n".join(f"- {each}" for each in problems))
+    return CORRECTION_PROMPT.format(problems="\n".join(f"- {each}" for each in problems))
 
 
-def shape_from(file: Path) -> AnswerShape:
+def load_answer_schema(file: Path) -> AnswerSchema:
     """Load a JSON schema from a file.
 
     Raises:
@@ -77,18 +79,18 @@ def shape_from(file: Path) -> AnswerShape:
         schema = cast("JsonValue", json.loads(file.read_text(encoding="utf-8")))
         if not isinstance(schema, dict):
             reason = f"{file}: a JSON schema must be an object"
-            raise SchemaError(reason)
+            raise AnswerSchemaError(reason)
         validator_for(schema).check_schema(schema)
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         reason = f"{file}: {error}"
-        raise SchemaError(reason) from None
+        raise AnswerSchemaError(reason) from None
     except BadSchemaError as error:
         reason = f"{file}: {error.json_path}: {error.message}"
-        raise SchemaError(reason) from None
-    return AnswerShape(schema)
+        raise AnswerSchemaError(reason) from None
+    return AnswerSchema(schema)
 
 
-def unfenced(text: str) -> str:
+def strip_code_fence(text: str) -> str:
     """Return an answer without the Markdown code fence that models often add."""
     text = text.strip()
     found = _FENCED.match(text)

@@ -9,14 +9,21 @@ from dataclasses import dataclass, field
 from acp_server.session.ports.model_catalog import ModelCatalog, ModelChoice
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import Usage
-from acp_server.turn.loop import Meter, Spent
-from acp_server.turn.ports import Model, ModelEvent, ModelRequest, ModelStop, Receive, UsageReported
+from acp_server.turn.loop import ModelMeter, UsageTotals
+from acp_server.turn.ports import (
+    Model,
+    ModelEvent,
+    ModelRequest,
+    ModelStop,
+    ReceiveEvent,
+    UsageReported,
+)
 
 ONE_TOKEN = Usage(input_tokens=1, output_tokens=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class RunBudget:
     """Limits of a run; None means no limit."""
 
     requests: int | None = None
@@ -26,7 +33,7 @@ class Budget:
     """Input tokens, including cache reads and writes, plus output tokens."""
 
 
-class BudgetSpentError(TurnError):
+class RunBudgetExceededError(TurnError):
     """A limit is reached: the next model call is not made."""
 
 
@@ -35,29 +42,31 @@ class PriceUnknownError(TurnError):
 
 
 @dataclass(slots=True)
-class Ledger:
+class BudgetLedger:
     """Usage of a run so far, checked against its budget."""
 
-    budget: Budget = field(default_factory=Budget)
-    spent: Spent = field(default_factory=Spent)
-    fault: BudgetSpentError | PriceUnknownError | None = None
+    budget: RunBudget = field(default_factory=RunBudget)
+    usage: UsageTotals = field(default_factory=UsageTotals)
+    error: RunBudgetExceededError | PriceUnknownError | None = None
     """The reason why the last call was not made; None if it was."""
-    unasked: ModelRequest | None = None
+    blocked_request: ModelRequest | None = None
     """The request that was not sent because of `error`."""
 
-    def check(self, meter: Meter, model_id: str) -> None:
+    def check(self, meter: ModelMeter, model_id: str) -> None:
         """Check that one more call may be made.
 
         Raises:
             RunBudgetExceededError: A limit is reached.
             PriceUnknownError: The cost is limited, but the model's price is unknown.
         """
-        self.fault = self._fault(meter, model_id)
-        if self.fault is not None:
-            raise self.fault
+        self.error = self._find_error(meter, model_id)
+        if self.error is not None:
+            raise self.error
 
-    def _fault(self, meter: Meter, model_id: str) -> BudgetSpentError | PriceUnknownError | None:
-        budget, spent = self.budget, self.spent
+    def _find_error(
+        self, meter: ModelMeter, model_id: str
+    ) -> RunBudgetExceededError | PriceUnknownError | None:
+        budget, spent = self.budget, self.usage
         if budget.cost_usd is not None and meter.cost_usd(ONE_TOKEN) is None:
             reason = f"the price of {model_id} is unknown; use --max-tokens instead of --max-cost"
             return PriceUnknownError(reason)
@@ -68,16 +77,16 @@ class Ledger:
             ("--max-tokens", budget.tokens, tokens),
         ):
             if limit is not None and used >= limit:
-                return BudgetSpentError(f"the run has reached its limit ({name} {limit:g})")
+                return RunBudgetExceededError(f"the run has reached its limit ({name} {limit:g})")
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class CountedCatalog:
+class BudgetedCatalog:
     """Wrapper of a model catalog whose models count and limit their calls."""
 
     inner: ModelCatalog
-    ledger: Ledger
+    ledger: BudgetLedger
 
     @property
     def default_id(self) -> str:
@@ -98,9 +107,11 @@ class CountedCatalog:
 
     def model(self, model_id: str) -> Model:
         """Return a model that respects the budget."""
-        return CountedModel(self.inner.model(model_id), model_id, self.meter(model_id), self.ledger)
+        return BudgetedModel(
+            self.inner.model(model_id), model_id, self.meter(model_id), self.ledger
+        )
 
-    def meter(self, model_id: str) -> Meter:
+    def meter(self, model_id: str) -> ModelMeter:
         """Return a model's context window and prices."""
         return self.inner.meter(model_id)
 
@@ -112,13 +123,13 @@ class CountedCatalog:
         """Fetch the endpoint's model list."""
         await self.inner.refresh()
 
-    async def settle(self) -> None:
+    async def resolve_default(self) -> None:
         """Determine the default model."""
-        await self.inner.settle()
+        await self.inner.resolve_default()
 
-    async def learn_of(self, model_id: str) -> None:
+    async def load_models_of(self, model_id: str) -> None:
         """Fetch the model list of a model's endpoint."""
-        await self.inner.learn_of(model_id)
+        await self.inner.load_models_of(model_id)
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Register a function to be called when the choices change."""
@@ -126,15 +137,15 @@ class CountedCatalog:
 
 
 @dataclass(frozen=True, slots=True)
-class CountedModel:
+class BudgetedModel:
     """Wrapper of a model that counts calls and makes none beyond the budget."""
 
     inner: Model
     model_id: str
-    meter: Meter
-    ledger: Ledger
+    meter: ModelMeter
+    ledger: BudgetLedger
 
-    async def respond(self, request: ModelRequest, receive: Receive) -> ModelStop:
+    async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:
         """Call the model if the budget allows it; see `Model.respond`.
 
         Raises:
@@ -145,7 +156,7 @@ class CountedModel:
         try:
             self.ledger.check(self.meter, self.model_id)
         except TurnError:
-            self.ledger.unasked = request
+            self.ledger.blocked_request = request
             raise
         used = Usage()
 
@@ -158,4 +169,4 @@ class CountedModel:
         try:
             return await self.inner.respond(request, note)
         finally:  # a call that failed or was cancelled is billed too
-            self.ledger.spent.add(used, self.meter.cost_usd(used))
+            self.ledger.usage.add(used, self.meter.cost_usd(used))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import assert_never
 
 from acp_server.permissions.effects import (
-    CallServer,
+    CallMcpTool,
     ChangeMemory,
     ChangeSkill,
     Effect,
@@ -17,13 +17,13 @@ from acp_server.permissions.effects import (
     LeavePlanMode,
     ReadFiles,
     RestoreFiles,
-    RunCommand,
+    RunCommandEffect,
     WriteFiles,
 )
-from acp_server.permissions.gate import Passage
-from acp_server.turn.conversation import ToolCall, arguments_of
+from acp_server.permissions.gate import AuditRecord
+from acp_server.turn.conversation import ToolCall, parse_arguments
 
-_SAID_OF = {
+_TARGET_ARGUMENTS = {
     "read_file": ("read", "path"),
     "write_file": ("write", "path"),
     "patch": ("write", "path"),
@@ -34,18 +34,18 @@ _SAID_OF = {
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class EffectTarget:
     """Action and target of an effect; equal values mean the same work."""
 
-    act: str
+    action: str
     """`read`, `write`, `run`, `fetch`, `call`, `remember`, or `leave plan mode`."""
     name: str
     """A path, a command or a server's tool."""
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Action and name on one line, for display."""
-        return f"{self.act} {self.name}".rstrip()
+        return f"{self.action} {self.name}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,66 +54,66 @@ class Denial:
 
     call_id: str
     tool: str
-    targets: tuple[Target, ...]
+    targets: tuple[EffectTarget, ...]
     reason: str
 
 
 @dataclass(slots=True)
-class Denials:
+class DenialLog:
     """All denials of a run, and the denied targets that are still not done."""
 
     denied: list[Denial] = field(default_factory=list[Denial])
-    _open: dict[Target, None] = field(default_factory=dict[Target, None])
+    _not_done: dict[EffectTarget, None] = field(default_factory=dict[EffectTarget, None])
 
-    def witness(self, passage: Passage) -> Denial | None:
+    def record_effect(self, record: AuditRecord) -> Denial | None:
         """Record the gate's decision on an effect; return the denial, if it was denied."""
-        targets = tuple(targets_of(passage.effect))
-        if passage.refusal is None:
+        targets = tuple(targets_of_effect(record.effect))
+        if record.refusal is None:
             for target in targets:  # denied before, but allowed now
-                self._open.pop(target, None)
+                self._not_done.pop(target, None)
             return None
-        return self._deny(Denial(passage.call_id, passage.tool, targets, passage.refusal.reason))
+        return self._record(Denial(record.call_id, record.tool, targets, record.refusal.reason))
 
-    def refuse(self, call: ToolCall, reason: str, folder: Path) -> Denial:
+    def record_blocked_call(self, call: ToolCall, reason: str, folder: Path) -> Denial:
         """Record a call that a hook blocked; its target is derived from its arguments."""
-        return self._deny(Denial(call.id, call.name, (_target_of(call, folder),), reason))
+        return self._record(Denial(call.id, call.name, (_target_of_call(call, folder),), reason))
 
-    def _deny(self, denial: Denial) -> Denial:
-        self._open.update(dict.fromkeys(denial.targets))
+    def _record(self, denial: Denial) -> Denial:
+        self._not_done.update(dict.fromkeys(denial.targets))
         self.denied.append(denial)
         return denial
 
     @property
-    def left_undone(self) -> tuple[Target, ...]:
+    def left_undone(self) -> tuple[EffectTarget, ...]:
         """Denied targets that were not allowed later."""
-        return tuple(self._open)
+        return tuple(self._not_done)
 
 
-def _target_of(call: ToolCall, folder: Path) -> Target:
+def _target_of_call(call: ToolCall, folder: Path) -> EffectTarget:
     """Return a call's target from its arguments, equal to that of its effect."""
-    act, name = _SAID_OF.get(call.name, ("call", ""))
-    said = (arguments_of(call) or {}).get(name)
+    act, name = _TARGET_ARGUMENTS.get(call.name, ("call", ""))
+    said = (parse_arguments(call) or {}).get(name)
     if not isinstance(said, str):
-        return Target("call", call.name)
-    return Target(act, str((folder / said).resolve()) if name == "path" else said)
+        return EffectTarget("call", call.name)
+    return EffectTarget(act, str((folder / said).resolve()) if name == "path" else said)
 
 
-def targets_of(effect: Effect) -> Iterable[Target]:
+def targets_of_effect(effect: Effect) -> Iterable[EffectTarget]:
     """Yield the targets of an effect."""
     match effect:
         case ReadFiles(targets):
-            yield from (Target("read", str(target.real)) for target in targets)
+            yield from (EffectTarget("read", str(target.real)) for target in targets)
         case WriteFiles(targets) | ChangeSkill(targets) | RestoreFiles(targets):
-            yield from (Target("write", str(target.real)) for target in targets)
-        case RunCommand(command):
-            yield Target("run", command)
-        case CallServer(server, _, tool):
-            yield Target("call", f"{server}: {tool}")
+            yield from (EffectTarget("write", str(target.real)) for target in targets)
+        case RunCommandEffect(command):
+            yield EffectTarget("run", command)
+        case CallMcpTool(server, _, tool):
+            yield EffectTarget("call", f"{server}: {tool}")
         case FetchUrl(_, url):
-            yield Target("fetch", url)
+            yield EffectTarget("fetch", url)
         case ChangeMemory():
-            yield Target("remember", "memory")
+            yield EffectTarget("remember", "memory")
         case LeavePlanMode():
-            yield Target("leave plan mode", "")
+            yield EffectTarget("leave plan mode", "")
         case _:
             assert_never(effect)

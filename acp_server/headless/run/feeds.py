@@ -8,23 +8,23 @@ from collections.abc import Callable
 import anyio
 
 from acp_server.headless.run.denials import Denial
-from acp_server.headless.run.report import Report
-from acp_server.headless.run.sanitizing import Cleaner
-from acp_server.headless.tool_call_state import CallState, RunningCalls
+from acp_server.headless.run.report import RunReport
+from acp_server.headless.run.sanitizing import OutputSanitizer
+from acp_server.headless.tool_call_state import RunningToolCalls, ToolCallState
 from acp_server.headless.updates import Update
 from acp_server.protocol.updates import Notice, ToolCallProgress, ToolCallStart
 
-LONG = frozenset({"execute", "fetch", "other"})
+LONG_RUNNING_KINDS = frozenset({"execute", "fetch", "other"})
 """Kinds of tool calls that may take minutes: commands, web pages, MCP tools and tasks."""
 
-Say = Callable[[str, str], None]
+PrintLine = Callable[[str, str], None]
 """Called with a line and its style: `quiet`, `ok`, `problem` or `warning`."""
 
 
 class SilentFeed:
     """Feed that shows nothing."""
 
-    async def begin(self, report: Report) -> None:
+    async def begin(self, report: RunReport) -> None:
         """Show nothing."""
 
     async def show(self, update: Update) -> None:
@@ -40,44 +40,50 @@ class SilentFeed:
 class ProgressFeed:
     """Feed with a line per tool call, notice and denial; long calls have one at the start too."""
 
-    def __init__(self, say: Say, cleaner: Cleaner) -> None:
-        self._say = say
+    def __init__(self, say: PrintLine, cleaner: OutputSanitizer) -> None:
+        self._print_line = say
         self._cleaner = cleaner
-        self._calls = RunningCalls()
-        self._begun: set[str] = set()
+        self._calls = RunningToolCalls()
+        self._started: set[str] = set()
         """Ids of running calls whose start was shown."""
 
-    async def begin(self, report: Report) -> None:
+    async def begin(self, report: RunReport) -> None:
         """Show the session id."""
-        self._say(f"session {report.session_id}", "quiet")
+        self._print_line(f"session {report.session_id}", "quiet")
 
     async def show(self, update: Update) -> None:
         """Show ended calls, started long calls and notices."""
         match update:
             case ToolCallStart() | ToolCallProgress():
-                self._tell(update.tool_call_id, self._calls.take(update, anyio.current_time()))
+                self._show_call(
+                    update.tool_call_id, self._calls.apply(update, anyio.current_time())
+                )
             case Notice():
                 style = "warning" if update.severity != "info" else "quiet"
-                self._say(self._cleaner.line(update.title), style)
+                self._print_line(self._cleaner.line(update.title), style)
             case _:
                 return
 
     async def deny(self, denial: Denial) -> None:
         """Show a denial; only the first clause of its reason, the rest is advice to the model."""
-        deeds = ", ".join(target.words for target in denial.targets) or denial.tool
+        deeds = ", ".join(target.description for target in denial.targets) or denial.tool
         reason, _, _ = denial.reason.partition(";")
-        self._say(self._cleaner.line(f"denied: {deeds}: {reason}"), "problem")
+        self._print_line(self._cleaner.line(f"denied: {deeds}: {reason}"), "problem")
 
     async def end(self) -> None:
         """Hold nothing back."""
 
-    def _tell(self, call_id: str, state: CallState) -> None:
+    def _show_call(self, call_id: str, state: ToolCallState) -> None:
         title = self._cleaner.line(state.title)
-        if state.is_over:
-            self._begun.discard(call_id)
+        if state.has_ended:
+            self._started.discard(call_id)
             is_done = state.status == "completed"
             sign, style = ("done", "quiet") if is_done else ("failed", "problem")
-            self._say(f"{state.kind}: {title}: {sign}", style)
-        elif state.status == "in_progress" and state.kind in LONG and call_id not in self._begun:
-            self._begun.add(call_id)
-            self._say(f"{state.kind}: {title}: started", "quiet")
+            self._print_line(f"{state.kind}: {title}: {sign}", style)
+        elif (
+            state.status == "in_progress"
+            and state.kind in LONG_RUNNING_KINDS
+            and call_id not in self._started
+        ):
+            self._started.add(call_id)
+            self._print_line(f"{state.kind}: {title}: started", "quiet")

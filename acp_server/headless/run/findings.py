@@ -12,15 +12,15 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from acp_server.headless.run.answer_schema import AnswerShape
+from acp_server.headless.run.answer_schema import AnswerSchema
 
 Severity = Literal["error", "warning", "note"]
 RANK: dict[Severity, int] = {"error": 0, "warning": 1, "note": 2}
-_FILE_LEFT = re.compile(r"^\+\+\+ b/([^\t\r\n]+)", re.MULTILINE)
+_NEW_FILE_NAME = re.compile(r"^\+\+\+ b/([^\t\r\n]+)", re.MULTILINE)
 """The new name of a file in a git diff; git adds a tab after a name with spaces."""
 
 
-class Finding(BaseModel):
+class ReviewFinding(BaseModel):
     """One finding; lines are counted from 1."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -33,38 +33,41 @@ class Finding(BaseModel):
     message: str = ""
 
 
-class Findings(BaseModel):
+class ReviewFindings(BaseModel):
     """The whole answer of a run that reviews."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     summary: str = ""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[ReviewFinding, ...] = ()
 
 
-def weighs(finding: Finding, least: Severity) -> bool:
+def is_at_least(finding: ReviewFinding, minimum: Severity) -> bool:
     """Return whether a finding has at least this severity."""
-    return RANK[finding.severity] <= RANK[least]
+    return RANK[finding.severity] <= RANK[minimum]
 
 
-def shape_of_findings() -> AnswerShape:
+def findings_schema() -> AnswerSchema:
     """Return the answer schema of a review run."""
-    return AnswerShape(Findings.model_json_schema())
+    return AnswerSchema(ReviewFindings.model_json_schema())
 
 
-def placed(findings: Sequence[Finding], folder: Path, top: Path) -> tuple[Finding, ...]:
+def resolve_paths(
+    findings: Sequence[ReviewFinding], folder: Path, top: Path
+) -> tuple[ReviewFinding, ...]:
     """Return findings with paths relative to the repository root `top`. Reads the disk.
 
     Models write paths relative to `folder`, their working directory, or to the root, or absolute;
     the first that exists is taken.
     """
     return tuple(
-        each.model_copy(update={"path": _from_top(each.path, folder, top)}) for each in findings
+        each.model_copy(update={"path": _path_from_root(each.path, folder, top)})
+        for each in findings
     )
 
 
-def _from_top(path: str, folder: Path, top: Path) -> str:
-    meant = next((base / path for base in (folder, top) if _is_there(base / path)), folder / path)
+def _path_from_root(path: str, folder: Path, top: Path) -> str:
+    meant = next((base / path for base in (folder, top) if _exists(base / path)), folder / path)
     try:
         name = Path(os.path.relpath(meant, top))
     except ValueError:  # on another drive, or not a valid path
@@ -72,7 +75,7 @@ def _from_top(path: str, folder: Path, top: Path) -> str:
     return path if os.pardir in name.parts else name.as_posix()
 
 
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     try:
         return path.exists()
     except (OSError, ValueError):  # the model's text may not be a valid path
@@ -85,14 +88,14 @@ def files_in_diff(text: str) -> list[str]:
     >>> files_in_diff("Look\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n--- a/b\n+++ /dev/null\n")
     ['a.py']
     """
-    return _FILE_LEFT.findall(text)
+    return _NEW_FILE_NAME.findall(text)
 
 
-def ranked(findings: Sequence[Finding], changed: Sequence[str]) -> list[Finding]:
+def sort_findings(findings: Sequence[ReviewFinding], changed: Sequence[str]) -> list[ReviewFinding]:
     """Return findings sorted: those in changed files first, then by severity."""
     in_change = frozenset(changed)
 
-    def weight(finding: Finding) -> tuple[bool, int, str, int]:
+    def weight(finding: ReviewFinding) -> tuple[bool, int, str, int]:
         is_elsewhere = finding.path not in in_change
         return is_elsewhere, RANK[finding.severity], finding.path, finding.line or 0
 

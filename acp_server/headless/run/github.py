@@ -10,12 +10,12 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from acp_server.headless.run.findings import Finding, ranked
+from acp_server.headless.run.findings import ReviewFinding, sort_findings
 
-MOST_OF_A_LEVEL = 10
+MAX_ANNOTATIONS_PER_LEVEL = 10
 """GitHub shows at most this many annotations per level and step."""
-MOST_SUMMARY_BYTES = 1024 * 1024
-CUT = "\n\n… (the rest did not fit)\n"
+MAX_SUMMARY_BYTES = 1024 * 1024
+TRUNCATED_NOTE = "\n\n… (the rest did not fit)\n"
 LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
 
 _COMMAND = re.compile(r"^[^\S\n]*(?=::)", re.MULTILINE)
@@ -24,7 +24,7 @@ _OLD_COMMAND = re.compile(r"##\[")
 Write = Callable[[str], None]
 
 
-class Workflow:
+class GithubStep:
     """The workflow step in which this process runs."""
 
     def __init__(self, write: Write, environment: Mapping[str, str]) -> None:
@@ -33,77 +33,77 @@ class Workflow:
         self._environment = environment
         # Unguessable: with a known token, printed text could resume command processing.
         self._token = secrets.token_hex(16)
-        self._stop()
+        self._stop_commands()
 
-    def tell(self, text: str) -> None:
+    def send_command(self, text: str) -> None:
         """Send one workflow command to the runner."""
-        self._command(text)
+        self._send(text)
 
-    def begin_group(self, title: str) -> None:
+    def start_group(self, title: str) -> None:
         """Start a collapsible group in the log."""
-        self._command(command("group", title))
+        self._send(format_command("group", title))
 
     def end_group(self) -> None:
         """End the group."""
-        self._command(command("endgroup", ""))
+        self._send(format_command("endgroup", ""))
 
-    def annotate(self, findings: Sequence[Finding], changed: Sequence[str]) -> int:
+    def annotate(self, findings: Sequence[ReviewFinding], changed: Sequence[str]) -> int:
         """Annotate findings, as many as GitHub shows; return the number omitted."""
-        shown = shown_annotations(findings, changed)
+        shown = select_annotations(findings, changed)
         for finding in shown:
-            self._command(annotation(finding))
+            self._send(annotation_command(finding))
         return len(findings) - len(shown)
 
-    def summarise(self, markdown: str) -> None:
+    def append_summary(self, markdown: str) -> None:
         """Append to the step summary, truncated to its size limit."""
         file = self._environment.get("GITHUB_STEP_SUMMARY")
         if file:
             path = Path(file)
-            room = MOST_SUMMARY_BYTES - (path.stat().st_size if path.exists() else 0)
-            _append(path, fitted(markdown, room))
+            available = MAX_SUMMARY_BYTES - (path.stat().st_size if path.exists() else 0)
+            _append(path, truncate(markdown, available))
 
-    def put_out(self, outputs: Mapping[str, str]) -> None:
+    def set_outputs(self, outputs: Mapping[str, str]) -> None:
         """Set outputs of the step."""
         file = self._environment.get("GITHUB_OUTPUT")
         if file:
             _append(Path(file), "".join(output_text(*each) for each in outputs.items()))
 
-    def end(self) -> None:
+    def resume_commands(self) -> None:
         """Resume command processing."""
         self._write(f"::{self._token}::")
 
-    def _stop(self) -> None:
+    def _stop_commands(self) -> None:
         self._write(f"::stop-commands::{self._token}")
 
-    def _command(self, text: str) -> None:
+    def _send(self, text: str) -> None:
         self._write(f"::{self._token}::")
         self._write(text)
-        self._stop()
+        self._stop_commands()
 
 
-def harmless(text: str) -> str:
+def neutralize_commands(text: str) -> str:
     r"""Return a text with zero-width spaces inserted so that it contains no workflow command.
 
-    >>> harmless("::error::a").encode("ascii", "backslashreplace")
+    >>> neutralize_commands("::error::a").encode("ascii", "backslashreplace")
     b'\\u200b::error::a'
     """
     return _OLD_COMMAND.sub("#\u200b#[", _COMMAND.sub("\\g<0>\u200b", text))
 
 
-def command(name: str, value: str, **properties: object) -> str:
+def format_command(name: str, value: str, **properties: object) -> str:
     r"""Return a workflow command on one line; properties that are None are omitted.
 
-    >>> command("error", "50% of a\nb", file="a,b.py", line=3)
+    >>> format_command("error", "50% of a\nb", file="a,b.py", line=3)
     '::error file=a%2Cb.py,line=3::50%25 of a%0Ab'
     """
     given = {key: each for key, each in properties.items() if each is not None}
-    listed = ",".join(f"{key}={_property(str(each))}" for key, each in given.items())
-    return f"::{name}{' ' if listed else ''}{listed}::{_data(value)}"
+    listed = ",".join(f"{key}={_escape_property(str(each))}" for key, each in given.items())
+    return f"::{name}{' ' if listed else ''}{listed}::{_escape_data(value)}"
 
 
-def annotation(finding: Finding) -> str:
+def annotation_command(finding: ReviewFinding) -> str:
     """Return the workflow command that annotates a finding."""
-    return command(
+    return format_command(
         LEVELS[finding.severity],
         finding.message or finding.title,
         file=finding.path,
@@ -113,24 +113,26 @@ def annotation(finding: Finding) -> str:
     )
 
 
-def shown_annotations(findings: Sequence[Finding], changed: Sequence[str]) -> list[Finding]:
+def select_annotations(
+    findings: Sequence[ReviewFinding], changed: Sequence[str]
+) -> list[ReviewFinding]:
     """Return the findings to annotate: the most important ones, up to the limit per level."""
-    shown: list[Finding] = []
+    shown: list[ReviewFinding] = []
     counts = dict.fromkeys(LEVELS, 0)
-    for finding in ranked(findings, changed):
-        if counts[finding.severity] < MOST_OF_A_LEVEL:
+    for finding in sort_findings(findings, changed):
+        if counts[finding.severity] < MAX_ANNOTATIONS_PER_LEVEL:
             counts[finding.severity] += 1
             shown.append(finding)
     return shown
 
 
-def fitted(text: str, room_bytes: int) -> str:
+def truncate(text: str, limit_bytes: int) -> str:
     """Return a text truncated to `limit_bytes` bytes of UTF-8, at a character boundary."""
     raw = text.encode(errors="replace")
-    if len(raw) <= room_bytes:
+    if len(raw) <= limit_bytes:
         return text
-    room = room_bytes - len(CUT.encode())
-    return "" if room < 0 else raw[:room].decode(errors="ignore") + CUT
+    available = limit_bytes - len(TRUNCATED_NOTE.encode())
+    return "" if available < 0 else raw[:available].decode(errors="ignore") + TRUNCATED_NOTE
 
 
 def output_text(name: str, value: str) -> str:
@@ -144,9 +146,9 @@ def _append(path: Path, text: str) -> None:
         opened.write(text)
 
 
-def _data(text: str) -> str:
+def _escape_data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(text: str) -> str:
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

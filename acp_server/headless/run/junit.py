@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree as Xml
 
-from acp_server.headless.run.findings import Finding
+from acp_server.headless.run.findings import ReviewFinding
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SUITE = "acp-server run"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class JunitCase:
     """One JUnit test case."""
 
     name: str
@@ -24,14 +24,14 @@ class Case:
     """The answer of the run."""
 
 
-ERRORS = frozenset(
+ERROR_OUTCOMES = frozenset(
     {"internal_error", "usage_error", "authentication", "provider_error", "terminated"}
 )
 
 
-def junit(cases: Sequence[Case], findings: Iterable[Finding] = ()) -> bytes:
+def junit_report(cases: Sequence[JunitCase], findings: Iterable[ReviewFinding] = ()) -> bytes:
     """Return a JUnit XML report; each finding becomes a failed test case."""
-    all_cases = [*cases, *map(_found, findings)]
+    all_cases = [*cases, *map(_case_of_finding, findings)]
     suite = Xml.Element("testsuite", {"name": SUITE, **_counts(all_cases)})
     for case in all_cases:
         suite.append(_element(case))
@@ -40,9 +40,9 @@ def junit(cases: Sequence[Case], findings: Iterable[Finding] = ()) -> bytes:
     return Xml.tostring(root, encoding="utf-8", xml_declaration=True)
 
 
-def _counts(cases: Sequence[Case]) -> dict[str, str]:
+def _counts(cases: Sequence[JunitCase]) -> dict[str, str]:
     bad = [case for case in cases if case.outcome != "done"]
-    errors = sum(case.outcome in ERRORS for case in bad)
+    errors = sum(case.outcome in ERROR_OUTCOMES for case in bad)
     return {
         "tests": str(len(cases)),
         "failures": str(len(bad) - errors),
@@ -51,25 +51,27 @@ def _counts(cases: Sequence[Case]) -> dict[str, str]:
     }
 
 
-def _found(finding: Finding) -> Case:
+def _case_of_finding(finding: ReviewFinding) -> JunitCase:
     place = finding.path if finding.line is None else f"{finding.path}:{finding.line}"
     reason = f"{finding.severity}: {finding.title}"
-    return Case(place, 0.0, "findings", reason, finding.message)
+    return JunitCase(place, 0.0, "findings", reason, finding.message)
 
 
-def _element(case: Case) -> Xml.Element:
+def _element(case: JunitCase) -> Xml.Element:
     element = Xml.Element(
-        "testcase", name=_legal(case.name), classname=SUITE, time=f"{case.seconds:.3f}"
+        "testcase", name=_replace_illegal(case.name), classname=SUITE, time=f"{case.seconds:.3f}"
     )
     if case.outcome != "done":
-        kind = "error" if case.outcome in ERRORS else "failure"
-        fault = Xml.SubElement(element, kind, type=case.outcome, message=_legal(case.reason))
-        fault.text = _legal(case.text) or None
+        kind = "error" if case.outcome in ERROR_OUTCOMES else "failure"
+        fault = Xml.SubElement(
+            element, kind, type=case.outcome, message=_replace_illegal(case.reason)
+        )
+        fault.text = _replace_illegal(case.text) or None
     elif case.text:
-        Xml.SubElement(element, "system-out").text = _legal(case.text)
+        Xml.SubElement(element, "system-out").text = _replace_illegal(case.text)
     return element
 
 
-def _legal(text: str) -> str:
+def _replace_illegal(text: str) -> str:
     """Replace the characters that XML cannot contain, even escaped."""
     return _NOT_XML.sub("\ufffd", text)

@@ -11,23 +11,23 @@ class LastMessage:
     def __init__(self) -> None:
         self._id: str | None = None
         self._parts: list[str] = []
-        self._before = ""
+        self._previous_text = ""
 
     @property
     def text(self) -> str:
         """The text received so far, stripped."""
         return "".join(self._parts).strip()
 
-    def besides(self, told: str) -> str:
+    def text_unless(self, reported: str) -> str:
         """Return the text, or the previous message's if the last one is just `reported`."""
-        return self._before if self.text == told else self.text
+        return self._previous_text if self.text == reported else self.text
 
-    def take(self, update: Update) -> None:
+    def add(self, update: Update) -> None:
         """Add an update; only agent message chunks count."""
         if not isinstance(update, AgentMessageChunk):
             return
         if update.message_id != self._id:
-            self._before = self.text
+            self._previous_text = self.text
             self._id = update.message_id
             self._parts.clear()
         if isinstance(update.content, TextContent):

@@ -22,22 +22,22 @@ def json_line(value: JsonValue) -> str:
     >>> json_line({"text": "##[error]"})
     '{"text": "\\u0023\\u0023[error]"}'
     """
-    return harmless_json(json.dumps(value))
+    return escape_log_commands(json.dumps(value))
 
 
-def harmless_json(line: str) -> str:
+def escape_log_commands(line: str) -> str:
     """Escape `##` in JSON text, so that GitHub or Azure find no log command."""
     return line.replace("##", "\\u0023\\u0023")
 
 
-class Lines:
+class OutputLines:
     """Writes lines to a descriptor; stops silently once the reader has closed it."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._lock = anyio.Lock()
         self._has_reader = True
-        self.fault = ""
+        self.error = ""
         """Why writing failed; empty if it did not, or if the reader closed the pipe."""
 
     async def write(self, text: str) -> None:
@@ -54,17 +54,17 @@ class Lines:
             except BrokenPipeError:
                 self._has_reader = False
             except OSError as error:
-                self._has_reader, self.fault = False, str(error)
+                self._has_reader, self.error = False, str(error)
 
 
 @contextmanager
-def claimed_stdout() -> Generator[Lines]:
+def claim_stdout() -> Generator[OutputLines]:
     """Claim stdout for the run's output; redirect all other prints to stderr until exit."""
     sys.stdout.flush()
     descriptor = os.dup(1)
     os.dup2(STDERR, 1)
     try:
-        yield Lines(descriptor)
+        yield OutputLines(descriptor)
     finally:
         sys.stdout.flush()
         os.dup2(descriptor, 1)

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from acp_server.handlers.errors import AUTH_REQUIRED, RESOURCE_NOT_FOUND
-from acp_server.headless.errors import AgentRefusedError, DriverError
+from acp_server.headless.errors import AgentClientError, AgentResponseError
 from acp_server.jsonrpc.errors import INVALID_PARAMS
 
 Outcome = Literal[
@@ -40,7 +40,7 @@ EXIT_CODES: Mapping[Outcome, int] = {
     "terminated": 143,
 }
 
-WHY_STOPPED: Mapping[str, str] = {
+STOP_MESSAGES: Mapping[str, str] = {
     "max_tokens": "the answer reached the model's maximum output length",
     "max_turn_requests": "the turn reached its limit of model calls (max_turn_requests)",
     "refusal": "the model refused to continue",
@@ -65,9 +65,9 @@ _BY_CODE: Mapping[int, Outcome] = {
 }
 
 
-def outcome_of_error(error: DriverError) -> Outcome:
+def outcome_of_error(error: AgentClientError) -> Outcome:
     """Return the outcome of a run whose request failed."""
-    if not isinstance(error, AgentRefusedError):
+    if not isinstance(error, AgentResponseError):
         return "internal_error"
     kind = error.data.get("kind") if isinstance(error.data, dict) else None
     return _BY_KIND.get(kind) or _BY_CODE.get(error.code, "internal_error")

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from acp_server.headless.run.changes import Changes
-from acp_server.headless.run.denials import Denial, Target
-from acp_server.headless.run.findings import Finding
+from acp_server.headless.run.changes import WorkspaceChanges
+from acp_server.headless.run.denials import Denial, EffectTarget
+from acp_server.headless.run.findings import ReviewFinding
 from acp_server.headless.run.outcome import EXIT_CODES, Outcome
-from acp_server.turn.loop import Spent
+from acp_server.turn.loop import UsageTotals
 
 
 @dataclass(slots=True)
-class Report:
+class RunReport:
     """Report of a run, filled during the run; valid whenever the run ends."""
 
     outcome: Outcome = "internal_error"
@@ -24,17 +24,17 @@ class Report:
     session_id: str = ""
     model: str = ""
     stop_reason: str = ""
-    spent: Spent = field(default_factory=Spent)
+    usage: UsageTotals = field(default_factory=UsageTotals)
     duration_seconds: float = 0.0
     denials: list[Denial] = field(default_factory=list[Denial])
-    left_undone: tuple[Target, ...] = ()
+    left_undone: tuple[EffectTarget, ...] = ()
     answer: JsonValue = None
     """The last message as a JSON value; None if no schema was given."""
     answer_problems: tuple[str, ...] = ()
     """Validation problems of the answer."""
-    findings: tuple[Finding, ...] = ()
-    changes: Changes = field(default_factory=Changes)
-    reviewed: Sequence[str] = ()
+    findings: tuple[ReviewFinding, ...] = ()
+    changes: WorkspaceChanges = field(default_factory=WorkspaceChanges)
+    reviewed_files: Sequence[str] = ()
     """Files of the reviewed change, relative to the repository root."""
     loaded: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     """`instructions` and `skills`, as reported by the server."""

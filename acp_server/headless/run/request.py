@@ -4,25 +4,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acp_server.config.settings import Configuration
-from acp_server.headless.run.answer_schema import AnswerShape
-from acp_server.headless.run.budget import Budget
+from acp_server.headless.run.answer_schema import AnswerSchema
+from acp_server.headless.run.budget import RunBudget
 from acp_server.headless.run.findings import Severity
 from acp_server.permissions.modes import Mode
-from acp_server.permissions.run_rules import Orders
+from acp_server.permissions.run_rules import RunRules
 
-LAST = "last"
+LAST_SESSION = "last"
 """Session name that means the most recent session of the workspace."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RunPolicy:
     """Permission rules of a run, and the consequences of a denial."""
 
     mode: Mode = "accept_edits"
-    orders: Orders = field(default_factory=Orders)
-    stops_when_asked: bool = False
+    rules: RunRules = field(default_factory=RunRules)
+    stop_on_question: bool = False
     """Whether a permission request ends the run; else it is answered with no."""
-    stops_when_denied: bool = False
+    stop_on_denial: bool = False
     """Whether any denial ends the run."""
     is_trusted: bool = False
     """Whether the workspace is trusted: its skills, settings, hooks and servers are used."""
@@ -33,11 +33,11 @@ class RunRequest:
     """One task and its settings."""
 
     prompt: str
-    folder: Path
+    workspace: Path
     """The workspace, as an absolute path without symlinks."""
     configuration: Configuration
-    rules: Rules = field(default_factory=Rules)
-    budget: Budget = field(default_factory=Budget)
+    policy: RunPolicy = field(default_factory=RunPolicy)
+    budget: RunBudget = field(default_factory=RunBudget)
     timeout_seconds: float | None = None
     session: str | None = None
     """The id of a session to continue, or `LAST_SESSION`; None starts a new one."""
@@ -45,9 +45,9 @@ class RunRequest:
     """Whether the session is not saved."""
     skills: tuple[str, ...] = ()
     """Names of skills to load at the start."""
-    answer: AnswerShape | None = None
+    answer_schema: AnswerSchema | None = None
     """Schema of the final answer; None allows any text."""
-    fails_on: Severity | None = None
+    fail_on: Severity | None = None
     """Minimum severity of findings that make the run fail; None if this is not a review run."""
     platform: str = "ci"
     """The surface named in the system prompt: `ci`, or `cli` on a terminal."""

@@ -3,18 +3,18 @@
 from pydantic import JsonValue
 
 from acp_server.headless.run.changes import ChangedFile
-from acp_server.headless.run.denials import Denial, Target
-from acp_server.headless.run.report import Report
-from acp_server.turn.loop import Spent
+from acp_server.headless.run.denials import Denial, EffectTarget
+from acp_server.headless.run.report import RunReport
+from acp_server.turn.loop import UsageTotals
 
-VERSION = 1
+RESULT_VERSION = 1
 
 
-def result_of(report: Report) -> dict[str, JsonValue]:
+def result_as_json(report: RunReport) -> dict[str, JsonValue]:
     """Return the result. All keys are always present; unknown values are null."""
     return {
         "type": "result",
-        "version": VERSION,
+        "version": RESULT_VERSION,
         "outcome": report.outcome,
         "exit_code": report.exit_code,
         "reason": report.reason or None,
@@ -26,18 +26,18 @@ def result_of(report: Report) -> dict[str, JsonValue]:
         "model": report.model or None,
         "stop_reason": report.stop_reason or None,
         "duration_seconds": round(report.duration_seconds, 3),
-        "usage": _usage(report.spent),
-        "cost_usd": report.spent.cost_usd,
+        "usage": _usage(report.usage),
+        "cost_usd": report.usage.cost_usd,
         "permission_denials": [_denial(each) for each in report.denials],
         "left_undone": [target_as_json(each) for each in report.left_undone],
-        "files_changed": [_changed(each) for each in report.changes.files],
+        "files_changed": [_changed_file(each) for each in report.changes.files],
         "changes_unknown": list(report.changes.unknown),
         "instructions_loaded": report.loaded.get("instructions", []),
         "skills_loaded": report.loaded.get("skills", []),
     }
 
 
-def _usage(spent: Spent) -> dict[str, JsonValue]:
+def _usage(spent: UsageTotals) -> dict[str, JsonValue]:
     usage = spent.usage
     return {
         "model_calls": spent.requests,
@@ -57,7 +57,7 @@ def _denial(denial: Denial) -> dict[str, JsonValue]:
     }
 
 
-def _changed(file: ChangedFile) -> dict[str, JsonValue]:
+def _changed_file(file: ChangedFile) -> dict[str, JsonValue]:
     return {
         "path": file.path,
         "status": file.status,
@@ -66,6 +66,6 @@ def _changed(file: ChangedFile) -> dict[str, JsonValue]:
     }
 
 
-def target_as_json(target: Target) -> dict[str, JsonValue]:
+def target_as_json(target: EffectTarget) -> dict[str, JsonValue]:
     """Return the target of an effect as JSON."""
-    return {"act": target.act, "name": target.name}
+    return {"act": target.action, "name": target.name}

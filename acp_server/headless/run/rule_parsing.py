@@ -15,55 +15,55 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from acp_server.permissions.run_rules import Action, Order
+from acp_server.permissions.run_rules import RuleAction, RunRule
 from acp_server.tools.factory import TOOL_NAMES
 
-GROUPS: Mapping[str, tuple[str, ...]] = {
+TOOL_GROUPS: Mapping[str, tuple[str, ...]] = {
     "read": ("read_file", "search_files"),
     "edit": ("write_file", "patch"),
     "run": ("terminal", "process"),
     "fetch": ("web_fetch",),
 }
 """Group names that stand for several tools."""
-_RUNNING = frozenset({"terminal", "process"})
-_FETCHING = frozenset({"web_fetch"})
-_FORM = re.compile(r"(?P<tool>[^()\s]+)(?:\((?P<what>.*)\))?", re.DOTALL)
-_OF_SERVERS = "__"
+_COMMAND_TOOLS = frozenset({"terminal", "process"})
+_FETCH_TOOLS = frozenset({"web_fetch"})
+_RULE_PATTERN = re.compile(r"(?P<tool>[^()\s]+)(?:\((?P<what>.*)\))?", re.DOTALL)
+_MCP_SEPARATOR = "__"
 
 
 class RuleError(ValueError):
     """An invalid rule; the text says which, why, and how to write it."""
 
 
-def rule_from(action: Action, text: str) -> Order:
+def parse_rule(action: RuleAction, text: str) -> RunRule:
     """Parse a rule from the command line.
 
-    >>> rule_from("allow", "terminal(uv run pytest)").commands
+    >>> parse_rule("allow", "terminal(uv run pytest)").commands
     (('uv', 'run', 'pytest'),)
 
     Raises:
         RuleError: The rule is invalid.
     """
-    found = _FORM.fullmatch(text.strip())
+    found = _RULE_PATTERN.fullmatch(text.strip())
     if found is None:
         reason = f"{text!r} is not a rule; write TOOL or TOOL(WHAT), such as 'terminal(make test)'"
         raise RuleError(reason)
     tools, what = _tools(found["tool"]), (found["what"] or "").strip()
     if not what:
-        return Order(action, tools, written=text)
-    if _RUNNING.intersection(tools):
-        return Order(action, tools, commands=(_words(what),), written=text)
-    if _FETCHING.intersection(tools):
-        return Order(action, tools, hosts=(what,), written=text)
-    return Order(action, tools, paths=(_path(what),), written=text)
+        return RunRule(action, tools, source_text=text)
+    if _COMMAND_TOOLS.intersection(tools):
+        return RunRule(action, tools, commands=(_words(what),), source_text=text)
+    if _FETCH_TOOLS.intersection(tools):
+        return RunRule(action, tools, hosts=(what,), source_text=text)
+    return RunRule(action, tools, paths=(_path(what),), source_text=text)
 
 
 def _tools(name: str) -> tuple[str, ...]:
-    if name in GROUPS:
-        return GROUPS[name]
-    is_known = _OF_SERVERS in name or any(fnmatch.fnmatchcase(each, name) for each in TOOL_NAMES)
+    if name in TOOL_GROUPS:
+        return TOOL_GROUPS[name]
+    is_known = _MCP_SEPARATOR in name or any(fnmatch.fnmatchcase(each, name) for each in TOOL_NAMES)
     if not is_known:
-        names = ", ".join((*GROUPS, *TOOL_NAMES))
+        names = ", ".join((*TOOL_GROUPS, *TOOL_NAMES))
         reason = f"there is no tool {name!r}; there are {names}, and SERVER__TOOL of MCP servers"
         raise RuleError(reason)
     return (name,)
@@ -86,71 +86,70 @@ def _path(pattern: str) -> str:
     return str(Path(pattern).expanduser()) if pattern.startswith("~") else pattern
 
 
-def _listed(value: object) -> object:
+def _as_list(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+StringList = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
 
 
-class _Rule(BaseModel):
+class _RuleEntry(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    action: Action
-    tool: Words = ()
-    path: Words = ()
-    command: Words = ()
-    host: Words = ()
+    action: RuleAction
+    tool: StringList = ()
+    path: StringList = ()
+    command: StringList = ()
+    host: StringList = ()
 
 
-class _File(BaseModel):
+class _RulesDocument(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     version: Literal[1] = 1
     ask: Literal["deny", "fail"] = "deny"
-    rules: tuple[_Rule, ...] = Field(default=())
+    rules: tuple[_RuleEntry, ...] = Field(default=())
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RulesFile:
     """Contents of a rules file."""
 
-    rules: tuple[Order, ...] = ()
-    fails_when_asked: bool = False
+    rules: tuple[RunRule, ...] = ()
+    stop_on_question: bool = False
     """Whether a permission request ends the run; else it is denied."""
 
 
-def policy_from(path: Path) -> Policy:
+def load_rules_file(path: Path) -> RulesFile:
     """Load a rules file.
 
     Raises:
         RuleError: The file cannot be read or is invalid; the text says where and why.
     """
     try:
-        file = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        file = _RulesDocument.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         reason = f"{path}: {error}"
         raise RuleError(reason) from None
     except ValidationError as error:
-        reason = (
-            f"{path}: {'; '.join(_complaint(each['loc'], each['msg']) for each in error.errors())}"
-        )
+        problems = "; ".join(_format_error(each["loc"], each["msg"]) for each in error.errors())
+        reason = f"{path}: {problems}"
         raise RuleError(reason) from None
-    rules = tuple(_order(rule, number) for number, rule in enumerate(file.rules, 1))
-    return Policy(rules, fails_when_asked=file.ask == "fail")
+    rules = tuple(_to_rule(rule, number) for number, rule in enumerate(file.rules, 1))
+    return RulesFile(rules, stop_on_question=file.ask == "fail")
 
 
-def _complaint(place: Sequence[str | int], message: str) -> str:
+def _format_error(place: Sequence[str | int], message: str) -> str:
     return f"{'.'.join(map(str, place))}: {message}"
 
 
-def _order(rule: _Rule, number: int) -> Order:
+def _to_rule(rule: _RuleEntry, number: int) -> RunRule:
     tools = tuple(tool for name in rule.tool for tool in _tools(name))
-    return Order(
+    return RunRule(
         rule.action,
         tools,
         tuple(map(_path, rule.path)),
         tuple(map(_words, rule.command)),
         rule.host,
-        written=f"rule {number}",
+        source_text=f"rule {number}",
     )

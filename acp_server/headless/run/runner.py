@@ -15,22 +15,22 @@ from anyio import to_thread
 
 from acp_server.checkpoints.root_snapshot import tree_of
 from acp_server.config import settings
-from acp_server.headless.agent import Agent, Editor
-from acp_server.headless.driver import drive
-from acp_server.headless.errors import AgentRefusedError, DriverError, ungrouped
-from acp_server.headless.run.answer_schema import AnswerShape, mending
-from acp_server.headless.run.budget import CountedCatalog, Ledger, PriceUnknownError
-from acp_server.headless.run.changes import ChangeWatch
-from acp_server.headless.run.denials import Denial, Denials
-from acp_server.headless.run.findings import Findings, placed, weighs
+from acp_server.headless.agent import AgentClient, ClientProfile
+from acp_server.headless.driver import connect_agent
+from acp_server.headless.errors import AgentClientError, AgentResponseError, unwrap_single_exception
+from acp_server.headless.run.answer_schema import AnswerSchema, correction_prompt
+from acp_server.headless.run.budget import BudgetedCatalog, BudgetLedger, PriceUnknownError
+from acp_server.headless.run.changes import ChangeTracker
+from acp_server.headless.run.denials import Denial, DenialLog
+from acp_server.headless.run.findings import ReviewFindings, is_at_least, resolve_paths
 from acp_server.headless.run.last_message import LastMessage
-from acp_server.headless.run.outcome import WHY_STOPPED, outcome_of_error, outcome_of_stop
-from acp_server.headless.run.report import Report
-from acp_server.headless.run.request import LAST, RunRequest
+from acp_server.headless.run.outcome import STOP_MESSAGES, outcome_of_error, outcome_of_stop
+from acp_server.headless.run.report import RunReport
+from acp_server.headless.run.request import LAST_SESSION, RunRequest
 from acp_server.headless.updates import Update
-from acp_server.headless.wire import Record, record_nothing
-from acp_server.jsonrpc.memory import memory_pair
-from acp_server.permissions.gate import Passage
+from acp_server.headless.wire import RecordLine, ignore_line
+from acp_server.jsonrpc.memory import create_memory_pair
+from acp_server.permissions.gate import AuditRecord
 from acp_server.protocol.initialize_request import (
     ClientCapabilities,
     ClientSessionCapabilities,
@@ -55,23 +55,23 @@ from acp_server.protocol.tool_calls import (
 )
 from acp_server.protocol.updates import AvailableCommandsUpdate, ConfigOptionUpdate
 from acp_server.server import app
-from acp_server.session.project.headless_policy import Terms
+from acp_server.session.project.headless_policy import HeadlessPolicy
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.ports import ModelRequest
 
-SKILL = "/skill:"
+SKILL_PREFIX = "/skill:"
 CANCEL_SECONDS = 1.0
 """Time for a turn to end after the run's timeout."""
 
 
-class NoSessionError(DriverError):
+class SessionNotFoundError(AgentClientError):
     """There is no session to continue."""
 
 
-class Feed(Protocol):
+class RunFeed(Protocol):
     """Receives the events of a run."""
 
-    async def begin(self, report: Report) -> None:
+    async def begin(self, report: RunReport) -> None:
         """Handle that the session is open; the report has its id and model."""
         ...
 
@@ -89,135 +89,143 @@ class Feed(Protocol):
 
 
 @dataclass(slots=True)
-class Run:
+class HeadlessRun:
     """One headless run of a task."""
 
     request: RunRequest
-    feed: Feed
-    record: Record = record_nothing
-    report: Report = field(default_factory=Report)
-    _ledger: Ledger = field(init=False)
-    _denials: Denials = field(default_factory=Denials, init=False)
+    feed: RunFeed
+    record: RecordLine = ignore_line
+    report: RunReport = field(default_factory=RunReport)
+    _ledger: BudgetLedger = field(init=False)
+    _denials: DenialLog = field(default_factory=DenialLog, init=False)
     _message: LastMessage = field(default_factory=LastMessage, init=False)
-    _is_denied: anyio.Event = field(default_factory=anyio.Event, init=False)
+    _denial_event: anyio.Event = field(default_factory=anyio.Event, init=False)
     _commands: frozenset[str] = field(default=frozenset(), init=False)
-    _untold: list[Denial] = field(default_factory=list[Denial], init=False)
+    _unreported_denials: list[Denial] = field(default_factory=list[Denial], init=False)
 
     def __post_init__(self) -> None:
         """Create the ledger for the run's budget."""
-        self._ledger = Ledger(self.request.budget)
+        self._ledger = BudgetLedger(self.request.budget)
 
     @property
-    def unasked(self) -> ModelRequest | None:
+    def blocked_request(self) -> ModelRequest | None:
         """The model request that was not sent because of the budget, if any."""
-        return self._ledger.unasked
+        return self._ledger.blocked_request
 
-    async def execute(self) -> Report:
+    async def execute(self) -> RunReport:
         """Run the task and return the report; a failed request becomes its outcome."""
         started = time.monotonic()
         home = self.request.configuration.home
-        with ChangeWatch(self.request.folder, home, settings.child_environment({})) as watch:
+        with ChangeTracker(self.request.workspace, home, settings.child_environment({})) as watch:
             try:
-                with anyio.move_on_after(self._longest()) as last_resort:
-                    async with self._agent() as agent:
+                with anyio.move_on_after(self._total_seconds()) as last_resort:
+                    async with self._start_agent() as agent:
                         await self._converse(agent, watch)
                 if last_resort.cancelled_caught:
-                    self._run_out_of_time()
-            except DriverError as error:
-                self._fail(error)
+                    self._set_timeout()
+            except AgentClientError as error:
+                self._set_failure(error)
             finally:
                 # Also after a signal: the result must list the changes that were made.
                 with anyio.CancelScope(shield=True):
                     is_hurried = not self.report.stop_reason
-                    self.report.changes = await to_thread.run_sync(watch.changes, is_hurried)
-                self._settle(time.monotonic() - started)
+                    self.report.changes = await to_thread.run_sync(
+                        watch.compute_changes, is_hurried
+                    )
+                self._complete_report(time.monotonic() - started)
         return self.report
 
-    def _longest(self) -> float:
+    def _total_seconds(self) -> float:
         """Return the total time limit in seconds: the timeout plus time to cancel the turn."""
         seconds = self.request.timeout_seconds
         return float("inf") if seconds is None else seconds + 2 * CANCEL_SECONDS
 
     @asynccontextmanager
-    async def _agent(self) -> AsyncGenerator[Agent]:
+    async def _start_agent(self) -> AsyncGenerator[AgentClient]:
         """Start the server in this process and connect a client to it."""
-        ours, theirs = memory_pair()
-        connection = app.build(theirs, self.request.configuration, terms=self._terms())
+        ours, theirs = create_memory_pair()
+        connection = app.build_server(
+            theirs, self.request.configuration, policy=self._headless_policy()
+        )
 
         async def serve() -> None:
             async with theirs:
                 await connection.run()
 
-        with ungrouped():
+        with unwrap_single_exception():
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(serve)
-                async with drive(ours, self._editor(), self.record) as agent:
+                async with connect_agent(ours, self._client_profile(), self.record) as agent:
                     yield agent
-                    await agent.hang_up()
+                    await agent.finish_sending()
 
-    def _terms(self) -> Terms:
-        rules = self.request.rules
-        return Terms(
-            orders=rules.orders,
-            witness=self._witness,
-            refused=self._refused,
+    def _headless_policy(self) -> HeadlessPolicy:
+        rules = self.request.policy
+        return HeadlessPolicy(
+            rules=rules.rules,
+            audit=self._on_effect,
+            on_refusal=self._on_blocked_call,
             is_trusted=rules.is_trusted,
             platform=self.request.platform,
-            wrapped=partial(CountedCatalog, ledger=self._ledger),
+            wrap_catalog=partial(BudgetedCatalog, ledger=self._ledger),
             is_ephemeral=self.request.is_ephemeral,
         )
 
-    def _editor(self) -> Editor:
+    def _client_profile(self) -> ClientProfile:
         session = ClientSessionCapabilities(notices=NoticeCapabilities())
-        return Editor(self._show, self._decide, ClientCapabilities(session=session))
+        return ClientProfile(
+            self._show, self._answer_permission, ClientCapabilities(session=session)
+        )
 
-    async def _converse(self, agent: Agent, watch: ChangeWatch) -> None:
+    async def _converse(self, agent: AgentClient, watch: ChangeTracker) -> None:
         """Open the session, send the prompt and wait for the end of the turn.
 
         The first snapshot is taken while the session opens: no tool runs before the prompt.
         """
         async with anyio.create_task_group() as opening:
-            opening.start_soon(_look, watch)
+            opening.start_soon(_take_first_snapshot, watch)
             await agent.initialize()
-            await self._open(agent)
+            await self._open_session(agent)
         await self.feed.begin(self.report)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._stop_when_denied, agent)
-            await self._take_turn(agent)
+            tasks.start_soon(self._report_denials_until_cancelled, agent)
+            await self._run_turn(agent)
             tasks.cancel_scope.cancel()
-        await self._tell_denials()
+        await self._report_denials()
         await self.feed.end()
 
-    async def _take_turn(self, agent: Agent) -> None:
+    async def _run_turn(self, agent: AgentClient) -> None:
         with anyio.move_on_after(self.request.timeout_seconds or float("inf")) as timer:
-            await self._ask(agent, self._prompt())
-            if self.report.outcome == "done" and self.request.answer is not None:
-                await self._judge(agent, self.request.answer)
+            await self._send_prompt(agent, self._prompt())
+            if self.report.outcome == "done" and self.request.answer_schema is not None:
+                await self._check_answer(agent, self.request.answer_schema)
         if timer.cancelled_caught:
-            await self._give_up(agent)
+            await self._cancel_turn(agent)
 
-    async def _ask(self, agent: Agent, prompt: str) -> None:
-        self._finish(await agent.prompt(self.report.session_id, prompt))
+    async def _send_prompt(self, agent: AgentClient, prompt: str) -> None:
+        self._set_stop_reason(await agent.prompt(self.report.session_id, prompt))
 
-    async def _judge(self, agent: Agent, shape: AnswerShape) -> None:
+    async def _check_answer(self, agent: AgentClient, shape: AnswerSchema) -> None:
         """Validate the final answer; the model may correct it once."""
         report = self.report
-        report.answer, report.answer_problems = shape.read(self._message.text)
+        report.answer, report.answer_problems = shape.parse(self._message.text)
         if report.answer_problems:
-            await self._ask(agent, mending(report.answer_problems))
-            report.answer, report.answer_problems = shape.read(self._message.text)
+            await self._send_prompt(agent, correction_prompt(report.answer_problems))
+            report.answer, report.answer_problems = shape.parse(self._message.text)
         if report.outcome == "done" and report.answer_problems:
             report.outcome = "internal_error"
             problems = "; ".join(report.answer_problems)
             report.reason = f"the final answer does not fit its schema: {problems}"
-        elif not report.answer_problems and self.request.fails_on is not None:
-            found = Findings.model_validate(report.answer).findings
-            folder = self.request.folder
-            report.findings = await to_thread.run_sync(placed, found, folder, tree_of(folder))
-            if any(weighs(each, self.request.fails_on) for each in report.findings):
+        elif not report.answer_problems and self.request.fail_on is not None:
+            found = ReviewFindings.model_validate(report.answer).findings
+            folder = self.request.workspace
+            report.findings = await to_thread.run_sync(
+                resolve_paths, found, folder, tree_of(folder)
+            )
+            if any(is_at_least(each, self.request.fail_on) for each in report.findings):
                 report.outcome, report.reason = "findings", "there are findings (--fail-on)"
 
-    async def _open(self, agent: Agent) -> None:
+    async def _open_session(self, agent: AgentClient) -> None:
         """Open a new or an existing session and set its mode.
 
         Raises:
@@ -225,131 +233,137 @@ class Run:
         """
         request = self.request
         if request.session is None:
-            opened = await agent.new_session(request.folder)
+            opened = await agent.new_session(request.workspace)
             self.report.session_id = opened.session_id
             self.report.model = _model_of(opened)
         else:
             session_id = await self._session_id(agent, request.session)
-            resume = ResumeSessionRequest(session_id=session_id, cwd=str(request.folder))
-            reopened = await agent.ask("session/resume", resume, ResumeSessionResponse)
+            resume = ResumeSessionRequest(session_id=session_id, cwd=str(request.workspace))
+            reopened = await agent.request("session/resume", resume, ResumeSessionResponse)
             self.report.session_id, self.report.model = session_id, _model_of(reopened)
-        mode = SetSessionModeRequest(session_id=self.report.session_id, mode_id=request.rules.mode)
-        await agent.ask("session/set_mode", mode, SetSessionModeResponse)
+        mode = SetSessionModeRequest(session_id=self.report.session_id, mode_id=request.policy.mode)
+        await agent.request("session/set_mode", mode, SetSessionModeResponse)
 
-    async def _session_id(self, agent: Agent, name: str) -> str:
-        if name != LAST:
+    async def _session_id(self, agent: AgentClient, name: str) -> str:
+        if name != LAST_SESSION:
             return name
-        request = ListSessionsRequest(cwd=str(self.request.folder))
-        page = await agent.ask("session/list", request, ListSessionsResponse)
+        request = ListSessionsRequest(cwd=str(self.request.workspace))
+        page = await agent.request("session/list", request, ListSessionsResponse)
         if not page.sessions:
-            reason = f"there is no saved session for {self.request.folder}"
-            raise NoSessionError(reason)
+            reason = f"there is no saved session for {self.request.workspace}"
+            raise SessionNotFoundError(reason)
         return page.sessions[0].session_id
 
     def _prompt(self) -> str:
         request = self.request
-        prompt = request.prompt if request.answer is None else request.answer.asked(request.prompt)
-        return " ".join((*(f"{SKILL}{name}" for name in request.skills), prompt))
+        prompt = (
+            request.prompt
+            if request.answer_schema is None
+            else request.answer_schema.add_to_prompt(request.prompt)
+        )
+        return " ".join((*(f"{SKILL_PREFIX}{name}" for name in request.skills), prompt))
 
     async def _show(self, session_id: str, update: Update) -> None:
         del session_id
-        self._message.take(update)
+        self._message.add(update)
         if isinstance(update, AvailableCommandsUpdate):
             self._commands = frozenset(each.name for each in update.available_commands)
         if isinstance(update, ConfigOptionUpdate):  # the default, once the endpoint's list is known
             self.report.model = _model_of(update) or self.report.model
         await self.feed.show(update)
 
-    async def _decide(self, request: RequestPermissionRequest) -> RequestPermissionOutcome:
+    async def _answer_permission(
+        self, request: RequestPermissionRequest
+    ) -> RequestPermissionOutcome:
         """Reject: effects that the rules allow are never asked about."""
-        if self.request.rules.stops_when_asked:
+        if self.request.policy.stop_on_question:
             return CancelledPermissionOutcome()
         for option in request.options:
             if option.kind == "reject_once":
                 return SelectedPermissionOutcome(option_id=option.option_id)
         return CancelledPermissionOutcome()
 
-    def _witness(self, passage: Passage) -> None:
-        denial = self._denials.witness(passage)
+    def _on_effect(self, passage: AuditRecord) -> None:
+        denial = self._denials.record_effect(passage)
         if denial is not None:
-            self._note(denial)
+            self._queue_denial(denial)
 
-    def _refused(self, call: ToolCall, reason: str) -> None:
-        self._note(self._denials.refuse(call, reason, self.request.folder))
+    def _on_blocked_call(self, call: ToolCall, reason: str) -> None:
+        self._queue_denial(self._denials.record_blocked_call(call, reason, self.request.workspace))
 
-    def _note(self, denial: Denial) -> None:
-        self._untold.append(denial)
-        self._is_denied.set()
+    def _queue_denial(self, denial: Denial) -> None:
+        self._unreported_denials.append(denial)
+        self._denial_event.set()
 
-    async def _stop_when_denied(self, agent: Agent) -> None:
+    async def _report_denials_until_cancelled(self, agent: AgentClient) -> None:
         """Report denials to the feed; cancel the run at the first one if the rules say so."""
         while True:
-            await self._is_denied.wait()
+            await self._denial_event.wait()
             # Replaced before reporting: a denial that arrives meanwhile sets the new event.
-            self._is_denied = anyio.Event()
-            await self._tell_denials()
-            if self.request.rules.stops_when_denied:
+            self._denial_event = anyio.Event()
+            await self._report_denials()
+            if self.request.policy.stop_on_denial:
                 await agent.cancel(self.report.session_id)
 
-    async def _tell_denials(self) -> None:
-        while self._untold:
-            await self.feed.deny(self._untold.pop(0))
+    async def _report_denials(self) -> None:
+        while self._unreported_denials:
+            await self.feed.deny(self._unreported_denials.pop(0))
 
-    async def _give_up(self, agent: Agent) -> None:
+    async def _cancel_turn(self, agent: AgentClient) -> None:
         """Cancel a turn after the timeout; its work so far is kept."""
-        self._run_out_of_time()
+        self._set_timeout()
         with anyio.move_on_after(CANCEL_SECONDS):
             await agent.cancel(self.report.session_id)
 
-    def _run_out_of_time(self) -> None:
+    def _set_timeout(self) -> None:
         self.report.outcome = "timeout"
         seconds = self.request.timeout_seconds
         self.report.reason = f"the run did not finish within {seconds:g} seconds (--timeout)"
 
-    def _finish(self, response: PromptResponse) -> None:
+    def _set_stop_reason(self, response: PromptResponse) -> None:
         self.report.stop_reason = response.stop_reason
         self.report.outcome = outcome_of_stop(response.stop_reason)
-        self.report.reason = WHY_STOPPED.get(response.stop_reason, "")
+        self.report.reason = STOP_MESSAGES.get(response.stop_reason, "")
         told = (response.meta or {}).get("hermes")
         self.report.loaded = told if isinstance(told, dict) else {}
-        if not self._ledger.spent.requests and self._asks_in_vain():
+        if not self._ledger.usage.requests and self._names_unknown_command():
             self.report.outcome, self.report.reason = "usage_error", self._message.text
 
-    def _asks_in_vain(self) -> bool:
+    def _names_unknown_command(self) -> bool:
         """Whether the prompt names an unknown skill or command, so that no model was called."""
         name = self.request.prompt.split(maxsplit=1)[0]
         is_known = name.removeprefix("/") in self._commands
         return bool(self.request.skills) or (name.startswith("/") and not is_known)
 
-    def _fail(self, error: DriverError) -> None:
-        is_gone = isinstance(error, NoSessionError)
+    def _set_failure(self, error: AgentClientError) -> None:
+        is_gone = isinstance(error, SessionNotFoundError)
         self.report.outcome = "session_not_found" if is_gone else outcome_of_error(error)
         self.report.reason = _reason_of(error)
-        if self._ledger.fault is not None:
-            unknown = isinstance(self._ledger.fault, PriceUnknownError)
+        if self._ledger.error is not None:
+            unknown = isinstance(self._ledger.error, PriceUnknownError)
             self.report.outcome = "usage_error" if unknown else "budget"
-            self.report.reason = self._ledger.fault.reason
+            self.report.reason = self._ledger.error.reason
 
-    def _settle(self, seconds: float) -> None:
+    def _complete_report(self, seconds: float) -> None:
         """Complete the report with usage, duration and denials."""
         report = self.report
-        report.duration_seconds, report.spent = seconds, self._ledger.spent
-        report.text = self._message.besides(report.reason)
+        report.duration_seconds, report.usage = seconds, self._ledger.usage
+        report.text = self._message.text_unless(report.reason)
         report.denials, report.left_undone = self._denials.denied, self._denials.left_undone
         if report.left_undone and report.outcome in {"done", "findings", "interrupted"}:
             report.outcome = "denied"
             report.reason = "a denial left work undone"
 
 
-def _reason_of(error: DriverError) -> str:
+def _reason_of(error: AgentClientError) -> str:
     """Return the server's message to the user, else the error's text."""
-    data = error.data if isinstance(error, AgentRefusedError) else None
+    data = error.data if isinstance(error, AgentResponseError) else None
     told = data.get("message") if isinstance(data, dict) else None
     return told if isinstance(told, str) else str(error)
 
 
-async def _look(watch: ChangeWatch) -> None:
-    await to_thread.run_sync(watch.begin, abandon_on_cancel=True)
+async def _take_first_snapshot(watch: ChangeTracker) -> None:
+    await to_thread.run_sync(watch.take_first_snapshot, abandon_on_cancel=True)
 
 
 def _model_of(setup: SessionSetup | ConfigOptionUpdate) -> str:

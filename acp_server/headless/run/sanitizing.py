@@ -10,20 +10,20 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from acp_server.text.redaction import HIDDEN, SHORTEST_KNOWN, without_secrets
-from acp_server.text.surrogates import mended
+from acp_server.text.redaction import MIN_SECRET_CHARACTERS, REDACTED, redact_secrets
+from acp_server.text.surrogates import repair_surrogates
 
-SHORTEST_LINE = 16
+MIN_SECRET_LINE_CHARACTERS = 16
 """Minimum length of one line of a multi-line secret; shorter lines match by chance."""
-_FRAME_OF_KEY = "-----"
-MOST_DEPTH = 100
+_PEM_BOUNDARY = "-----"
+MAX_JSON_DEPTH = 100
 """Maximum nesting of JSON: deeper values could exceed the recursion limit."""
 TOO_DEEP = "(nested too deeply)"
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|AUTH|PAT)(?:$|_)",
     re.IGNORECASE,
 )
-_NO_SECRET = re.compile(r"(?:true|false|yes|no|none|null|\d{1,5}|/[\w./-]*)", re.IGNORECASE)
+_HARMLESS_VALUE = re.compile(r"(?:true|false|yes|no|none|null|\d{1,5}|/[\w./-]*)", re.IGNORECASE)
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?"
     r"|\x9b[0-?]*[ -/]*[@-~]"
@@ -31,22 +31,24 @@ _ESCAPES = re.compile(
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-def secrets_in(environment: Mapping[str, str], known: Sequence[str] = ()) -> tuple[str, ...]:
+def collect_secrets(environment: Mapping[str, str], known: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the secrets in an environment, recognized by variable name, and the known ones.
 
-    >>> secrets_in({"GITHUB_TOKEN": "abcdefgh", "HOME": "/home/me", "USE_TOKEN": "true"})
+    >>> collect_secrets({"GITHUB_TOKEN": "abcdefgh", "HOME": "/home/me", "USE_TOKEN": "true"})
     ('abcdefgh',)
     """
     found = (
         piece
         for name, value in environment.items()
-        if _SECRET_NAME.search(name) and not _NO_SECRET.fullmatch(value)
-        for piece in _pieces(value.strip())
+        if _SECRET_NAME.search(name) and not _HARMLESS_VALUE.fullmatch(value)
+        for piece in _searchable_parts(value.strip())
     )
-    return tuple(dict.fromkeys(each for each in (*known, *found) if len(each) >= SHORTEST_KNOWN))
+    return tuple(
+        dict.fromkeys(each for each in (*known, *found) if len(each) >= MIN_SECRET_CHARACTERS)
+    )
 
 
-def _pieces(secret: str) -> Iterator[str]:
+def _searchable_parts(secret: str) -> Iterator[str]:
     """Yield a secret and, of a multi-line one such as a private key, its long lines."""
     yield secret
     lines = [line.strip() for line in secret.splitlines()]
@@ -54,27 +56,27 @@ def _pieces(secret: str) -> Iterator[str]:
         yield from (
             line
             for line in lines
-            if len(line) >= SHORTEST_LINE and not line.startswith(_FRAME_OF_KEY)
+            if len(line) >= MIN_SECRET_LINE_CHARACTERS and not line.startswith(_PEM_BOUNDARY)
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Cleaner:
+class OutputSanitizer:
     """Removes secrets and terminal escapes from texts."""
 
     secrets: tuple[str, ...] = ()
 
     def text(self, text: str) -> str:
         """Return a text without secrets and without lone surrogates."""
-        text = mended(text)
+        text = repair_surrogates(text)
         # Longest first: a secret may contain another one.
         for secret in sorted(self.secrets, key=len, reverse=True):
-            text = text.replace(secret, HIDDEN)
-        return without_secrets(text)
+            text = text.replace(secret, REDACTED)
+        return redact_secrets(text)
 
     def plain(self, text: str) -> str:
         """Return a text for a terminal or a log: no secrets, escapes or control characters."""
-        return _CONTROLS.sub("", without_escapes(self.text(text).replace("\r\n", "\n")))
+        return _CONTROLS.sub("", strip_escapes(self.text(text).replace("\r\n", "\n")))
 
     def line(self, text: str) -> str:
         """Return the same as `plain`, on one line."""
@@ -82,54 +84,56 @@ class Cleaner:
 
     def json(self, value: JsonValue) -> JsonValue:
         """Return a JSON value with all its strings and keys sanitized."""
-        return _mapped(value, self.text)
+        return _map_strings(value, self.text)
 
-    def json_cut(self, value: JsonValue) -> JsonValue:
+    def partial_json(self, value: JsonValue) -> JsonValue:
         """Return the same for growing strings, which may end in the middle of a secret."""
-        return _mapped(value, self._cut_text)
+        return _map_strings(value, self._partial_text)
 
     def patch(self, patch: bytes) -> bytes:
         """Return a patch without known secrets in its added lines; it still applies."""
         secrets = [secret.encode() for secret in self.secrets]
         lines = patch.split(b"\n")
-        return b"\n".join(_without(line, secrets) for line in lines) if secrets else patch
+        return b"\n".join(_redact_added_line(line, secrets) for line in lines) if secrets else patch
 
-    def _cut_text(self, text: str) -> str:
+    def _partial_text(self, text: str) -> str:
         """Return a text without secrets, nor the beginning of one at its end."""
         text = self.text(text)
         for secret in self.secrets:
-            for length in range(min(len(secret), len(text)), SHORTEST_KNOWN - 1, -1):
+            for length in range(min(len(secret), len(text)), MIN_SECRET_CHARACTERS - 1, -1):
                 if text.endswith(secret[:length]):
-                    return text[:-length] + HIDDEN
+                    return text[:-length] + REDACTED
         return text
 
 
-def without_escapes(text: str) -> str:
+def strip_escapes(text: str) -> str:
     r"""Return a text without terminal escapes: colours, cursor movements, titles, links.
 
-    >>> without_escapes("\x1b[31mred\x1b[0m \x1b]8;;http://a.b\x07link\x1b]8;;\x07")
+    >>> strip_escapes("\x1b[31mred\x1b[0m \x1b]8;;http://a.b\x07link\x1b]8;;\x07")
     'red link'
     """
     return _ESCAPES.sub("", text)
 
 
-def _without(line: bytes, secrets: Sequence[bytes]) -> bytes:
+def _redact_added_line(line: bytes, secrets: Sequence[bytes]) -> bytes:
     """Redact an added line; removed and context lines must match the repository."""
     if line.startswith(b"+"):
         for secret in secrets:
-            line = line.replace(secret, HIDDEN.encode())
+            line = line.replace(secret, REDACTED.encode())
     return line
 
 
-def _mapped(value: JsonValue, change: Callable[[str], str], depth: int = 0) -> JsonValue:
-    if depth > MOST_DEPTH:
+def _map_strings(value: JsonValue, change: Callable[[str], str], depth: int = 0) -> JsonValue:
+    if depth > MAX_JSON_DEPTH:
         return TOO_DEEP
     match value:
         case str():
             return change(value)
         case list():
-            return [_mapped(each, change, depth + 1) for each in value]
+            return [_map_strings(each, change, depth + 1) for each in value]
         case dict():
-            return {change(key): _mapped(each, change, depth + 1) for key, each in value.items()}
+            return {
+                change(key): _map_strings(each, change, depth + 1) for key, each in value.items()
+            }
         case _:
             return value

@@ -9,11 +9,11 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server.headless.run.denials import Denial
-from acp_server.headless.run.lines import Lines, json_line
-from acp_server.headless.run.report import Report
-from acp_server.headless.run.result import VERSION, target_as_json
-from acp_server.headless.run.sanitizing import Cleaner
-from acp_server.headless.tool_call_state import CallState, RunningCalls
+from acp_server.headless.run.lines import OutputLines, json_line
+from acp_server.headless.run.report import RunReport
+from acp_server.headless.run.result import RESULT_VERSION, target_as_json
+from acp_server.headless.run.sanitizing import OutputSanitizer
+from acp_server.headless.tool_call_state import RunningToolCalls, ToolCallState
 from acp_server.headless.updates import Update
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.tool_calls import Content, Diff
@@ -31,36 +31,38 @@ from acp_server.protocol.updates import (
 )
 
 Json = dict[str, JsonValue]
-MOST_OUTPUT_CHARACTERS = 20_000
+MAX_TEXT_CHARACTERS = 20_000
 
 
 class StreamFeed:
     """Feed that writes events as JSON lines; a message is written when it is complete."""
 
-    def __init__(self, lines: Lines, cleaner: Cleaner) -> None:
+    def __init__(self, lines: OutputLines, cleaner: OutputSanitizer) -> None:
         self._lines = lines
         self._cleaner = cleaner
-        self._said = _Saying()
-        self._calls = RunningCalls()
-        self._begun: set[str] = set()
+        self._message = _OutputMessage()
+        self._calls = RunningToolCalls()
+        self._started: set[str] = set()
 
-    async def begin(self, report: Report) -> None:
+    async def begin(self, report: RunReport) -> None:
         """Write the `run` event."""
-        await self._write({"type": "run", "version": VERSION, "session_id": report.session_id})
+        await self._write(
+            {"type": "run", "version": RESULT_VERSION, "session_id": report.session_id}
+        )
 
     async def show(self, update: Update) -> None:
         """Write the events of an update, if it has any."""
         if isinstance(update, AgentMessageChunk | AgentThoughtChunk):
-            for event in self._said.take(update):
+            for event in self._message.add(update):
                 await self._write(event)
             return
-        await self._end_saying()
+        await self._end_message()
         for event in self._events(update):
             await self._write(event)
 
     async def deny(self, denial: Denial) -> None:
         """Write a `denied` event."""
-        await self._end_saying()
+        await self._end_message()
         await self._write(
             {
                 "type": "denied",
@@ -73,10 +75,10 @@ class StreamFeed:
 
     async def end(self) -> None:
         """Write the pending message."""
-        await self._end_saying()
+        await self._end_message()
 
-    async def _end_saying(self) -> None:
-        for event in self._said.end():
+    async def _end_message(self) -> None:
+        for event in self._message.end():
             await self._write(event)
 
     async def _write(self, event: Json) -> None:
@@ -85,7 +87,7 @@ class StreamFeed:
     def _events(self, update: Update) -> Iterator[Json]:
         match update:
             case ToolCallStart() | ToolCallProgress():
-                state = self._calls.take(update, anyio.current_time())
+                state = self._calls.apply(update, anyio.current_time())
                 yield from self._call_events(update.tool_call_id, state, update)
             case Plan():
                 entries: list[JsonValue] = [
@@ -110,11 +112,11 @@ class StreamFeed:
                 return
 
     def _call_events(
-        self, call_id: str, state: CallState, update: ToolCallStart | ToolCallProgress
+        self, call_id: str, state: ToolCallState, update: ToolCallStart | ToolCallProgress
     ) -> Iterator[Json]:
         """Yield events for the start and end of a call; intermediate updates are not written."""
-        if call_id not in self._begun and state.status != "pending":
-            self._begun.add(call_id)
+        if call_id not in self._started and state.status != "pending":
+            self._started.add(call_id)
             yield {
                 "type": "tool_call",
                 "id": call_id,
@@ -122,19 +124,19 @@ class StreamFeed:
                 "kind": state.kind,
                 "paths": [each.path for each in state.locations],
             }
-        if state.is_over:
+        if state.has_ended:
             output = update.raw_output if isinstance(update.raw_output, Mapping) else {}
             yield {
                 "type": "tool_result",
                 "id": call_id,
                 "status": state.status,
                 "files": [each.path for each in state.content if isinstance(each, Diff)],
-                "text": _text(state)[:MOST_OUTPUT_CHARACTERS],
+                "text": _text(state)[:MAX_TEXT_CHARACTERS],
                 "output": dict(output),
             }
 
 
-class _Saying:
+class _OutputMessage:
     """A message or thought that is still being streamed."""
 
     def __init__(self) -> None:
@@ -142,7 +144,7 @@ class _Saying:
         self._id: str | None = None
         self._parts: list[str] = []
 
-    def take(self, chunk: ContentChunk) -> Iterator[Json]:
+    def add(self, chunk: ContentChunk) -> Iterator[Json]:
         """Add a chunk; if it starts a new message, yield the previous one."""
         type_ = "message" if isinstance(chunk, AgentMessageChunk) else "thought"
         if (type_, chunk.message_id) != (self._type, self._id):
@@ -159,6 +161,6 @@ class _Saying:
             yield {"type": self._type, "text": text}
 
 
-def _text(state: CallState) -> str:
+def _text(state: ToolCallState) -> str:
     texts = [each.content for each in state.content if isinstance(each, Content)]
     return "\n".join(text.text for text in texts if isinstance(text, TextContent))

@@ -14,7 +14,7 @@ class TaskListError(ValueError):
     """An invalid task list or shard; the text says where and why."""
 
 
-class Task(BaseModel):
+class RunTask(BaseModel):
     """One task of a list. Missing fields default to the command line options."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -33,13 +33,13 @@ class Task(BaseModel):
     timeout: Annotated[float, Field(gt=0)] | None = None
 
 
-def tasks_in(text: str) -> tuple[Task, ...]:
+def parse_tasks(text: str) -> tuple[RunTask, ...]:
     """Parse a task list; a task without an id is named after its line number.
 
     Raises:
         TaskListError: A line is invalid, two tasks have the same id, or there are none.
     """
-    tasks = tuple(_tasks(text))
+    tasks = tuple(_parse_lines(text))
     ids = [task.id for task in tasks]
     double = next((each for at, each in enumerate(ids) if each in ids[:at]), None)
     if double is not None:
@@ -51,7 +51,7 @@ def tasks_in(text: str) -> tuple[Task, ...]:
     return tasks
 
 
-def part_of(tasks: Sequence[Task], shard: str | None) -> Sequence[Task]:
+def select_shard(tasks: Sequence[RunTask], shard: str | None) -> Sequence[RunTask]:
     """Return the tasks of shard `I/N`, with I from 1; each task is in exactly one shard.
 
     Raises:
@@ -67,19 +67,19 @@ def part_of(tasks: Sequence[Task], shard: str | None) -> Sequence[Task]:
     return tasks[number - 1 :: count]
 
 
-def _tasks(text: str) -> Iterator[Task]:
+def _parse_lines(text: str) -> Iterator[RunTask]:
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
-            yield _task(line, number)
+            yield _parse_task(line, number)
 
 
-def _task(line: str, number: int) -> Task:
+def _parse_task(line: str, number: int) -> RunTask:
     try:
         value = cast("JsonValue", json.loads(line))
         if not isinstance(value, dict):
             reason = f"line {number}: a task must be a JSON object"
             raise TaskListError(reason)
-        return Task.model_validate({"id": f"task-{number}"} | value)
+        return RunTask.model_validate({"id": f"task-{number}"} | value)
     except json.JSONDecodeError as error:
         reason = f"line {number}: {error}"
         raise TaskListError(reason) from None

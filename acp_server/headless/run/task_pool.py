@@ -17,21 +17,21 @@ from anyio.abc import Process
 from pydantic import JsonValue
 
 from acp_server.headless.run.outcome import Outcome
-from acp_server.headless.run.report import Report
-from acp_server.headless.run.result import result_of
-from acp_server.headless.run.task_list import Task
-from acp_server.headless.run.worktrees import WorktreeError, Worktrees
+from acp_server.headless.run.report import RunReport
+from acp_server.headless.run.result import result_as_json
+from acp_server.headless.run.task_list import RunTask
+from acp_server.headless.run.worktrees import WorktreeError, WorktreeFactory
 
-END_SECONDS = 8.0
+TERMINATE_SECONDS = 8.0
 """Time for a terminated task to print its result before it is killed."""
-GRAVEST: tuple[Outcome, ...] = (
+OUTCOMES_BY_SEVERITY: tuple[Outcome, ...] = (
     *("interrupted", "terminated", "internal_error", "usage_error", "authentication"),
     *("provider_error", "budget", "timeout", "session_not_found", "denied", "findings", "done"),
 )
-NOT_BEGUN = "the run was ended before this task started"
+NOT_STARTED_REASON = "the run was ended before this task started"
 
 Json = dict[str, JsonValue]
-Arguments = Callable[[Task], Sequence[str]]
+Arguments = Callable[[RunTask], Sequence[str]]
 """Returns the command line options for a task."""
 
 
@@ -39,7 +39,7 @@ Arguments = Callable[[Task], Sequence[str]]
 class TaskEntry:
     """Report entry of one task."""
 
-    task: Task
+    task: RunTask
     result: Json
     patch: Path
     log: Path
@@ -47,7 +47,9 @@ class TaskEntry:
     @property
     def outcome(self) -> Outcome:
         """The outcome of the task."""
-        return gravest([each for each in GRAVEST if each == self.result["outcome"]])
+        return worst_outcome(
+            [each for each in OUTCOMES_BY_SEVERITY if each == self.result["outcome"]]
+        )
 
     def as_json(self) -> Json:
         """Return the entry as JSON for the report."""
@@ -65,42 +67,44 @@ class TaskEntry:
 class TaskPool:
     """Runs tasks, at most `jobs` at a time."""
 
-    worktrees: Worktrees
+    worktrees: WorktreeFactory
     output: Path
     """Directory for results, patches and logs."""
     arguments: Arguments
     jobs: int
     command: Sequence[str]
     """Command that runs one task, read from its stdin; options are appended."""
-    tell: Callable[[TaskEntry], Awaitable[None]]
+    on_ended: Callable[[TaskEntry], Awaitable[None]]
     """Awaited with the entry of each ended task."""
     entries: dict[str, TaskEntry] = field(default_factory=dict[str, TaskEntry], init=False)
 
-    async def run(self, tasks: Sequence[Task]) -> None:
+    async def run(self, tasks: Sequence[RunTask]) -> None:
         """Run all tasks; those not started or interrupted have an entry too."""
         limiter = anyio.CapacityLimiter(self.jobs)
         try:
             async with anyio.create_task_group() as group:
                 for task in tasks:
-                    group.start_soon(self._do, task, limiter)
+                    group.start_soon(self._run_task, task, limiter)
         finally:
             for task in tasks:
-                self.entries.setdefault(task.id, self._entry(task, faulty("terminated", NOT_BEGUN)))
+                self.entries.setdefault(
+                    task.id, self._entry(task, failed_result("terminated", NOT_STARTED_REASON))
+                )
 
-    async def _do(self, task: Task, limiter: anyio.CapacityLimiter) -> None:
+    async def _run_task(self, task: RunTask, limiter: anyio.CapacityLimiter) -> None:
         async with limiter:
             try:
-                async with self.worktrees.made(task.id) as folder:
-                    result = await self._result(task, folder)
+                async with self.worktrees.create(task.id) as folder:
+                    result = await self._run_process(task, folder)
             except (WorktreeError, OSError) as error:
-                result = faulty("internal_error", str(error))
+                result = failed_result("internal_error", str(error))
         entry = self.entries[task.id] = self._entry(task, result)
         text = json.dumps(entry.as_json(), indent=1)
         with suppress(OSError):  # not essential: the report has the entry too
             await anyio.Path(self.output / f"{task.id}.json").write_text(text)
-        await self.tell(entry)
+        await self.on_ended(entry)
 
-    async def _result(self, task: Task, folder: Path) -> Json:
+    async def _run_process(self, task: RunTask, folder: Path) -> Json:
         command = (*self.command, *self.arguments(task))
         fixed = ("--cwd", str(folder), "--format", "json", "--no-github")
         patch = ("--patch", str(self._file(task, "patch")))
@@ -116,38 +120,40 @@ class TaskPool:
                 await _communicate(process, task.prompt.encode(errors="replace"), printed)
             finally:
                 with anyio.CancelScope(shield=True):
-                    await _end(process, printed)
-                    cut = _result_in(printed)
+                    await _terminate(process, printed)
+                    cut = _parse_result(printed)
                     if cut is not None:
                         self.entries[task.id] = self._entry(task, cut)
-        return _result_in(printed) or faulty("internal_error", _cause(process.returncode))
+        return _parse_result(printed) or failed_result(
+            "internal_error", _exit_reason(process.returncode)
+        )
 
-    def _entry(self, task: Task, result: Json) -> TaskEntry:
+    def _entry(self, task: RunTask, result: Json) -> TaskEntry:
         return TaskEntry(task, result, self._file(task, "patch"), self._file(task, "log"))
 
-    def _file(self, task: Task, kind: str) -> Path:
+    def _file(self, task: RunTask, kind: str) -> Path:
         return self.output / f"{task.id}.{kind}"
 
 
-def faulty(outcome: Outcome, reason: str) -> Json:
+def failed_result(outcome: Outcome, reason: str) -> Json:
     """Return a result for a task that printed none."""
-    return result_of(Report(outcome=outcome, reason=reason))
+    return result_as_json(RunReport(outcome=outcome, reason=reason))
 
 
-def gravest(outcomes: Collection[Outcome]) -> Outcome:
+def worst_outcome(outcomes: Collection[Outcome]) -> Outcome:
     """Return the most severe outcome, which the whole run ends with."""
-    for outcome in GRAVEST:
+    for outcome in OUTCOMES_BY_SEVERITY:
         if outcome in outcomes:
             return outcome
     return "done"
 
 
-async def _communicate(process: Process, given: bytes, printed: bytearray) -> None:
+async def _communicate(process: Process, stdin_data: bytes, printed: bytearray) -> None:
     """Send the task to the process and collect its stdout until it exits."""
     assert process.stdin is not None  # noqa: S101  both are pipes
     assert process.stdout is not None  # noqa: S101
     try:
-        await process.stdin.send(given)
+        await process.stdin.send(stdin_data)
         await process.stdin.aclose()
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
         pass  # the process has already exited: its exit code is reported
@@ -156,11 +162,11 @@ async def _communicate(process: Process, given: bytes, printed: bytearray) -> No
     await process.wait()
 
 
-async def _end(process: Process, printed: bytearray) -> None:
+async def _terminate(process: Process, printed: bytearray) -> None:
     """Terminate a process that still runs, so that it prints its result; kill it after that."""
     if process.returncode is None:
         process.terminate()
-        with anyio.move_on_after(END_SECONDS):
+        with anyio.move_on_after(TERMINATE_SECONDS):
             async for piece in process.stdout or ():
                 printed += piece
             await process.wait()
@@ -169,7 +175,7 @@ async def _end(process: Process, printed: bytearray) -> None:
     await process.aclose()
 
 
-def _result_in(printed: bytearray) -> Json | None:
+def _parse_result(printed: bytearray) -> Json | None:
     try:
         value = cast("JsonValue", json.loads(printed))
     except ValueError:
@@ -177,7 +183,7 @@ def _result_in(printed: bytearray) -> Json | None:
     return value if isinstance(value, dict) and value.get("type") == "result" else None
 
 
-def _cause(code: int | None) -> str:
+def _exit_reason(code: int | None) -> str:
     if code is not None and code < 0:
         return f"the process of this task was killed by {signal.Signals(-code).name}"
     return f"the process of this task exited with code {code} without a result; see its log"

@@ -11,49 +11,49 @@ from typing import cast
 from pydantic import JsonValue
 
 from acp_server.headless.run.lines import json_line
-from acp_server.headless.run.sanitizing import Cleaner
+from acp_server.headless.run.sanitizing import OutputSanitizer
 from acp_server.headless.wire import Sender, WireLine
 
 Json = dict[str, JsonValue]
-STREAMED = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
+CHUNK_UPDATES = frozenset({"agent_message_chunk", "agent_thought_chunk", "user_message_chunk"})
 
 
-class WireLines:
+class AcpMessageWriter:
     """Writes recorded messages, sanitized."""
 
-    def __init__(self, write: Callable[[str], None], cleaner: Cleaner) -> None:
+    def __init__(self, write: Callable[[str], None], cleaner: OutputSanitizer) -> None:
         self._write = write
         self._cleaner = cleaner
-        self._held: Json | None = None
+        self._buffered: Json | None = None
         """The first chunk of the message being streamed; its texts so far are in `_texts`."""
         self._texts: list[str] = []
 
-    def take(self, line: WireLine) -> None:
+    def add(self, line: WireLine) -> None:
         """Write a message, or buffer it if it is a chunk of a streamed message."""
         try:
             message = cast("JsonValue", json.loads(line.line))
         except (ValueError, RecursionError):
             message = line.line.decode("utf-8", "replace")
         chunk = _chunk_of(message)
-        if self._held is not None and chunk is not None and _is_more(self._held, message):
+        if self._buffered is not None and chunk is not None and _continues(self._buffered, message):
             self._texts.append(_text_of(chunk))
             return
         self.end()
         if chunk is not None and isinstance(message, dict):
-            self._held, self._texts = message, [_text_of(chunk)]
+            self._buffered, self._texts = message, [_text_of(chunk)]
         else:
-            self._put(line.sender, message)
+            self._write_message(line.sender, message)
 
     def end(self) -> None:
         """Write the buffered message."""
-        held, self._held = self._held, None
+        held, self._buffered = self._buffered, None
         chunk = _chunk_of(held)
         if chunk is not None:
             chunk["text"] = "".join(self._texts)
-            self._put("agent", held)
+            self._write_message("agent", held)
 
-    def _put(self, sender: Sender, message: JsonValue) -> None:
-        clean = self._cleaner.json_cut(message)
+    def _write_message(self, sender: Sender, message: JsonValue) -> None:
+        clean = self._cleaner.partial_json(message)
         self._write(json_line({"from": sender, "message": clean}))
 
 
@@ -66,7 +66,7 @@ def _update_of(message: JsonValue) -> Json | None:
 def _chunk_of(message: JsonValue) -> Json | None:
     """Return the text block of a message chunk; None for any other message."""
     update = _update_of(message)
-    if update is None or update.get("sessionUpdate") not in STREAMED:
+    if update is None or update.get("sessionUpdate") not in CHUNK_UPDATES:
         return None
     content = update.get("content")
     is_text = isinstance(content, dict) and isinstance(content.get("text"), str)
@@ -77,11 +77,11 @@ def _text_of(chunk: Json) -> str:
     return str(chunk["text"])
 
 
-def _is_more(held: JsonValue, message: JsonValue) -> bool:
+def _continues(buffered: JsonValue, message: JsonValue) -> bool:
     """Return whether a chunk continues the buffered message."""
-    one, other = _update_of(held), _update_of(message)
-    return one is not None and other is not None and _marks(one) == _marks(other)
+    one, other = _update_of(buffered), _update_of(message)
+    return one is not None and other is not None and _message_key(one) == _message_key(other)
 
 
-def _marks(update: Json) -> tuple[JsonValue, JsonValue]:
+def _message_key(update: Json) -> tuple[JsonValue, JsonValue]:
     return update.get("sessionUpdate"), update.get("messageId")

@@ -16,13 +16,17 @@ from acp_server.config import settings
 from skills_store.programs import find_program
 
 GIT_SECONDS = 120.0
-_SETTINGS = (
+_GIT_OPTIONS = (
     *("-c", "core.hooksPath=/dev/null"),
     *("-c", "core.fsmonitor=false"),
     *("-c", "safe.bareRepository=explicit"),
     *("-c", "submodule.recurse=false"),
 )
-_VARIABLES = {"GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+_GIT_ENVIRONMENT = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+}
 """A checkout needs no network: objects a partial clone lacks are an error, not a download."""
 
 
@@ -30,24 +34,24 @@ class WorktreeError(Exception):
     """A worktree cannot be created; the text says why."""
 
 
-class Worktrees:
+class WorktreeFactory:
     """Creates worktrees of one repository."""
 
-    def __init__(self, folder: Path, place: Path) -> None:
+    def __init__(self, directory: Path, parent: Path) -> None:
         """Create worktrees in `parent`; tasks work in the subdirectory matching `directory`."""
-        self._folder = folder
-        self._place = place
-        self._order = anyio.Lock()  # one at a time: git locks the repository's worktree list
+        self._directory = directory
+        self._parent = parent
+        self._lock = anyio.Lock()  # one at a time: git locks the repository's worktree list
 
     @asynccontextmanager
-    async def made(self, name: str) -> AsyncGenerator[Path]:
+    async def create(self, name: str) -> AsyncGenerator[Path]:
         """Create a worktree and yield its working directory; remove it on exit.
 
         Raises:
             WorktreeError: The worktree cannot be created.
         """
         below = await self._git("rev-parse", "--show-prefix")
-        tree = self._place / name
+        tree = self._parent / name
         try:
             await self._git("worktree", "add", "--detach", "--quiet", str(tree), "HEAD")
             yield tree / below
@@ -65,21 +69,21 @@ class Worktrees:
         await self._git("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 
     async def _git(self, *arguments: str) -> str:
-        async with self._order:
-            return await to_thread.run_sync(_output, self._folder, arguments)
+        async with self._lock:
+            return await to_thread.run_sync(_run_git, self._directory, arguments)
 
 
-def _output(folder: Path, arguments: tuple[str, ...]) -> str:
+def _run_git(folder: Path, arguments: tuple[str, ...]) -> str:
     environment = settings.child_environment(dict.fromkeys(settings.secret_variables()))
     git = find_program("git", environment.get("PATH"), outside=[folder])
     if git is None:
         raise WorktreeError("git was not found; install it and try again")
-    command = (git, *_SETTINGS, *arguments)
+    command = (git, *_GIT_OPTIONS, *arguments)
     try:
         done = subprocess.run(  # noqa: S603  git, with our own arguments
             command,
             cwd=folder,
-            env={**environment, **_VARIABLES},
+            env={**environment, **_GIT_ENVIRONMENT},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=GIT_SECONDS,

@@ -5,23 +5,23 @@ from ssl import SSLContext
 import httpx2
 from anthropic import AnthropicError, AsyncAnthropic, DefaultAsyncHttpxClient
 
-from acp_server.models.access import Access, ListedModel
-from acp_server.models.anthropic.failures import understand
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.models.access import EndpointAccess, ListedModel
+from acp_server.models.anthropic.failures import classify_error
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.errors import ModelFailedError
 
-LONGEST_LIST = 1_000
+MAX_LISTED = 1_000
 
 
-@frozen
-class Endpoint:
+@frozen_dataclass
+class AnthropicEndpoint:
     """The SDK's client of an endpoint, and the endpoint's name in messages (its host)."""
 
     client: AsyncAnthropic
     name: str
 
 
-def trusted_authorities() -> SSLContext:
+def load_certificate_authorities() -> SSLContext:
     """Read the certificate authorities of the system or the environment. Slow.
 
     A client that does not get them passed in reads them again for itself and for each proxy.
@@ -29,7 +29,7 @@ def trusted_authorities() -> SSLContext:
     return httpx2.create_ssl_context()
 
 
-def connect(access: Access, authorities: SSLContext) -> Endpoint:
+def connect(access: EndpointAccess, authorities: SSLContext) -> AnthropicEndpoint:
     """Return an endpoint; proxies are taken from the environment.
 
     The SDK's retries are off: `Retrier` announces retries to the user and can be cancelled. The
@@ -45,10 +45,10 @@ def connect(access: Access, authorities: SSLContext) -> Endpoint:
         max_retries=0,
         open_telemetry=False,
     )
-    return Endpoint(client, client.base_url.host)
+    return AnthropicEndpoint(client, client.base_url.host)
 
 
-async def list_models(endpoint: Endpoint) -> tuple[ListedModel, ...]:
+async def list_models(endpoint: AnthropicEndpoint) -> tuple[ListedModel, ...]:
     """Fetch the models that the endpoint lists, in its order.
 
     Raises:
@@ -56,10 +56,10 @@ async def list_models(endpoint: Endpoint) -> tuple[ListedModel, ...]:
     """
     found: list[ListedModel] = []
     try:
-        async for model in endpoint.client.models.list(limit=LONGEST_LIST):
+        async for model in endpoint.client.models.list(limit=MAX_LISTED):
             name = model.display_name or model.id
             found.append(ListedModel(model.id, name, model.max_input_tokens, model.max_tokens))
     except (AnthropicError, httpx2.HTTPError, ValueError) as error:
-        fault = understand(error, endpoint.name)
+        fault = classify_error(error, endpoint.name)
         raise ModelFailedError(fault.reason, fault.kind) from error
     return tuple(found)

@@ -7,8 +7,8 @@ They cost two thirds of the import time and half of the memory.
 import sys
 from importlib import import_module
 
-from acp_server.startup.lazy_import import enter
-from acp_server.startup.type_stubs_import import stood_in
+from acp_server.startup.lazy_import import make_lazy
+from acp_server.startup.type_stubs_import import placeholder_imports
 
 PACKAGES = (
     "anthropic",
@@ -24,18 +24,18 @@ PACKAGES = (
 )
 """Parents first. A package that is missing in a release is skipped."""
 
-SHAPES = "anthropic.types"
+TYPES_PACKAGE = "anthropic.types"
 """The types of requests and answers. The client imports nearly all of them, for tracing and for the
 errors of every API. This adapter encodes bodies and decodes events itself and does not trace, so
 nine hundred modules are not needed for a prompt.
 """
-CLIENT = "anthropic._client"
+CLIENT_MODULE = "anthropic._client"
 
 
-def enter_packages() -> None:
+def make_packages_lazy() -> None:
     """Make the SDK's packages lazy; modules that are already imported stay unchanged."""
-    enter(PACKAGES)
+    make_lazy(PACKAGES)
     # If the client is already imported, so are its types: placeholders would save nothing.
-    if CLIENT not in sys.modules:
-        with stood_in(SHAPES):
-            import_module(CLIENT)
+    if CLIENT_MODULE not in sys.modules:
+        with placeholder_imports(TYPES_PACKAGE):
+            import_module(CLIENT_MODULE)

@@ -21,7 +21,7 @@ from acp_server.turn.conversation import (
     Thinking,
     UserMessage,
 )
-from acp_server.turn.ports import ProviderAnswered, ProviderCalled
+from acp_server.turn.ports import ServerToolCalled, ServerToolResult
 
 WEB_SEARCH: Mapping[str, JsonValue] = {
     "type": "web_search_20250305",
@@ -29,34 +29,34 @@ WEB_SEARCH: Mapping[str, JsonValue] = {
     "max_uses": 8,
 }
 """The tool's declaration in a request. The version is part of its type name."""
-MOST_SHOWN_CHARACTERS = 300
-_USE = "server_tool_use"
-_RESULT = "_tool_result"
+MAX_SHOWN_CHARACTERS = 300
+_USE_TYPE = "server_tool_use"
+_RESULT_SUFFIX = "_tool_result"
 
 Wire = Mapping[str, JsonValue]
 
 
-class ServerCalls:
+class ServerToolCalls:
     """Server tool calls of one message while it is streamed."""
 
     def __init__(self) -> None:
         self._open: dict[int, tuple[dict[str, JsonValue], list[str]]] = {}
 
-    def begin(self, index: int, block: Wire) -> ProviderAnswered | None:
+    def start(self, index: int, block: Wire) -> ServerToolResult | None:
         """Handle the start of a block; return a result, which arrives in one piece."""
         kind = str(block["type"])
-        if kind == _USE:
+        if kind == _USE_TYPE:
             self._open[index] = (dict(block), [])
-        if kind.endswith(_RESULT):
-            return _answered(block)
+        if kind.endswith(_RESULT_SUFFIX):
+            return _to_answer(block)
         return None
 
-    def write(self, index: int, fragment: str) -> None:
+    def add_input(self, index: int, fragment: str) -> None:
         """Add a fragment of a call's input."""
         if index in self._open:
             self._open[index][1].append(fragment)
 
-    def end(self, index: int) -> ProviderCalled | None:
+    def end(self, index: int) -> ServerToolCalled | None:
         """Return the call that a block's end completes, if any.
 
         Raises:
@@ -71,10 +71,10 @@ class ServerCalls:
         arguments = given if isinstance(given, dict) else {}
         name, query = str(block["name"]), arguments.get("query")
         title = f"Search the web: {query}" if query else f"The provider's {name}"
-        return ProviderCalled(str(block["id"]), name, title, arguments, block)
+        return ServerToolCalled(str(block["id"]), name, title, arguments, block)
 
 
-def sendable(messages: Sequence[Message], *, has_tools: bool) -> Sequence[Message]:
+def drop_unsendable_blocks(messages: Sequence[Message], *, has_tools: bool) -> Sequence[Message]:
     """Return messages without the server tool blocks that the provider would reject.
 
     A call without a result is dropped, except in the last message, where it asks the provider to
@@ -87,24 +87,24 @@ def sendable(messages: Sequence[Message], *, has_tools: bool) -> Sequence[Messag
     return [
         message
         if isinstance(message, UserMessage)
-        else _sendable(message, None if index == last else answered, has_tools=has_tools)
+        else _drop_from_message(message, None if index == last else answered, has_tools=has_tools)
         for index, message in enumerate(messages)
     ]
 
 
-def _sendable(
+def _drop_from_message(
     message: AssistantMessage, answered: Collection[str] | None, *, has_tools: bool
 ) -> AssistantMessage:
     if not any(isinstance(part, ProviderBlock) for part in message.parts):
         return message
-    parts = [_kept(part, answered, has_tools=has_tools) for part in message.parts]
+    parts = [_keep_or_replace(part, answered, has_tools=has_tools) for part in message.parts]
     if parts == list(message.parts):
         return message
     kept = (part for part in parts if not isinstance(part, Thinking | RedactedThinking))
     return AssistantMessage(tuple(part for part in kept if part is not None))
 
 
-def _kept(
+def _keep_or_replace(
     part: ReplyPart, answered: Collection[str] | None, *, has_tools: bool
 ) -> ReplyPart | None:
     if not isinstance(part, ProviderBlock):
@@ -115,22 +115,24 @@ def _kept(
     return None if is_open else part
 
 
-def _answered(block: Wire) -> ProviderAnswered:
+def _to_answer(block: Wire) -> ServerToolResult:
     content = block.get("content")
     is_error = isinstance(content, dict)
-    return ProviderAnswered(str(block["tool_use_id"]), _shown(content), block, is_error=is_error)
+    return ServerToolResult(
+        str(block["tool_use_id"]), _format_results(content), block, is_error=is_error
+    )
 
 
-def _shown(content: JsonValue) -> str:
+def _format_results(content: JsonValue) -> str:
     """Return the results as a Markdown list, or the error."""
     if isinstance(content, dict):
         return f"the search failed: {content.get('error_code', 'unknown')}"
     items = content if isinstance(content, list) else []
     found = [each for each in items if isinstance(each, dict)]
-    lines = [f"- [{_plain(each.get('title'))}]({_plain(each.get('url'))})" for each in found]
+    lines = [f"- [{_escape(each.get('title'))}]({_escape(each.get('url'))})" for each in found]
     return "\n".join(lines) or "nothing was found"
 
 
-def _plain(value: JsonValue) -> str:
-    text = " ".join(str(value or "").split())[:MOST_SHOWN_CHARACTERS]
+def _escape(value: JsonValue) -> str:
+    text = " ".join(str(value or "").split())[:MAX_SHOWN_CHARACTERS]
     return text.replace("[", "(").replace("]", ")")

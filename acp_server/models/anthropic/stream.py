@@ -11,12 +11,9 @@ from typing import TypedDict, cast
 
 from pydantic import JsonValue
 
-from acp_server.models.anthropic.server_tools import ServerCalls, Wire
+from acp_server.models.anthropic.server_tools import ServerToolCalls, Wire
 from acp_server.turn.events import Usage
 from acp_server.turn.ports import (
-    CallArguments,
-    CallEnded,
-    CallStarted,
     ModelEvent,
     ModelStop,
     TextCited,
@@ -24,6 +21,9 @@ from acp_server.turn.ports import (
     ThinkingDelta,
     ThinkingRedacted,
     ThinkingSigned,
+    ToolCallCompleted,
+    ToolCallDelta,
+    ToolCallStarted,
     UsageReported,
 )
 
@@ -99,11 +99,11 @@ class WireEvent(TypedDict):
     error: WireError
 
 
-class StreamGarbageError(Exception):
+class MalformedAnthropicEventError(Exception):
     """An event is malformed or not defined by the Messages API."""
 
 
-class StreamedError(Exception):
+class AnthropicStreamError(Exception):
     """The endpoint sent an `error` event inside the stream; `kind` is its error type."""
 
     def __init__(self, kind: str, message: str) -> None:
@@ -117,14 +117,14 @@ class MessageStream:
     def __init__(self) -> None:
         self.stop: ModelStop | None = None
         """The stop reason; None until it has arrived."""
-        self.is_over = False
+        self.is_closed = False
         """Whether the message is complete."""
-        self.has_begun = False
+        self.has_started = False
         """Whether any event has arrived."""
         self.has_content = False
         """Whether any content was passed on; the user may have seen it."""
-        self._calls: dict[int, str] = {}
-        self._server_calls = ServerCalls()
+        self._call_ids: dict[int, str] = {}
+        self._server_calls = ServerToolCalls()
         self.usage = Usage()
         """The usage reported so far; some endpoints report none."""
 
@@ -135,13 +135,13 @@ class MessageStream:
             MalformedAnthropicEventError: The data is not an event of the API.
             AnthropicStreamError: The event reports an error of the endpoint.
         """
-        self.has_begun = True
+        self.has_started = True
         try:
-            return self._meaning(cast("WireEvent", json.loads(data)))
+            return self._translate_event(cast("WireEvent", json.loads(data)))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise StreamGarbageError(f"{type(error).__name__}: {error}") from error
+            raise MalformedAnthropicEventError(f"{type(error).__name__}: {error}") from error
 
-    def _meaning(self, event: WireEvent) -> ModelEvent | None:
+    def _translate_event(self, event: WireEvent) -> ModelEvent | None:
         meaning: ModelEvent | None = None
         match event["type"]:
             case "content_block_delta":
@@ -149,23 +149,27 @@ class MessageStream:
             case "content_block_start":
                 meaning = self._block_start(event)
             case "content_block_stop":
-                call_id = self._calls.get(event["index"])
+                call_id = self._call_ids.get(event["index"])
                 is_ours = call_id is not None
-                meaning = CallEnded(call_id) if is_ours else self._server_calls.end(event["index"])
+                meaning = (
+                    ToolCallCompleted(call_id)
+                    if is_ours
+                    else self._server_calls.end(event["index"])
+                )
             case "message_start":
                 meaning = self._message_start(event)
             case "message_delta":
                 meaning = self._message_delta(event)
             case "error":
-                raise StreamedError(event["error"]["type"], event["error"]["message"])
+                raise AnthropicStreamError(event["error"]["type"], event["error"]["message"])
             case "message_stop":
-                self.is_over = True
+                self.is_closed = True
             case _:  # a ping, or an event of a later API version
                 pass
         return meaning
 
     def _message_start(self, event: WireEvent) -> ModelEvent:
-        self.usage = _usage(event["message"]["usage"])
+        self.usage = _parse_usage(event["message"]["usage"])
         return UsageReported(self.usage)
 
     def _block_start(self, event: WireEvent) -> ModelEvent | None:
@@ -180,11 +184,11 @@ class MessageStream:
                 return ThinkingRedacted(block["data"])
             case "tool_use":
                 self.has_content = True
-                self._calls[event["index"]] = block["id"]
-                return CallStarted(block["id"], block["name"])
+                self._call_ids[event["index"]] = block["id"]
+                return ToolCallStarted(block["id"], block["name"])
             case _:  # a block of a server tool, or of a later API version
                 self.has_content = True
-                return self._server_calls.begin(event["index"], cast("Wire", block))
+                return self._server_calls.start(event["index"], cast("Wire", block))
 
     def _block_delta(self, event: WireEvent) -> ModelEvent | None:
         self.has_content = True
@@ -204,18 +208,18 @@ class MessageStream:
                 return None
 
     def _input_delta(self, index: int, fragment: str) -> ModelEvent | None:
-        if index in self._calls:
-            return CallArguments(self._calls[index], fragment)
-        self._server_calls.write(index, fragment)
+        if index in self._call_ids:
+            return ToolCallDelta(self._call_ids[index], fragment)
+        self._server_calls.add_input(index, fragment)
         return None
 
     def _message_delta(self, event: WireEvent) -> ModelEvent:
         self.stop = _STOPS.get(event["delta"]["stop_reason"] or "", "end_turn")
-        self.usage = _at_end(self.usage, event["usage"])
+        self.usage = _merge_final_usage(self.usage, event["usage"])
         return UsageReported(self.usage)
 
 
-def _usage(wire: WireUsage) -> Usage:
+def _parse_usage(wire: WireUsage) -> Usage:
     written = wire.get("cache_creation_input_tokens") or 0
     detail = wire.get("cache_creation") or {}
     long_lived = detail.get("ephemeral_1h_input_tokens", 0)
@@ -228,16 +232,16 @@ def _usage(wire: WireUsage) -> Usage:
     )
 
 
-def _at_end(begun: Usage, wire: WireUsage) -> Usage:
+def _merge_final_usage(start: Usage, wire: WireUsage) -> Usage:
     """Return the usage of a complete message.
 
     The prompt tokens can grow during the message (server tools), and some endpoints report them
     only at the end. The final event does not split cache writes by lifetime, so keep the first
     split.
     """
-    told = _usage({**wire, "input_tokens": wire.get("input_tokens") or 0})
-    if told.prompt_tokens <= begun.prompt_tokens:
-        return replace(begun, output_tokens=told.output_tokens)
-    long_lived = min(begun.cache_write_1h_tokens, told.cache_write_tokens)
+    told = _parse_usage({**wire, "input_tokens": wire.get("input_tokens") or 0})
+    if told.prompt_tokens <= start.prompt_tokens:
+        return replace(start, output_tokens=told.output_tokens)
+    long_lived = min(start.cache_write_1h_tokens, told.cache_write_tokens)
     short_lived = told.cache_write_tokens - long_lived
     return replace(told, cache_write_5m_tokens=short_lived, cache_write_1h_tokens=long_lived)

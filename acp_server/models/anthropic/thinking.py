@@ -12,16 +12,20 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from acp_server.models.families import ModelFamily, closest_thought_level, thinking_fields
-from acp_server.models.rejected_fields import Omissions
+from acp_server.models.rejected_fields import RejectedFields
 
-LEAST_BUDGET_TOKENS = 1_024
-_THINKING = frozenset({"thinking", "redacted_thinking"})
+MIN_BUDGET_TOKENS = 1_024
+_THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
 
 Wire = Mapping[str, JsonValue]
 
 
-def thinking_of(
-    family: ModelFamily, level: str | None, omit: Omissions, limit: int, messages: Sequence[Wire]
+def build_thinking_fields(
+    family: ModelFamily,
+    level: str | None,
+    rejected: RejectedFields,
+    limit: int,
+    messages: Sequence[Wire],
 ) -> dict[str, JsonValue]:
     """Return the body's `thinking` and `output_config` fields.
 
@@ -30,13 +34,13 @@ def thinking_of(
     fields = thinking_fields(family, closest_thought_level(family, level))
     thinking = fields.get("thinking")
     if isinstance(thinking, dict):
-        if "display" in omit.fields:
+        if "display" in rejected.fields:
             thinking = {name: value for name, value in thinking.items() if name != "display"}
-        fields["thinking"] = _possible(thinking, family, limit, messages)
-    return {name: value for name, value in fields.items() if name not in omit.fields}
+        fields["thinking"] = _feasible_thinking(thinking, family, limit, messages)
+    return {name: value for name, value in fields.items() if name not in rejected.fields}
 
 
-def _possible(
+def _feasible_thinking(
     thinking: dict[str, JsonValue], family: ModelFamily, limit: int, messages: Sequence[Wire]
 ) -> dict[str, JsonValue]:
     """Return the requested thinking, or a smaller budget, or thinking off."""
@@ -45,7 +49,7 @@ def _possible(
         return thinking
     # The API requires budget < max_tokens, which shrinks near the end of the context window.
     fitting = budget if budget < limit else limit // 2
-    if fitting < LEAST_BUDGET_TOKENS or not accepts_budget(messages):
+    if fitting < MIN_BUDGET_TOKENS or not accepts_budget(messages):
         return {"type": family.off}
     return thinking | {"budget_tokens": fitting}
 
@@ -56,18 +60,18 @@ def accepts_budget(messages: Sequence[Wire]) -> bool:
     A turn starts after the newest user message that contains more than tool results.
     """
     replies = [index for index, each in enumerate(messages) if each["role"] == "assistant"]
-    if not replies or "tool_use" not in _kinds(messages[replies[-1]]):
+    if not replies or "tool_use" not in _block_types(messages[replies[-1]]):
         return True
     first = replies[-1]
     for index in reversed(range(replies[-1])):
         if messages[index]["role"] == "assistant":
             first = index
-        elif set(_kinds(messages[index])) != {"tool_result"}:
+        elif set(_block_types(messages[index])) != {"tool_result"}:
             break
-    return _kinds(messages[first])[0] in _THINKING
+    return _block_types(messages[first])[0] in _THINKING_TYPES
 
 
-def _kinds(message: Wire) -> list[JsonValue]:
+def _block_types(message: Wire) -> list[JsonValue]:
     content = message["content"]
     blocks = content if isinstance(content, list) else []
     return [block["type"] for block in blocks if isinstance(block, dict)]

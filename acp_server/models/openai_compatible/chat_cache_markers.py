@@ -11,21 +11,21 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from acp_server.models.cache_markers import Block, Mark
+from acp_server.models.cache_markers import Block, CacheMarker
 
 
-def marked(messages: Sequence[Block], mark: Mark) -> list[Block]:
+def add_cache_markers(messages: Sequence[Block], add_markers: CacheMarker) -> list[Block]:
     """Return chat messages with cache breakpoints added."""
-    parted = [_in_parts(message) for message in messages]
+    parted = [_with_text_parts(message) for message in messages]
     has_system = bool(parted) and parted[0]["role"] in ("system", "developer")
     head, rest = parted[:has_system], parted[has_system:]
     system = cast("list[Block]", head[0]["content"]) if head else []
-    system, shown = mark(system, [_only_markable(message) for message in rest])
+    system, shown = add_markers(system, [_drop_unmarkable_content(message) for message in rest])
     others = [old if new["content"] is None else new for old, new in zip(rest, shown, strict=True)]
     return [*({**message, "content": [*system]} for message in head), *others]
 
 
-def _in_parts(message: Block) -> Block:
+def _with_text_parts(message: Block) -> Block:
     """Return a message with its text as a part; replies carry no marker and stay unchanged."""
     content = message["content"]
     if message["role"] == "assistant" or not isinstance(content, str):
@@ -34,7 +34,7 @@ def _in_parts(message: Block) -> Block:
     return {**message, "content": [part]}
 
 
-def _only_markable(message: Block) -> Block:
+def _drop_unmarkable_content(message: Block) -> Block:
     """Return the message; without content if the content does not end in a text part."""
     content = message["content"]
     last = content[-1] if isinstance(content, list) and content else None

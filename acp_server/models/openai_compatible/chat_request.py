@@ -14,19 +14,19 @@ from itertools import groupby
 from pydantic import JsonValue
 
 from acp_server.models.cache_markers import Block
-from acp_server.models.call_ids import fitting_call_id
+from acp_server.models.call_ids import sanitize_call_id
 from acp_server.models.families import ModelFamily, closest_thought_level
 from acp_server.models.openai_compatible import endpoint_profile as q
-from acp_server.models.openai_compatible.chat_cache_markers import marked
-from acp_server.models.openai_compatible.endpoint_profile import Quirks
+from acp_server.models.openai_compatible.chat_cache_markers import add_cache_markers
+from acp_server.models.openai_compatible.endpoint_profile import EndpointProfile
 from acp_server.models.openai_compatible.message_parts import (
-    NOTHING,
-    Pictures,
-    picture_intro,
+    EMPTY_TEXT,
+    MediaSupport,
+    arguments_json,
+    media_intro,
     result_text,
-    written_arguments,
 )
-from acp_server.models.reasoning_signature import Seal
+from acp_server.models.reasoning_signature import ReasoningSignature
 from acp_server.turn.conversation import (
     AssistantMessage,
     Media,
@@ -40,44 +40,44 @@ from acp_server.turn.conversation import (
     ToolResult,
     UserMessage,
     UserPart,
-    text_of_part,
+    part_to_text,
 )
 from acp_server.turn.ports import ModelRequest, ToolSpec
 
-UNSEALED = "skip_thought_signature_validator"
+PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator"
 """Placeholder signature of a call by another model, for endpoints that require a signature."""
 
 
 @dataclass(frozen=True, slots=True)
-class ChatTarget:
+class RequestTarget:
     """The model that a request is built for, and its known restrictions."""
 
     model_id: str
     family: ModelFamily
-    quirks: Quirks
-    seal: Seal
+    profile: EndpointProfile
+    signature: ReasoningSignature
     """The signature of this model, without content."""
-    omitted: frozenset[str] = frozenset()
+    rejected: frozenset[str] = frozenset()
 
 
-def chat_body(request: ModelRequest, target: ChatTarget) -> dict[str, JsonValue]:
+def build_chat_body(request: ModelRequest, target: RequestTarget) -> dict[str, JsonValue]:
     """Return the complete body of the request."""
-    writer = _Writer(target)
+    writer = _MessageWriter(target)
     messages = [*writer.messages(request)]
-    mark = target.quirks.mark
-    wants_marks = target.model_id.startswith(target.quirks.marked_models)
-    if mark is not None and wants_marks and q.NO_MARKS not in target.omitted:
-        messages = marked(messages, mark)
+    mark = target.profile.cache_marker
+    wants_marks = target.model_id.startswith(target.profile.cache_marked_models)
+    if mark is not None and wants_marks and q.NO_CACHE_MARKERS not in target.rejected:
+        messages = add_cache_markers(messages, mark)
     body: dict[str, JsonValue] = {
         "model": target.model_id,
         "messages": [*messages],
         "stream": True,
     }
-    if q.NO_USAGE not in target.omitted:
+    if q.NO_USAGE not in target.rejected:
         body["stream_options"] = {"include_usage": True}
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-        if not writer.calls_in_parallel and q.NO_PARALLEL_FIELD not in target.omitted:
+        if not writer.allows_parallel_calls and q.NO_PARALLEL_FIELD not in target.rejected:
             body["parallel_tool_calls"] = False
     return body | _effort(request, target) | _limit(target)
 
@@ -91,30 +91,32 @@ def _tool(tool: ToolSpec) -> Block:
     return {"type": "function", "function": function}
 
 
-def _effort(request: ModelRequest, target: ChatTarget) -> Block:
-    if q.EFFORT_NONE in target.omitted:
+def _effort(request: ModelRequest, target: RequestTarget) -> Block:
+    if q.EFFORT_NONE in target.rejected:
         return {"reasoning_effort": "none"}
     level = closest_thought_level(target.family, request.thought_level)
-    if level is None or target.quirks.effort is None or q.NO_EFFORT in target.omitted:
+    if level is None or target.profile.effort is None or q.NO_EFFORT in target.rejected:
         return {}
-    is_object = target.quirks.effort == "object"
+    is_object = target.profile.effort == "object"
     return {"reasoning": {"effort": level}} if is_object else {"reasoning_effort": level}
 
 
-def _limit(target: ChatTarget) -> Block:
-    limit = target.quirks.max_output_tokens
-    return {} if limit is None or q.NO_LIMIT in target.omitted else {"max_tokens": limit}
+def _limit(target: RequestTarget) -> Block:
+    limit = target.profile.max_output_tokens
+    return {} if limit is None or q.NO_LIMIT in target.rejected else {"max_tokens": limit}
 
 
-class _Writer:
+class _MessageWriter:
     """Converts messages for one target."""
 
-    def __init__(self, target: ChatTarget) -> None:
+    def __init__(self, target: RequestTarget) -> None:
         self._target = target
-        omitted = target.omitted
-        self._pictures = Pictures(q.NO_IMAGES not in omitted, q.NO_FILES not in omitted)
-        self._wants_reasoning = target.quirks.wants_reasoning or q.WITH_REASONING in omitted
-        self.calls_in_parallel = target.quirks.calls_in_parallel and q.ONE_CALL not in omitted
+        omitted = target.rejected
+        self._media_support = MediaSupport(q.NO_IMAGES not in omitted, q.NO_FILES not in omitted)
+        self._requires_reasoning = target.profile.requires_reasoning or q.WITH_REASONING in omitted
+        self.allows_parallel_calls = (
+            target.profile.allows_parallel_calls and q.ONE_CALL not in omitted
+        )
 
     def messages(self, request: ModelRequest) -> Iterator[Block]:
         """Yield the system message and the conversation."""
@@ -125,25 +127,25 @@ class _Writer:
             match message:
                 case AssistantMessage():
                     following = messages[place + 1] if place + 1 < len(messages) else None
-                    yield from self._reply(message, following)
+                    yield from self._assistant_messages(message, following)
                 case UserMessage():
-                    yield from self._said(message)
+                    yield from self._user_messages(message)
 
     def _system_role(self) -> str:
-        role = self._target.quirks.system_role(self._target.model_id)
-        return "system" if q.NO_DEVELOPER in self._target.omitted else role
+        role = self._target.profile.system_role(self._target.model_id)
+        return "system" if q.NO_DEVELOPER in self._target.rejected else role
 
     # User messages and tool results.
 
-    def _said(self, message: UserMessage) -> Iterator[Block]:
+    def _user_messages(self, message: UserMessage) -> Iterator[Block]:
         results = [part for part in message.parts if isinstance(part, ToolResult)]
-        if self.calls_in_parallel:
-            yield from map(_result, results)
-        shown = [part for result in results for part in _shown(result)]
+        if self.allows_parallel_calls:
+            yield from map(_tool_message, results)
+        shown = [part for result in results for part in _media_parts(result)]
         said = [part for part in message.parts if not isinstance(part, ToolResult)]
         content = self._content([*shown, *said])
         if content or not results:
-            yield {"role": "user", "content": content or NOTHING}
+            yield {"role": "user", "content": content or EMPTY_TEXT}
 
     def _content(self, parts: Sequence[UserPart]) -> JsonValue:
         """Return parts as one text, or as a list if they contain media."""
@@ -153,20 +155,27 @@ class _Writer:
         return [*blocks]
 
     def _block(self, part: UserPart) -> Block | None:
-        if isinstance(part, Media) and (picture := self._pictures.chat(part)) is not None:
+        if (
+            isinstance(part, Media)
+            and (picture := self._media_support.to_chat_part(part)) is not None
+        ):
             return picture
-        text = "" if isinstance(part, ToolResult) else text_of_part(part)
+        text = "" if isinstance(part, ToolResult) else part_to_text(part)
         return {"type": "text", "text": text} if text.strip() else None
 
     # Assistant messages.
 
-    def _reply(self, message: AssistantMessage, following: Message | None) -> Iterator[Block]:
-        if self.calls_in_parallel:
-            yield self._assistant(message.parts)
+    def _assistant_messages(
+        self, message: AssistantMessage, following: Message | None
+    ) -> Iterator[Block]:
+        if self.allows_parallel_calls:
+            yield self._assistant_message(message.parts)
             return
-        yield from self._one_by_one(message, following)
+        yield from self._sequential_calls(message, following)
 
-    def _one_by_one(self, message: AssistantMessage, following: Message | None) -> Iterator[Block]:
+    def _sequential_calls(
+        self, message: AssistantMessage, following: Message | None
+    ) -> Iterator[Block]:
         """Split a reply into one reply per call, each followed by its result."""
         results = {
             part.call_id: part
@@ -177,48 +186,48 @@ class _Writer:
         for part in message.parts:
             before.append(part)
             if isinstance(part, ToolCall):
-                yield self._assistant(before)
+                yield self._assistant_message(before)
                 if part.id in results:
-                    yield _result(results[part.id])
+                    yield _tool_message(results[part.id])
                 before = []
         if before:
-            yield self._assistant(before)
+            yield self._assistant_message(before)
 
-    def _assistant(self, parts: Sequence[ReplyPart]) -> Block:
+    def _assistant_message(self, parts: Sequence[ReplyPart]) -> Block:
         said = (part.text for part in parts if isinstance(part, Text | ProviderBlock))
         texts = [text for text in said if text.strip()]
-        calls = self._calls(parts)
+        calls = self._tool_calls(parts)
         text = "\n\n".join(texts)
-        block: Block = {"role": "assistant", "content": text or (None if calls else NOTHING)}
+        block: Block = {"role": "assistant", "content": text or (None if calls else EMPTY_TEXT)}
         block |= self._reasoning(parts, has_calls=bool(calls))
         if calls:
             block["tool_calls"] = [*calls]
         return block
 
-    def _calls(self, parts: Sequence[ReplyPart]) -> list[Block]:
-        seals = self._call_seals(parts)
+    def _tool_calls(self, parts: Sequence[ReplyPart]) -> list[Block]:
+        seals = self._call_signatures(parts)
         calls = [part for part in parts if isinstance(part, ToolCall)]
         blocks: list[Block] = []
         for place, call in enumerate(calls):
             block: Block = {
-                "id": fitting_call_id(call.id),
+                "id": sanitize_call_id(call.id),
                 "type": "function",
-                "function": {"name": call.name, "arguments": written_arguments(call)},
+                "function": {"name": call.name, "arguments": arguments_json(call)},
             }
             if call.id in seals:
                 block["extra_content"] = seals[call.id]
             # Only the first of parallel calls carries a signature. Without any, the endpoint
             # rejects the request.
-            elif self._target.quirks.seals_calls and place == 0 and not seals:
-                block["extra_content"] = {"google": {"thought_signature": UNSEALED}}
+            elif self._target.profile.signs_calls and place == 0 and not seals:
+                block["extra_content"] = {"google": {"thought_signature": PLACEHOLDER_SIGNATURE}}
             blocks.append(block)
         return blocks
 
-    def _call_seals(self, parts: Sequence[ReplyPart]) -> dict[str, JsonValue]:
+    def _call_signatures(self, parts: Sequence[ReplyPart]) -> dict[str, JsonValue]:
         """Return the signatures that this endpoint attached to its calls, by call id."""
         seals: dict[str, JsonValue] = {}
         for part in parts:
-            kept = self._kept(part)
+            kept = self._signed_content(part)
             if kept and "call_id" in kept:
                 seals[str(kept["call_id"])] = kept.get("extra_content")
         return seals
@@ -226,37 +235,37 @@ class _Writer:
     def _reasoning(self, parts: Sequence[ReplyPart], *, has_calls: bool) -> Block:
         """Return the reasoning fields as the endpoint sent them; other models' are dropped."""
         fields: Block = {}
-        if q.NO_REASONING not in self._target.omitted:
+        if q.NO_REASONING not in self._target.rejected:
             thoughts = [part for part in parts if isinstance(part, Thinking)]
-            kept = [(thought, self._kept(thought)) for thought in thoughts]
+            kept = [(thought, self._signed_content(thought)) for thought in thoughts]
             ours = [(str(found["field"]), each) for each, found in kept if found]
             for name, group in groupby(ours, key=lambda pair: pair[0]):
                 fields[name] = "".join(each.text for _, each in group)
             for part in parts:
-                details = (self._kept(part) or {}).get("details")
+                details = (self._signed_content(part) or {}).get("details")
                 if details:
                     fields["reasoning_details"] = details
-        if self._wants_reasoning and has_calls:
+        if self._requires_reasoning and has_calls:
             fields.setdefault("reasoning_content", "")
         return fields
 
-    def _kept(self, part: ReplyPart) -> dict[str, JsonValue] | None:
+    def _signed_content(self, part: ReplyPart) -> dict[str, JsonValue] | None:
         match part:
             case Thinking():
-                return self._target.seal.content_of(part.signature)
+                return self._target.signature.content_if_same_model(part.signature)
             case RedactedThinking():
-                return self._target.seal.content_of(part.data)
+                return self._target.signature.content_if_same_model(part.data)
             case _:
                 return None
 
 
-def _result(result: ToolResult) -> Block:
-    call_id = fitting_call_id(result.call_id)
+def _tool_message(result: ToolResult) -> Block:
+    call_id = sanitize_call_id(result.call_id)
     return {"role": "tool", "tool_call_id": call_id, "content": result_text(result)}
 
 
-def _shown(result: ToolResult) -> Iterator[UserPart]:
+def _media_parts(result: ToolResult) -> Iterator[UserPart]:
     """Yield the media of a result for a user message: tool messages cannot contain media."""
     if result.media:
-        yield Text(picture_intro(result))
+        yield Text(media_intro(result))
         yield from result.media

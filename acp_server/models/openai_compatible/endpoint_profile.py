@@ -3,20 +3,20 @@
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from acp_server.models.cache_markers import Mark
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.models.cache_markers import CacheMarker
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-Form = Literal["chat", "responses"]
+OpenAiFormat = Literal["chat", "responses"]
 Role = Literal["system", "developer"]
 
 
-def _system(model_id: str) -> Role:
+def _system_role(model_id: str) -> Role:
     del model_id
     return "system"
 
 
-@frozen
-class Quirks:
+@frozen_dataclass
+class EndpointProfile:
     """Known properties of an endpoint; further ones are learned from its error messages.
 
     Attributes:
@@ -32,15 +32,15 @@ class Quirks:
         max_output_tokens: The `max_tokens` to request; None uses the endpoint's default.
     """
 
-    form: Form = "chat"
-    sign_in_again: str = "run `acp-server setup` to store another key"
-    system_role: Callable[[str], Role] = _system
+    api_format: OpenAiFormat = "chat"
+    sign_in_hint: str = "run `acp-server setup` to store another key"
+    system_role: Callable[[str], Role] = _system_role
     effort: Literal["field", "object"] | None = "field"
-    wants_reasoning: bool = False
-    seals_calls: bool = False
-    calls_in_parallel: bool = True
-    marked_models: tuple[str, ...] = ()
-    mark: Mark | None = None
+    requires_reasoning: bool = False
+    signs_calls: bool = False
+    allows_parallel_calls: bool = True
+    cache_marked_models: tuple[str, ...] = ()
+    cache_marker: CacheMarker | None = None
     max_output_tokens: int | None = None
 
 
@@ -52,16 +52,16 @@ NO_REASONING = "reasoning sent back"
 WITH_REASONING = "reasoning wanted back"
 EFFORT_NONE = "effort none"
 NO_EFFORT = "effort"
-NO_SUMMARY = "summary"
+NO_REASONING_SUMMARY = "summary"
 NO_LIMIT = "limit"
 ONE_CALL = "one call"
 NO_PARALLEL_FIELD = "parallel_tool_calls"
-NO_MARKS = "cache_control"
-NO_SEALED = "encrypted"
+NO_CACHE_MARKERS = "cache_control"
+NO_ENCRYPTED_REASONING = "encrypted"
 NO_STORE = "store"
 NO_STRICT = "strict"
 
-_PICTURES: Mapping[str, str] = {
+_MEDIA_REJECTIONS: Mapping[str, str] = {
     "image_url": NO_IMAGES,
     "input_image": NO_IMAGES,
     "image input": NO_IMAGES,
@@ -74,8 +74,8 @@ _PICTURES: Mapping[str, str] = {
     "'file'": NO_FILES,
 }
 
-CHAT_REFUSALS: Mapping[str, str] = {
-    "cache_control": NO_MARKS,
+CHAT_REJECTIONS: Mapping[str, str] = {
+    "cache_control": NO_CACHE_MARKERS,
     "single tool-call": ONE_CALL,
     "parallel tool calls": ONE_CALL,
     "parallel_tool_calls": NO_PARALLEL_FIELD,
@@ -93,19 +93,19 @@ CHAT_REFUSALS: Mapping[str, str] = {
     "max_completion_tokens": NO_LIMIT,
     "max_tokens": NO_LIMIT,
     "developer": NO_DEVELOPER,
-    **_PICTURES,
+    **_MEDIA_REJECTIONS,
 }
 """Phrases in error messages of chat completions, and the feature to change; first match wins."""
 
-RESPONSES_REFUSALS: Mapping[str, str] = {
-    "reasoning.summary": NO_SUMMARY,
-    "reasoning summaries": NO_SUMMARY,
-    "encrypted": NO_SEALED,
-    "include": NO_SEALED,
+RESPONSES_REJECTIONS: Mapping[str, str] = {
+    "reasoning.summary": NO_REASONING_SUMMARY,
+    "reasoning summaries": NO_REASONING_SUMMARY,
+    "encrypted": NO_ENCRYPTED_REASONING,
+    "include": NO_ENCRYPTED_REASONING,
     "reasoning": NO_EFFORT,
     "max_output_tokens": NO_LIMIT,
     "store": NO_STORE,
     "strict": NO_STRICT,
-    **_PICTURES,
+    **_MEDIA_REJECTIONS,
 }
 """The same for the Responses API."""

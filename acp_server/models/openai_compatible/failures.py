@@ -9,71 +9,77 @@ import httpx2
 from pydantic import JsonValue
 
 from acp_server.models.failures import (
-    Answered,
-    Fault,
-    connection_fault,
-    is_busy,
-    kind_of_status,
-    retry_after_seconds,
-    shortened_words,
-    status_fault,
-    streamed_fault,
-    timeout_fault,
+    ErrorResponse,
+    ProviderFailure,
+    classify_connection_error,
+    classify_status,
+    classify_stream_error,
+    classify_timeout,
+    failure_kind_of_status,
+    is_retryable_status,
+    parse_retry_after,
+    shorten_message,
 )
-from acp_server.models.openai_compatible.wire import StreamedError, object_of, text_in
+from acp_server.models.openai_compatible.wire import OpenAiStreamError, as_object, get_text
 from acp_server.turn.errors import FailureKind
 
-NO_CREDIT = "insufficient_quota"
+INSUFFICIENT_QUOTA = "insufficient_quota"
 """Error code sent with status 429 although waiting does not help."""
-_KINDS_BY_WORD: dict[str, FailureKind] = {
+_KINDS_BY_CODE: dict[str, FailureKind] = {
     "rate_limit_exceeded": "rate_limit",
     "rate_limit_error": "rate_limit",
     "server_is_overloaded": "overloaded",
     "overloaded_error": "overloaded",
     "slow_down": "overloaded",
 }
-_LASTING_WORDS = {
+_PERMANENT_CODES = {
     "invalid_prompt",
     "invalid_request_error",
     "context_length_exceeded",
     "content_filter",
-    NO_CREDIT,
+    INSUFFICIENT_QUOTA,
 }
 
 
-def understand(error: Exception, endpoint: str) -> Fault:
+def classify_error(error: Exception, endpoint: str) -> ProviderFailure:
     """Classify an error of the transport or of the stream."""
     match error:
-        case StreamedError():
-            return _streamed(error, endpoint)
+        case OpenAiStreamError():
+            return _classify_stream_error(error, endpoint)
         case httpx2.TimeoutException():
-            return timeout_fault(endpoint)
+            return classify_timeout(endpoint)
         case httpx2.InvalidURL() | httpx2.UnsupportedProtocol():
             reason = f"the base URL of {endpoint or 'the endpoint'} cannot be used ({error})"
-            return Fault(reason, "request")
+            return ProviderFailure(reason, "request")
         case httpx2.SSEError():
-            return _garbage(error, endpoint)
+            return _malformed_data_failure(error, endpoint)
         case httpx2.TransportError():
-            return connection_fault(error.__cause__ or error, endpoint)
+            return classify_connection_error(error.__cause__ or error, endpoint)
         case _:
-            return _garbage(error, endpoint)
+            return _malformed_data_failure(error, endpoint)
 
 
-def refusal(response: httpx2.Response, endpoint: str, sign_in_again: str) -> Fault:
+def classify_response(
+    response: httpx2.Response, endpoint: str, sign_in_hint: str
+) -> ProviderFailure:
     """Classify a response with an error status; its body must have been read."""
-    words = words_of(response)
-    wait = retry_after_seconds(response.headers.get("retry-after"))
-    if NO_CREDIT in response.text:
-        return Fault(f"{endpoint} does not permit this: {shortened_words(words)}", "permission")
-    fault = status_fault(Answered(response.status_code, words, wait), endpoint, sign_in_again)
+    words = extract_message(response)
+    wait = parse_retry_after(response.headers.get("retry-after"))
+    if INSUFFICIENT_QUOTA in response.text:
+        return ProviderFailure(
+            f"{endpoint} does not permit this: {shorten_message(words)}", "permission"
+        )
+    fault = classify_status(
+        ErrorResponse(response.status_code, words, wait), endpoint, sign_in_hint
+    )
     if response.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
         # Local servers answer 500 when their chat template cannot render the request, e.g. with
         # images. Keep the message, so that the offending field can be omitted.
-        return Fault(fault.reason, fault.kind, True, wait, words)  # noqa: FBT003  is_temporary
+        return ProviderFailure(fault.reason, fault.kind, True, wait, words)  # noqa: FBT003  is_temporary
     return fault
 
 
-def words_of(response: httpx2.Response) -> str:
+def extract_message(response: httpx2.Response) -> str:
     """Extract the message of an error response in any of its shapes; else return the status."""
     try:
         body: JsonValue = response.json()
@@ -81,24 +87,26 @@ def words_of(response: httpx2.Response) -> str:
         body = response.text
     if isinstance(body, list) and body:  # Gemini wraps the error in a list
         body = body[0]
-    error = object_of(body).get("error", body)
-    detail = object_of(body).get("detail")
-    words = error if isinstance(error, str) else text_in(object_of(error), "message")
-    words = words or (detail if isinstance(detail, str) else text_in(object_of(body), "message"))
+    error = as_object(body).get("error", body)
+    detail = as_object(body).get("detail")
+    words = error if isinstance(error, str) else get_text(as_object(error), "message")
+    words = words or (detail if isinstance(detail, str) else get_text(as_object(body), "message"))
     return words or response.reason_phrase or f"status {response.status_code}"
 
 
-def _streamed(error: StreamedError, endpoint: str) -> Fault:
+def _classify_stream_error(error: OpenAiStreamError, endpoint: str) -> ProviderFailure:
     code = error.code
     if isinstance(code, int):
-        kind = kind_of_status(code)
-        return streamed_fault(str(error), kind, endpoint, is_temporary=is_busy(code))
-    kind = _KINDS_BY_WORD.get(str(code), "other")
-    is_temporary = str(code) not in _LASTING_WORDS
-    return streamed_fault(str(error), kind, endpoint, is_temporary=is_temporary)
+        kind = failure_kind_of_status(code)
+        return classify_stream_error(
+            str(error), kind, endpoint, is_temporary=is_retryable_status(code)
+        )
+    kind = _KINDS_BY_CODE.get(str(code), "other")
+    is_temporary = str(code) not in _PERMANENT_CODES
+    return classify_stream_error(str(error), kind, endpoint, is_temporary=is_temporary)
 
 
-def _garbage(error: Exception, endpoint: str) -> Fault:
-    said = shortened_words(str(error))
+def _malformed_data_failure(error: Exception, endpoint: str) -> ProviderFailure:
+    said = shorten_message(str(error))
     reason = f"{endpoint} sent data that its API does not define ({said})"
-    return Fault(reason, "connection", is_temporary=True)
+    return ProviderFailure(reason, "connection", is_temporary=True)

@@ -3,61 +3,63 @@
 from dataclasses import dataclass
 
 from acp_server.models.cache_markers import Block
-from acp_server.turn.conversation import Media, ToolCall, ToolResult, arguments_of
+from acp_server.turn.conversation import Media, ToolCall, ToolResult, parse_arguments
 
-NOTHING = "(nothing)"
-FAILED = "The call failed:\n"
+EMPTY_TEXT = "(nothing)"
+FAILED_PREFIX = "The call failed:\n"
 DOCUMENT_NAME = "document.pdf"
 
 
 @dataclass(frozen=True, slots=True)
-class Pictures:
+class MediaSupport:
     """Media types that a model accepts; other media are replaced by a text."""
 
-    takes_images: bool
-    takes_files: bool
+    accepts_images: bool
+    accepts_files: bool
 
-    def chat(self, media: Media) -> Block | None:
+    def to_chat_part(self, media: Media) -> Block | None:
         """Return a part of a chat message; None if the model does not accept the media."""
-        address = _address(media)
+        address = _data_url(media)
         if media.mime_type.startswith("image/"):
-            return _if(self.takes_images, {"type": "image_url", "image_url": {"url": address}})
+            return _block_if(
+                self.accepts_images, {"type": "image_url", "image_url": {"url": address}}
+            )
         file: Block = {"filename": DOCUMENT_NAME, "file_data": address}
-        return _if(self.takes_files, {"type": "file", "file": file})
+        return _block_if(self.accepts_files, {"type": "file", "file": file})
 
-    def responses(self, media: Media) -> Block | None:
+    def to_responses_part(self, media: Media) -> Block | None:
         """Return a part of a Responses input message; None if the model does not accept it."""
-        address = _address(media)
+        address = _data_url(media)
         if media.mime_type.startswith("image/"):
             image: Block = {"type": "input_image", "image_url": address, "detail": "auto"}
-            return _if(self.takes_images, image)
+            return _block_if(self.accepts_images, image)
         file: Block = {"type": "input_file", "filename": DOCUMENT_NAME, "file_data": address}
-        return _if(self.takes_files, file)
+        return _block_if(self.accepts_files, file)
 
 
 def result_text(result: ToolResult) -> str:
     """Return the text of a tool result; a prefix marks failure, as the formats have no flag."""
-    text = result.text or NOTHING
-    return FAILED + text if result.is_error else text
+    text = result.text or EMPTY_TEXT
+    return FAILED_PREFIX + text if result.is_error else text
 
 
-def picture_intro(result: ToolResult) -> str:
+def media_intro(result: ToolResult) -> str:
     """Return the text that introduces the media of a result."""
     return f"What the call {result.call_id} shows:"
 
 
-def written_arguments(call: ToolCall) -> str:
+def arguments_json(call: ToolCall) -> str:
     """Return a call's arguments unchanged; `{}` if the model sent invalid JSON."""
     try:
-        arguments_of(call)
+        parse_arguments(call)
     except ValueError:
         return "{}"
     return call.arguments or "{}"
 
 
-def _address(media: Media) -> str:
+def _data_url(media: Media) -> str:
     return f"data:{media.mime_type};base64,{media.data}"
 
 
-def _if(is_taken: bool, block: Block) -> Block | None:  # noqa: FBT001  a condition
+def _block_if(is_taken: bool, block: Block) -> Block | None:  # noqa: FBT001  a condition
     return block if is_taken else None

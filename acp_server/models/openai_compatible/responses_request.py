@@ -10,17 +10,17 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
-from acp_server.models.call_ids import fitting_call_id
+from acp_server.models.call_ids import sanitize_call_id
 from acp_server.models.families import closest_thought_level
 from acp_server.models.openai_compatible import endpoint_profile as q
-from acp_server.models.openai_compatible.chat_request import ChatTarget
+from acp_server.models.openai_compatible.chat_request import RequestTarget
 from acp_server.models.openai_compatible.message_parts import (
-    NOTHING,
+    EMPTY_TEXT,
     Block,
-    Pictures,
-    picture_intro,
+    MediaSupport,
+    arguments_json,
+    media_intro,
     result_text,
-    written_arguments,
 )
 from acp_server.turn.conversation import (
     AssistantMessage,
@@ -35,19 +35,19 @@ from acp_server.turn.conversation import (
     ToolResult,
     UserMessage,
     UserPart,
-    text_of_part,
+    part_to_text,
 )
 from acp_server.turn.ports import ModelRequest, ToolSpec
 
 ENCRYPTED = "reasoning.encrypted_content"
 
 
-def responses_body(request: ModelRequest, target: ChatTarget) -> dict[str, JsonValue]:
+def build_responses_body(request: ModelRequest, target: RequestTarget) -> dict[str, JsonValue]:
     """Return the complete body of the request."""
-    omitted = target.omitted
+    omitted = target.rejected
     body: dict[str, JsonValue] = {
         "model": target.model_id,
-        "input": [item for message in request.messages for item in _items(message, target)],
+        "input": [item for message in request.messages for item in _input_items(message, target)],
         "stream": True,
     }
     if request.system:
@@ -56,7 +56,7 @@ def responses_body(request: ModelRequest, target: ChatTarget) -> dict[str, JsonV
         body["store"] = False
     if request.tools:
         body["tools"] = [_tool(tool, omitted) for tool in request.tools]
-    limit = target.quirks.max_output_tokens
+    limit = target.profile.max_output_tokens
     if limit is not None and q.NO_LIMIT not in omitted:
         body["max_output_tokens"] = limit
     return body | _reasoning(request, target)
@@ -72,81 +72,85 @@ def _tool(tool: ToolSpec, omitted: frozenset[str]) -> Block:
     return block if q.NO_STRICT in omitted else block | {"strict": False}
 
 
-def _reasoning(request: ModelRequest, target: ChatTarget) -> Block:
+def _reasoning(request: ModelRequest, target: RequestTarget) -> Block:
     """Return the reasoning fields; empty for a model that does not reason."""
     level = closest_thought_level(target.family, request.thought_level)
-    if level is None or target.quirks.effort is None or q.NO_EFFORT in target.omitted:
+    if level is None or target.profile.effort is None or q.NO_EFFORT in target.rejected:
         return {}
     reasoning: Block = {"effort": level}
-    if q.NO_SUMMARY not in target.omitted:
+    if q.NO_REASONING_SUMMARY not in target.rejected:
         reasoning["summary"] = "auto"
     fields: Block = {"reasoning": reasoning}
-    if q.NO_SEALED not in target.omitted:
+    if q.NO_ENCRYPTED_REASONING not in target.rejected:
         fields["include"] = [ENCRYPTED]
     return fields
 
 
-def _items(message: Message, target: ChatTarget) -> Iterator[Block]:
+def _input_items(message: Message, target: RequestTarget) -> Iterator[Block]:
     match message:
         case UserMessage():
-            yield from _said(message, target)
+            yield from _user_items(message, target)
         case AssistantMessage():
-            items = [item for part in message.parts if (item := _replied(part, target)) is not None]
-            yield from items or [_spoken(NOTHING)]
+            items = [
+                item
+                for part in message.parts
+                if (item := _assistant_item(part, target)) is not None
+            ]
+            yield from items or [_assistant_message(EMPTY_TEXT)]
 
 
-def _said(message: UserMessage, target: ChatTarget) -> Iterator[Block]:
+def _user_items(message: UserMessage, target: RequestTarget) -> Iterator[Block]:
     results = [part for part in message.parts if isinstance(part, ToolResult)]
     for result in results:
-        call_id = fitting_call_id(result.call_id)
+        call_id = sanitize_call_id(result.call_id)
         yield {"type": "function_call_output", "call_id": call_id, "output": result_text(result)}
-    shown = [part for result in results for part in _shown(result)]
+    shown = [part for result in results for part in _media_parts(result)]
     said = [part for part in message.parts if not isinstance(part, ToolResult)]
     content = _content([*shown, *said], target)
     if content or not results:
-        empty: Block = {"type": "input_text", "text": NOTHING}
+        empty: Block = {"type": "input_text", "text": EMPTY_TEXT}
         yield {"type": "message", "role": "user", "content": [*(content or [empty])]}
 
 
-def _shown(result: ToolResult) -> Iterator[UserPart]:
+def _media_parts(result: ToolResult) -> Iterator[UserPart]:
     if result.media:
-        yield Text(picture_intro(result))
+        yield Text(media_intro(result))
         yield from result.media
 
 
-def _content(parts: Sequence[UserPart], target: ChatTarget) -> list[Block]:
-    omitted = target.omitted
-    pictures = Pictures(q.NO_IMAGES not in omitted, q.NO_FILES not in omitted)
+def _content(parts: Sequence[UserPart], target: RequestTarget) -> list[Block]:
+    omitted = target.rejected
+    pictures = MediaSupport(q.NO_IMAGES not in omitted, q.NO_FILES not in omitted)
     return [block for part in parts if (block := _block(part, pictures)) is not None]
 
 
-def _block(part: UserPart, pictures: Pictures) -> Block | None:
-    if isinstance(part, Media) and (picture := pictures.responses(part)) is not None:
+def _block(part: UserPart, pictures: MediaSupport) -> Block | None:
+    if isinstance(part, Media) and (picture := pictures.to_responses_part(part)) is not None:
         return picture
-    text = "" if isinstance(part, ToolResult) else text_of_part(part)
+    text = "" if isinstance(part, ToolResult) else part_to_text(part)
     return {"type": "input_text", "text": text} if text.strip() else None
 
 
-def _replied(part: ReplyPart, target: ChatTarget) -> Block | None:
+def _assistant_item(part: ReplyPart, target: RequestTarget) -> Block | None:
     match part:
         case Text() | ProviderBlock():
-            return _spoken(part.text) if part.text.strip() else None
+            return _assistant_message(part.text) if part.text.strip() else None
         case Thinking():
-            kept = target.seal.content_of(part.signature)
-            is_wanted = kept is not None and q.NO_SEALED not in target.omitted
+            kept = target.signature.content_if_same_model(part.signature)
+            is_wanted = kept is not None and q.NO_ENCRYPTED_REASONING not in target.rejected
             return {"type": "reasoning", **(kept or {})} if is_wanted else None
         case RedactedThinking():
             return None
         case ToolCall():
             return {
                 "type": "function_call",
-                "call_id": fitting_call_id(part.id),
+                "call_id": sanitize_call_id(part.id),
                 "name": part.name,
-                "arguments": written_arguments(part),
+                "arguments": arguments_json(part),
             }
         case _:
             assert_never(part)
 
 
-def _spoken(text: str) -> Block:
+def _assistant_message(text: str) -> Block:
     return {"type": "message", "role": "assistant", "content": text}

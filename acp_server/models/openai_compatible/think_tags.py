@@ -9,7 +9,7 @@ from typing import Literal
 OPENING = "<think>"
 CLOSING = "</think>"
 
-Kind = Literal["text", "thinking"]
+TextKind = Literal["text", "thinking"]
 
 
 class ThinkTags:
@@ -17,20 +17,20 @@ class ThinkTags:
 
     def __init__(self) -> None:
         self._state: Literal["beginning", "thinking", "behind", "text"] = "beginning"
-        self._held = ""
+        self._buffer = ""
 
     @property
     def is_plain(self) -> bool:
         """Whether the rest of the text is passed on unchanged."""
         return self._state == "text"
 
-    def split(self, text: str) -> Iterator[tuple[Kind, str]]:
+    def split(self, text: str) -> Iterator[tuple[TextKind, str]]:
         """Split a fragment into reasoning and text."""
-        text, self._held = self._held + text, ""
+        text, self._buffer = self._buffer + text, ""
         if self._state == "beginning":
-            text = self._begun(text)
+            text = self._detect_opening(text)
         if self._state == "thinking":
-            thought, text = self._thought(text)
+            thought, text = self._split_at_closing(text)
             if thought:
                 yield "thinking", thought
         if self._state == "behind":
@@ -39,25 +39,25 @@ class ThinkTags:
         if self._state == "text" and text:
             yield "text", text
 
-    def rest(self) -> Iterator[tuple[Kind, str]]:
+    def flush(self) -> Iterator[tuple[TextKind, str]]:
         """Yield the buffered remainder at the end of the text."""
-        held, self._held = self._held, ""
+        held, self._buffer = self._buffer, ""
         if held:
             yield ("thinking" if self._state == "thinking" else "text"), held
 
-    def _begun(self, text: str) -> str:
+    def _detect_opening(self, text: str) -> str:
         """Detect the opening tag; buffer the text while it may still become one."""
         start = text.lstrip()
         if start.startswith(OPENING):
             self._state = "thinking"
             return start.removeprefix(OPENING)
         if OPENING.startswith(start):
-            self._held = text
+            self._buffer = text
             return ""
         self._state = "text"
         return text
 
-    def _thought(self, text: str) -> tuple[str, str]:
+    def _split_at_closing(self, text: str) -> tuple[str, str]:
         """Return the reasoning in a text, and the text after the closing tag.
 
         The end of the text is buffered while it may be the start of the closing tag.
@@ -67,5 +67,5 @@ class ThinkTags:
             self._state = "behind"
             return thought, behind
         kept = next(size for size in range(len(CLOSING), -1, -1) if text.endswith(CLOSING[:size]))
-        self._held = text[len(text) - kept :]
+        self._buffer = text[len(text) - kept :]
         return text[: len(text) - kept], ""

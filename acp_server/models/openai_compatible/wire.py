@@ -10,11 +10,11 @@ from acp_server.turn.events import Usage
 Object = dict[str, JsonValue]
 
 
-class StreamGarbageError(Exception):
+class MalformedOpenAiEventError(Exception):
     """An event is malformed or not defined by the API format."""
 
 
-class StreamedError(Exception):
+class OpenAiStreamError(Exception):
     """The endpoint reported an error inside the stream; `code` is its status or error code."""
 
     def __init__(self, message: str, code: JsonValue = None) -> None:
@@ -22,7 +22,7 @@ class StreamedError(Exception):
         self.code = code
 
 
-def event_of(data: str) -> Object:
+def parse_event(data: str) -> Object:
     """Parse the data of an event as a JSON object.
 
     Raises:
@@ -31,38 +31,38 @@ def event_of(data: str) -> Object:
     try:
         event: JsonValue = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise StreamGarbageError(str(error)) from error
+        raise MalformedOpenAiEventError(str(error)) from error
     if not isinstance(event, dict):
-        raise StreamGarbageError(data[:40])
+        raise MalformedOpenAiEventError(data[:40])
     return event
 
 
-def object_of(value: JsonValue) -> Object:
+def as_object(value: JsonValue) -> Object:
     """Return the value if it is an object, else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
-def objects_of(value: JsonValue) -> list[Object]:
+def as_objects(value: JsonValue) -> list[Object]:
     """Return the objects in a list; empty if the value is not a list."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def text_in(wire: Object, name: str) -> str:
+def get_text(wire: Object, name: str) -> str:
     """Return a field if it is a string, else an empty string."""
     value = wire.get(name)
     return value if isinstance(value, str) else ""
 
 
-def error_of(error: JsonValue) -> StreamedError:
+def parse_error(error: JsonValue) -> OpenAiStreamError:
     """Convert an error in any of the endpoints' shapes."""
-    wire = object_of(error)
-    message = text_in(wire, "message") or (error if isinstance(error, str) else "no reason given")
-    return StreamedError(message, wire.get("code") or wire.get("type"))
+    wire = as_object(error)
+    message = get_text(wire, "message") or (error if isinstance(error, str) else "no reason given")
+    return OpenAiStreamError(message, wire.get("code") or wire.get("type"))
 
 
-def chat_usage(wire: Object) -> Usage:
+def parse_chat_usage(wire: Object) -> Usage:
     """Convert the usage of a chat completion."""
-    details = object_of(wire.get("prompt_tokens_details"))
+    details = as_object(wire.get("prompt_tokens_details"))
     read = _count(details, "cached_tokens") or _count(wire, "prompt_cache_hit_tokens")
     written = _count(details, "cache_write_tokens")
     prompt = _count(wire, "prompt_tokens")
@@ -74,9 +74,9 @@ def chat_usage(wire: Object) -> Usage:
     )
 
 
-def responses_usage(wire: Object) -> Usage:
+def parse_responses_usage(wire: Object) -> Usage:
     """Convert the usage of a response."""
-    read = _count(object_of(wire.get("input_tokens_details")), "cached_tokens")
+    read = _count(as_object(wire.get("input_tokens_details")), "cached_tokens")
     return Usage(
         input_tokens=max(0, _count(wire, "input_tokens") - read),
         output_tokens=_count(wire, "output_tokens"),

@@ -2,11 +2,11 @@
 
 import re
 
-from acp_server.permissions.shell.findings import Findings, Tree, Unclear
-from acp_server.permissions.shell.patterns import could_name, root_of
-from acp_server.permissions.shell.scope import Scope, climbs_back
+from acp_server.permissions.shell.findings import CommandFindings, SearchedTree, UndecidableCommand
+from acp_server.permissions.shell.patterns import could_match_name, pattern_root
+from acp_server.permissions.shell.scope import ShellScope, has_dotdot_after_name
 from acp_server.permissions.shell.words import Word
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 # Security: devices, bash's network connections (/dev/tcp), and the memory, files and environment of
 # processes. Case is ignored for file systems that ignore it.
@@ -26,61 +26,74 @@ _HARMLESS_KERNEL_FILES = frozenset(
 )
 
 
-@frozen
-class Access:
+@frozen_dataclass
+class AccessRecorder:
     """Records the accesses of one command, relative to where it runs."""
 
-    findings: Findings
-    scope: Scope
+    findings: CommandFindings
+    scope: ShellScope
 
-    def read(self, word: Word) -> None:
+    def record_read(self, word: Word) -> None:
         """Record that a file or directory is read.
 
         Raises:
             UndecidableCommand: The word is only known at run time, or names a special file.
         """
         if not word.is_known:
-            raise Unclear("a path in it is only known when it runs")
-        for path in self.scope.paths(word.text):
+            raise UndecidableCommand("a path in it is only known when it runs")
+        for path in self.scope.resolve_paths(word.text):
             if _KERNEL_FILE.match(path) and path not in _HARMLESS_KERNEL_FILES:
-                raise Unclear(f"it reads {path}, which is no ordinary file")
+                raise UndecidableCommand(f"it reads {path}, which is no ordinary file")
         if word.pattern is None:
-            self.findings.reads.update(dict.fromkeys(self.scope.paths(word.text)))
+            self.findings.reads.update(dict.fromkeys(self.scope.resolve_paths(word.text)))
             return
         # Security: `*/../x` depends on symlinks that the glob may match.
-        if climbs_back(word.pattern):
-            raise Unclear("it goes back out of folders that a pattern picks")
-        for pattern in self.scope.paths(word.pattern):
-            if any(could_name("/" + pattern.split("/")[1], name) for name in _KERNEL_FOLDERS):
-                raise Unclear("it reads files, by a pattern, that may be no ordinary ones")
+        if has_dotdot_after_name(word.pattern):
+            raise UndecidableCommand("it goes back out of folders that a pattern picks")
+        for pattern in self.scope.resolve_paths(word.pattern):
+            if any(could_match_name("/" + pattern.split("/")[1], name) for name in _KERNEL_FOLDERS):
+                raise UndecidableCommand(
+                    "it reads files, by a pattern, that may be no ordinary ones"
+                )
             self.findings.globs[pattern] = None
-            self.findings.reads[root_of(pattern)] = None
+            self.findings.reads[pattern_root(pattern)] = None
 
-    def read_text(self, text: str) -> None:
+    def record_path_read(self, text: str) -> None:
         """Record that the file with this name is read."""
-        self.read(Word(text))
+        self.record_read(Word(text))
 
-    def search(self, word: Word, like: Tree) -> None:
+    def record_search(self, word: Word, options: SearchedTree) -> None:
         """Record that everything below a directory is read; `options` says how.
 
         Raises:
             UndecidableCommand: The word is only known at run time.
         """
-        self.read(word)
-        kernel = [path for path in self.scope.paths(word.text) if _KERNEL_FILE.match(path + "/")]
+        self.record_read(word)
+        kernel = [
+            path for path in self.scope.resolve_paths(word.text) if _KERNEL_FILE.match(path + "/")
+        ]
         if not _HARMLESS_KERNEL_FILES.issuperset(kernel):
-            raise Unclear("it searches what is no ordinary folder")
+            raise UndecidableCommand("it searches what is no ordinary folder")
         # A glob's matches may change before the command runs, so its literal parent directory
         # counts as searched.
-        roots = self.scope.paths(word.text) if word.pattern is None else self._roots(word.pattern)
+        roots = (
+            self.scope.resolve_paths(word.text)
+            if word.pattern is None
+            else self._pattern_roots(word.pattern)
+        )
         for root in roots:
-            tree = Tree(root, hidden=like.hidden, follows=like.follows, names=like.names)
+            tree = SearchedTree(
+                root,
+                includes_hidden=options.includes_hidden,
+                follows_symlinks=options.follows_symlinks,
+                name_patterns=options.name_patterns,
+            )
             self.findings.trees[tree] = None
 
-    def _roots(self, pattern: str) -> tuple[str, ...]:
-        return tuple(root_of(path) for path in self.scope.paths(pattern))
+    def _pattern_roots(self, pattern: str) -> tuple[str, ...]:
+        return tuple(pattern_root(path) for path in self.scope.resolve_paths(pattern))
 
-    def write(self, word: Word) -> None:
+    def record_write(self, word: Word) -> None:
         """Record that a file is written, if its path is known."""
         if word.is_literal and word.text:
-            self.findings.writes.update(dict.fromkeys(self.scope.paths(word.text)))
+            self.findings.writes.update(dict.fromkeys(self.scope.resolve_paths(word.text)))

@@ -8,14 +8,18 @@ and trees. A command that passes must be run by bash without start-up files, ali
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from acp_server.permissions.shell.characters import fault_of
-from acp_server.permissions.shell.command_line import Source, words_of
-from acp_server.permissions.shell.deny_scan import Search
-from acp_server.permissions.shell.findings import Assessment, Unclear
-from acp_server.permissions.shell.grammar import every_command, is_wide_gap, parse
-from acp_server.permissions.shell.prefixes import are_flags_covered, is_legal, prefix_of
-from acp_server.permissions.shell.scope import Scope, normalised
-from acp_server.permissions.shell.walker import Walk
+from acp_server.permissions.shell.characters import find_character_fault
+from acp_server.permissions.shell.command_line import CommandSource, collect_words
+from acp_server.permissions.shell.deny_scan import DenyListScan
+from acp_server.permissions.shell.findings import Assessment, UndecidableCommand
+from acp_server.permissions.shell.grammar import is_wide_gap, iter_commands, parse
+from acp_server.permissions.shell.prefixes import (
+    derive_prefix,
+    has_only_covered_flags,
+    is_allowed_prefix,
+)
+from acp_server.permissions.shell.scope import ShellScope, normalize_path
+from acp_server.permissions.shell.walker import CommandWalker
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -23,21 +27,21 @@ if TYPE_CHECKING:
 
 def assess(command: str, cwd: str, home: str | None = None) -> Assessment:
     """Return the effects of a bash command line that runs in the absolute directory `cwd`."""
-    fault = fault_of(command)
+    fault = find_character_fault(command)
     if fault is not None:
         return Assessment("asks", fault)
-    folder = normalised(cwd)
-    source = Source(command.encode("utf-8"))
+    folder = normalize_path(cwd)
+    source = CommandSource(command.encode("utf-8"))
     root = parse(source.text)
     # Order: the deny list comes before the check for parse errors, so that text which our grammar
     # cannot parse, but bash perhaps can, is still refused.
-    refusal = Search(folder, home).refusal_below(root, command)
+    refusal = DenyListScan(folder, home).scan_tree(root, command)
     if refusal is not None:
         return Assessment("refused", refusal)
     if root.has_error:
         return Assessment("asks", "it cannot be read as a shell command")
-    walk = Walk(source)
-    walk.run(root, Scope(folder, (folder,), home))
+    walk = CommandWalker(source)
+    walk.run(root, ShellScope(folder, (folder,), home))
     found = walk.findings
     reason = found.reasons[0] if found.reasons else ""
     return Assessment(
@@ -47,25 +51,25 @@ def assess(command: str, cwd: str, home: str | None = None) -> Assessment:
         tuple(found.globs),
         tuple(found.trees),
         tuple(found.writes),
-        _prefix(command) if reason else None,
+        _offered_prefix(command) if reason else None,
     )
 
 
 def matches_prefix(command: str, prefix: tuple[str, ...]) -> bool:
     """Return whether a saved "always" covers a command: one plain command with that prefix."""
-    words = plain_words(command)
-    if words is None or not is_legal(prefix) or words[: len(prefix)] != prefix:
+    words = split_plain_command(command)
+    if words is None or not is_allowed_prefix(prefix) or words[: len(prefix)] != prefix:
         return False
     # Security: the prefix ends at the first flag, so the flags of the new command must be checked,
     # too.
-    return are_flags_covered(words)
+    return has_only_covered_flags(words)
 
 
-def plain_words(command: str) -> tuple[str, ...] | None:
+def split_plain_command(command: str) -> tuple[str, ...] | None:
     """Return the words of a single plain command; None for anything else."""
-    if fault_of(command) is not None:
+    if find_character_fault(command) is not None:
         return None
-    source = Source(command.encode("utf-8"))
+    source = CommandSource(command.encode("utf-8"))
     root = parse(source.text)
     kinds = [child.type for child in root.children]
     if root.has_error or kinds != ["command"]:
@@ -76,42 +80,42 @@ def plain_words(command: str) -> tuple[str, ...] | None:
     if not all(is_wide_gap(end) for end in ends):
         return None
     try:
-        words = [source.word(each, _NOWHERE) for each in words_of(node, source)]
-    except Unclear:
+        words = [source.expand_word(each, _ROOT_SCOPE) for each in collect_words(node, source)]
+    except UndecidableCommand:
         return None
     return tuple(word.text for word in words) if all(word.is_literal for word in words) else None
 
 
-def spoken_commands(command: str) -> tuple[tuple[str, ...], ...] | None:
+def list_command_words(command: str) -> tuple[tuple[str, ...], ...] | None:
     """Return the leading words of each command in a line; None if it cannot be parsed.
 
     Each list ends before the first word that is not literal.
     """
-    if fault_of(command) is not None:
+    if find_character_fault(command) is not None:
         return None
-    source = Source(command.encode("utf-8"))
+    source = CommandSource(command.encode("utf-8"))
     root = parse(source.text)
     if root.has_error:
         return None
-    return tuple(tuple(_plain_start(node, source)) for node in every_command(root))
+    return tuple(tuple(_plain_start(node, source)) for node in iter_commands(root))
 
 
-def _plain_start(command: "Node", source: Source) -> Iterator[str]:
+def _plain_start(command: "Node", source: CommandSource) -> Iterator[str]:
     for node in command.children:
         if node.type == "variable_assignment":
             continue
         try:
-            word = source.word(node, _NOWHERE)
-        except Unclear:
+            word = source.expand_word(node, _ROOT_SCOPE)
+        except UndecidableCommand:
             return
         if not word.is_literal:
             return
         yield word.text
 
 
-def _prefix(command: str) -> tuple[str, ...] | None:
-    words = plain_words(command)
-    return prefix_of(words) if words else None
+def _offered_prefix(command: str) -> tuple[str, ...] | None:
+    words = split_plain_command(command)
+    return derive_prefix(words) if words else None
 
 
-_NOWHERE = Scope("/", ("/",), None)
+_ROOT_SCOPE = ShellScope("/", ("/",), None)

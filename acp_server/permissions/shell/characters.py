@@ -12,45 +12,45 @@ MAX_BYTES = 64 * 1024
 # Tab and newline are allowed. Others could hide text from the user in a terminal, and NUL would end
 # the command early.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+_INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 _VARIATION_SELECTORS = range(0xFE00, 0xFE10)
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
-def fault_of(command: str) -> str | None:
+def find_character_fault(command: str) -> str | None:
     """Return as a phrase why a text is rejected; None if it is acceptable."""
     if len(command) > MAX_BYTES or len(command.encode("utf-8", "replace")) > MAX_BYTES:
         return "it is too long to be checked"
     if _CONTROL.search(command):
         return "it holds control characters"
-    return None if command.isascii() else _foreign_fault_of(command)
+    return None if command.isascii() else _find_unicode_fault(command)
 
 
-def _foreign_fault_of(command: str) -> str | None:
+def _find_unicode_fault(command: str) -> str | None:
     for character in set(command):
-        if not character.isascii() and _is_unseen(character):
+        if not character.isascii() and _is_invisible(character):
             return "it holds invisible characters"
         # Security: a full-width or ligature form looks like the ASCII character, but bash and the
         # file system take it for another one.
         if unicodedata.normalize("NFKC", character) != character:
             return "it holds characters that look like others"
     runs = _LETTERS.findall(command)
-    if any(not run.isascii() and _is_mixed(run) for run in runs):
+    if any(not run.isascii() and _has_mixed_scripts(run) for run in runs):
         return "it mixes letters of several scripts in one word"
     return None
 
 
-def _is_unseen(character: str) -> bool:
+def _is_invisible(character: str) -> bool:
     if ord(character) in _VARIATION_SELECTORS:
         return True
-    return unicodedata.category(character) in _UNSEEN
+    return unicodedata.category(character) in _INVISIBLE_CATEGORIES
 
 
-def _is_mixed(run: str) -> bool:
-    return len({_script_of(character) for character in run}) > 1
+def _has_mixed_scripts(run: str) -> bool:
+    return len({_script_name(character) for character in run}) > 1
 
 
 @lru_cache(maxsize=1024)
-def _script_of(character: str) -> str:
+def _script_name(character: str) -> str:
     """Return the first word of a letter's Unicode name: LATIN, CYRILLIC, GREEK and so on."""
     return unicodedata.name(character, "UNNAMED").split()[0]

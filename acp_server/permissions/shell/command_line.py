@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from acp_server.permissions.shell.findings import Unclear
-from acp_server.permissions.shell.grammar import descendants, is_inline_gap, text_of
-from acp_server.permissions.shell.scope import Scope
-from acp_server.permissions.shell.words import Word, read_word
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.permissions.shell.findings import UndecidableCommand
+from acp_server.permissions.shell.grammar import is_inline_gap, iter_descendants, node_text
+from acp_server.permissions.shell.scope import ShellScope
+from acp_server.permissions.shell.words import Word, expand_word
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -34,13 +34,13 @@ _REASONS = {
 _WORD_ENDS = b" \t\n|&;()<>"
 
 
-@frozen
-class Source:
+@frozen_dataclass
+class CommandSource:
     """The bytes of the whole command line, which all nodes point into."""
 
     text: bytes
 
-    def stands_alone(self, node: "Node") -> bool:
+    def is_whole_word(self, node: "Node") -> bool:
         """Return whether bash would also begin and end a word at this node's borders."""
         before = self.text[node.start_byte - 1 : node.start_byte] if node.start_byte else b""
         after = self.text[node.end_byte : node.end_byte + 1]
@@ -49,33 +49,35 @@ class Source:
             not after or after in _WORD_ENDS
         )
 
-    def word(self, node: "Node", scope: Scope) -> Word:
+    def expand_word(self, node: "Node", scope: ShellScope) -> Word:
         """Return the expanded word of a node.
 
         Raises:
             UndecidableCommand: Its value is unknown, or the grammar splits it where bash would not.
         """
-        if node.type in NOT_WORDS or not self.stands_alone(node):
-            raise Unclear("it cannot be read unambiguously")
-        return read_word(text_of(node), scope, _substitutions_in(node))
+        if node.type in NOT_WORDS or not self.is_whole_word(node):
+            raise UndecidableCommand("it cannot be read unambiguously")
+        return expand_word(node_text(node), scope, _substitutions_in(node))
 
 
 def _substitutions_in(node: "Node") -> Mapping[int, int]:
     text = node.text or b""
     if b"$(" not in text or not text.isascii():
         return {}
-    found = substitution_nodes(node)
+    found = iter_substitutions(node)
     return {each.start_byte - node.start_byte: each.end_byte - node.start_byte for each in found}
 
 
-def substitution_nodes(node: "Node") -> Iterator["Node"]:
+def iter_substitutions(node: "Node") -> Iterator["Node"]:
     """Yield the outermost `$(...)` within a word, not backquotes."""
-    for found in descendants(node, "command_substitution"):
-        if text_of(found).startswith("$("):
+    for found in iter_descendants(node, "command_substitution"):
+        if node_text(found).startswith("$("):
             yield found
 
 
-def words_of(command: "Node", source: Source, besides: Sequence["Node"] = ()) -> tuple["Node", ...]:
+def collect_words(
+    command: "Node", source: CommandSource, excluded: Sequence["Node"] = ()
+) -> tuple["Node", ...]:
     """Return the nodes of a command's words, name first, without the `excluded` nodes.
 
     Raises:
@@ -86,9 +88,9 @@ def words_of(command: "Node", source: Source, besides: Sequence["Node"] = ()) ->
     for left, right in pairwise(command.children):
         between = source.text[left.end_byte : right.start_byte]
         if not between or not is_inline_gap(between):
-            raise Unclear("it cannot be read unambiguously")
-    nodes = tuple(child for child in command.children if child not in besides)
+            raise UndecidableCommand("it cannot be read unambiguously")
+    nodes = tuple(child for child in command.children if child not in excluded)
     for node in nodes:
         if node.type in NOT_WORDS:
-            raise Unclear(_REASONS.get(node.type, "it cannot be read unambiguously"))
+            raise UndecidableCommand(_REASONS.get(node.type, "it cannot be read unambiguously"))
     return nodes

@@ -3,29 +3,29 @@
 import re
 from typing import TYPE_CHECKING
 
-from acp_server.permissions.shell.access import Access
-from acp_server.permissions.shell.findings import Unclear
-from acp_server.permissions.shell.grammar import text_of
-from acp_server.permissions.shell.scope import Scope
-from acp_server.permissions.shell.words import Word, breaks_words, read_word
+from acp_server.permissions.shell.access import AccessRecorder
+from acp_server.permissions.shell.findings import UndecidableCommand
+from acp_server.permissions.shell.grammar import node_text
+from acp_server.permissions.shell.scope import ShellScope
+from acp_server.permissions.shell.words import Word, breaks_words, expand_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tree_sitter import Node
 
-_OF_FILES = frozenset(
+_FILE_TESTS = frozenset(
     ["-e", "-f", "-d", "-r", "-w", "-x", "-s", "-L", "-h", "-p", "-S", "-b", "-c"]
 )
-_OF_TEXTS = frozenset({"-n", "-z"})
-_BETWEEN_FILES = frozenset({"-nt", "-ot", "-ef"})
-_BETWEEN_TEXTS = frozenset({"=", "==", "!="})
-_BETWEEN_NUMBERS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+_STRING_TESTS = frozenset({"-n", "-z"})
+_FILE_COMPARISONS = frozenset({"-nt", "-ot", "-ef"})
+_STRING_COMPARISONS = frozenset({"=", "==", "!="})
+_NUMBER_COMPARISONS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _TOKEN = re.compile(r"(?:'[^' \t]*'|\"[^\" \t]*\"|[^ \t'\"])+")
 _BLANKS = re.compile(r"[ \t]")
 
 
-def test_words(node: "Node", scope: Scope) -> tuple[Word, ...]:
+def split_test(node: "Node", scope: ShellScope) -> tuple[Word, ...]:
     """Return the words of a bracketed test, name first.
 
     Raises:
@@ -33,20 +33,20 @@ def test_words(node: "Node", scope: Scope) -> tuple[Word, ...]:
     """
     opening, closing = node.children[0].type, node.children[-1].type
     if (opening, closing) not in {("[", "]"), ("[[", "]]")}:
-        raise Unclear("it calculates, which can set variables and run commands")
-    text = text_of(node)[len(opening) : -len(closing)]
+        raise UndecidableCommand("it calculates, which can set variables and run commands")
+    text = node_text(node)[len(opening) : -len(closing)]
     if text.strip(" \t") == text or text[0] not in " \t" or text[-1] not in " \t":
-        raise Unclear("it cannot be read unambiguously")
+        raise UndecidableCommand("it cannot be read unambiguously")
     if any(breaks_words(character) for character in text if character not in " \t"):
-        raise Unclear("its test holds more than a question about a file or a text")
+        raise UndecidableCommand("its test holds more than a question about a file or a text")
     found = _TOKEN.findall(text)
     if len("".join(found)) != len(_BLANKS.sub("", text)):
-        raise Unclear("its test cannot be read unambiguously")
-    words = tuple(read_word(token, scope, {}) for token in found)
+        raise UndecidableCommand("its test cannot be read unambiguously")
+    words = tuple(expand_word(token, scope, {}) for token in found)
     return (Word("["), *words, Word("]"))
 
 
-def judge_test(words: "Sequence[Word]", access: Access) -> None:
+def judge_test(words: "Sequence[Word]", access: AccessRecorder) -> None:
     """Judge a test; the files that it tests count as read.
 
     Raises:
@@ -55,26 +55,26 @@ def judge_test(words: "Sequence[Word]", access: Access) -> None:
     asked = [word for word in words[1:] if word.text != "!"]
     is_bracketed = words[0].text.endswith("[")
     if is_bracketed and (not asked or asked.pop() != Word("]")):
-        raise Unclear("its test is not closed")
+        raise UndecidableCommand("its test is not closed")
     match asked:
-        case [Word(operator), operand] if operator in _OF_FILES:
-            access.read(operand)
-        case [Word(operator), operand] if operator in _OF_TEXTS and operand.pattern is None:
+        case [Word(operator), operand] if operator in _FILE_TESTS:
+            access.record_read(operand)
+        case [Word(operator), operand] if operator in _STRING_TESTS and operand.pattern is None:
             pass
         case [left, Word(operator), right]:
             _judge_pair(left, operator, right, access)
         case _:
-            raise Unclear("its test is not a plain question")
+            raise UndecidableCommand("its test is not a plain question")
 
 
-def _judge_pair(left: Word, operator: str, right: Word, access: Access) -> None:
-    if operator in _BETWEEN_FILES:
-        access.read(left)
-        access.read(right)
-    elif operator in _BETWEEN_NUMBERS:
+def _judge_pair(left: Word, operator: str, right: Word, access: AccessRecorder) -> None:
+    if operator in _FILE_COMPARISONS:
+        access.record_read(left)
+        access.record_read(right)
+    elif operator in _NUMBER_COMPARISONS:
         # Security: bash evaluates operands of -eq as arithmetic; `a[$(command)]` would run the
         # command.
         if any(re.fullmatch(r"\d+", word.text) is None for word in (left, right)):
-            raise Unclear("it compares something that may not be a number")
-    elif operator not in _BETWEEN_TEXTS or left.pattern is not None:
-        raise Unclear("its test is not a plain question")
+            raise UndecidableCommand("it compares something that may not be a number")
+    elif operator not in _STRING_COMPARISONS or left.pattern is not None:
+        raise UndecidableCommand("its test is not a plain question")

@@ -3,60 +3,70 @@
 import re
 from collections.abc import Sequence
 
-from acp_server.permissions.shell.scope import normalised
+from acp_server.permissions.shell.scope import normalize_path
 
 _RAW_DEVICE = re.compile(
     r"/dev/(?:[shv]d[a-z]\d*|xvd[a-z]\d*|nvme\d.*|mmcblk\d.*|r?disk\d.*|loop\d+|md\d+|dm-\d+"
     r"|mapper/.+|disk/.+|k?mem|port|sr\d|sg\d)"
 )
-_ENDS_IT = frozenset({"poweroff", "reboot", "halt", "shutdown"})
-_ENDING_UNITS = _ENDS_IT | {"kexec", "emergency", "rescue", "soft-reboot"}
+_SHUTDOWN_PROGRAMS = frozenset({"poweroff", "reboot", "halt", "shutdown"})
+_SHUTDOWN_UNITS = _SHUTDOWN_PROGRAMS | {"kexec", "emergency", "rescue", "soft-reboot"}
 _PARTITIONERS = frozenset({"wipefs", "fdisk", "sfdisk", "gdisk", "sgdisk", "parted", "blkdiscard"})
-_ONLY_LIST = frozenset({"-l", "--list", "-p", "--print", "-n", "--no-act", "-x", "-d", "--dump"})
+_LISTING_FLAGS = frozenset(
+    {"-l", "--list", "-p", "--print", "-n", "--no-act", "-x", "-d", "--dump"}
+)
 _DEVICE_WRITERS = frozenset({"shred", "tee", "cp", "mv", "truncate", "dd"})
 
 
 def is_raw_device(path: str) -> bool:
     """Return whether a path names a disk or the memory, bypassing all file systems."""
-    return _RAW_DEVICE.fullmatch(normalised(path)) is not None if path.startswith("/") else False
+    return (
+        _RAW_DEVICE.fullmatch(normalize_path(path)) is not None if path.startswith("/") else False
+    )
 
 
-def disaster_of(program: str, words: Sequence[str], folder: str, home: str | None) -> str | None:
+def match_deny_list(
+    program: str, words: Sequence[str], folder: str, home: str | None
+) -> str | None:
     """Return as a phrase which catastrophe a command causes; None if it is not on the deny list."""
     operands = [word for word in words if not _is_flag(word)]
     if program == "mkfs" or program.startswith("mkfs."):
         return "it makes a new file system over an old one"
     if program in {"rm", "chmod", "chown", "chgrp"}:
-        return _recursive_disaster(program, words, (folder, home))
+        return _recursive_reason(program, words, (folder, home))
     if program in _DEVICE_WRITERS | _PARTITIONERS:
-        return _device_disaster(program, words)
+        return _device_reason(program, words)
     if program == "kill" and len(words) > 1 and words[-1] == "-1":
         return "it ends every process"
-    return _ending(program, words, operands)
+    return _shutdown_reason(program, words, operands)
 
 
 def _is_flag(word: str) -> bool:
     return word.startswith("-") and word != "-"
 
 
-def _ending(program: str, words: Sequence[str], operands: Sequence[str]) -> str | None:
+def _shutdown_reason(program: str, words: Sequence[str], operands: Sequence[str]) -> str | None:
     ends = (
-        program in _ENDS_IT
+        program in _SHUTDOWN_PROGRAMS
         or (program in {"init", "telinit"} and operands[:1] in (["0"], ["6"]))
-        or (program == "systemctl" and not _ENDING_UNITS.isdisjoint(operands[:1]))
+        or (program == "systemctl" and not _SHUTDOWN_UNITS.isdisjoint(operands[:1]))
     )
     return "it stops the machine" if ends and "--help" not in words else None
 
 
-def _recursive_disaster(
+def _recursive_reason(
     program: str, words: Sequence[str], places: tuple[str, str | None]
 ) -> str | None:
     if not any(_is_recursive(word, program) for word in words):
         return None
     operands = [word for word in words if not _is_flag(word)]
-    if program == "rm" and any(_is_everything(word, *places, of_home=True) for word in operands):
+    if program == "rm" and any(
+        _is_everything(word, *places, includes_home=True) for word in operands
+    ):
         return "it removes the whole disk or the home folder"
-    if program != "rm" and any(_is_everything(word, *places, of_home=False) for word in operands):
+    if program != "rm" and any(
+        _is_everything(word, *places, includes_home=False) for word in operands
+    ):
         return "it changes the rights of the whole disk"
     return None
 
@@ -69,17 +79,21 @@ def _is_recursive(word: str, program: str) -> bool:
     return word.startswith("-") and any(letter in word for letter in letters)
 
 
-def _is_everything(word: str, folder: str, home: str | None, *, of_home: bool) -> bool:
+def _is_everything(word: str, folder: str, home: str | None, *, includes_home: bool) -> bool:
     """Return whether a word names the root or home directory, or everything in it."""
     path = word if word.startswith(("/", "~")) else f"{folder}/{word}"
     path = re.sub(r"^~(?=/|$)", home or "/~", path)
     bare = re.sub(r"/(?:\{?\.?\*(?:,\.?\*)*\}?|\.\[!?[^/]*|\.\?\?\*)?$", "", path)
-    whole = normalised(bare or "/")
-    homes = {home and normalised(home), "/~", "/root", "/home", "/Users"} if of_home else set[str]()
+    whole = normalize_path(bare or "/")
+    homes = (
+        {home and normalize_path(home), "/~", "/root", "/home", "/Users"}
+        if includes_home
+        else set[str]()
+    )
     return whole == "/" or whole in homes
 
 
-def _device_disaster(program: str, words: Sequence[str]) -> str | None:
+def _device_reason(program: str, words: Sequence[str]) -> str | None:
     targets = [word.removeprefix("of=") for word in words if not word.startswith("if=")]
     if program == "dd":
         targets = [word.removeprefix("of=") for word in words if word.startswith("of=")]
@@ -88,7 +102,7 @@ def _device_disaster(program: str, words: Sequence[str]) -> str | None:
     if not any(is_raw_device(target) for target in targets):
         return None
     if program in _PARTITIONERS:
-        only_lists = not _ONLY_LIST.isdisjoint(words) or "print" in words
+        only_lists = not _LISTING_FLAGS.isdisjoint(words) or "print" in words
         is_bare_list = program == "wipefs" and len(words) == 1
         return None if only_lists or is_bare_list else "it writes the partitions of a disk"
     return "it writes to a raw device"

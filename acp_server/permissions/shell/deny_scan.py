@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from acp_server.permissions.shell.deny_list import disaster_of, is_raw_device
-from acp_server.permissions.shell.grammar import nodes_of, parse, text_of
+from acp_server.permissions.shell.deny_list import is_raw_device, match_deny_list
+from acp_server.permissions.shell.grammar import iter_nodes, node_text, parse
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_MAX_LAUNCHED = 30
+_MAX_LAUNCHER_WORDS = 30
 _SHELLS = frozenset(["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"])
 _LAUNCHERS = frozenset(
     [
@@ -52,108 +52,114 @@ _FORK_BOMB = re.compile(
 _QUOTED = re.compile(r"'([^']*)'|\"((?:[^\"\\]|\\.)*)\"|\\(.)|([^'\"\\]+)", re.DOTALL)
 _SHELL_NAME = re.compile(rb"sh\b")
 _SCRIPT_FLAG = re.compile(r"-\w*c\w*|--command(?:=.*)?", re.DOTALL)
-_IS_NO_PROGRAM = re.compile(r"-.*|[0-9.]+[smhd]?|\w+=.*", re.DOTALL)
+_NOT_A_PROGRAM = re.compile(r"-.*|[0-9.]+[smhd]?|\w+=.*", re.DOTALL)
 _FIND_LAUNCHES = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _OUTPUTS = frozenset({">", ">>", "&>", "&>>", ">|"})
 
 
 @dataclass(slots=True)
-class Search:
+class DenyListScan:
     """One scan of a command line and of the commands embedded in it."""
 
-    folder: str
+    directory: str
     """Initial working directory; removing everything in it may be a catastrophe."""
     home: str | None
-    remaining: int = 60
+    budget: int = 60
     """Budget of inner texts and statements: the cost grows with their square."""
 
-    def refusal_of(self, command: str) -> str | None:
+    def scan(self, command: str) -> str | None:
         """Return as a phrase why a command line never runs; None if it may be asked about."""
-        return self.refusal_below(parse(command.encode("utf-8", "replace")), command)
+        return self.scan_tree(parse(command.encode("utf-8", "replace")), command)
 
-    def refusal_below(self, root: "Node", command: str) -> str | None:
+    def scan_tree(self, root: "Node", command: str) -> str | None:
         """Do the same for a parsed command line."""
         if _FORK_BOMB.search(_without_quotes(command)):
             return "it is a fork bomb"
-        folder = self.folder
-        for node in nodes_of(root):
+        folder = self.directory
+        for node in iter_nodes(root):
             if node.type == "command":
                 words = _lenient_words(node)
-                reason = self._of_words(words, folder) or self._of_fed_shell(node)
+                reason = self._scan_words(words, folder) or self._scan_shell_input(node)
                 # Follows `cd` leniently, so that `cd / && rm -rf *` is found.
-                folder = _folder_after(words, folder)
+                folder = _directory_after(words, folder)
             else:
-                reason = self._of_node(node)
+                reason = self._scan_node(node)
             if reason is not None:
                 return reason
         return None
 
-    def _may_look(self) -> bool:
-        self.remaining -= 1
-        return self.remaining >= 0
+    def _spend_budget(self) -> bool:
+        self.budget -= 1
+        return self.budget >= 0
 
-    def _of_texts(self, texts: Sequence[str]) -> str | None:
-        found = (self.refusal_of(text) for text in texts if self._may_look())
+    def _scan_texts(self, texts: Sequence[str]) -> str | None:
+        found = (self.scan(text) for text in texts if self._spend_budget())
         return next((reason for reason in found if reason is not None), None)
 
-    def _of_node(self, node: "Node") -> str | None:
+    def _scan_node(self, node: "Node") -> str | None:
         if node.type == "file_redirect":
-            return _refusal_of_redirect(node)
-        if node.type == "function_definition" and self._may_look() and _calls_itself_twice(node):
+            return _redirect_reason(node)
+        if (
+            node.type == "function_definition"
+            and self._spend_budget()
+            and _calls_itself_twice(node)
+        ):
             return "it is a fork bomb"
         if node.type in {"redirected_statement", "pipeline"}:
-            return self._of_fed_shell(node)
+            return self._scan_shell_input(node)
         return None
 
-    def _of_fed_shell(self, node: "Node") -> str | None:
+    def _scan_shell_input(self, node: "Node") -> str | None:
         """Scan the text that a shell gets on stdin: a here-document, or output of echo."""
         # A cheap byte search first, because the budget is small and the scan below visits all
         # nodes.
-        if not _SHELL_NAME.search(node.text or b"") or not self._may_look():
+        if not _SHELL_NAME.search(node.text or b"") or not self._spend_budget():
             return None
-        inside = list(nodes_of(node))
+        inside = list(iter_nodes(node))
         commands = [_lenient_words(child) for child in inside if child.type == "command"]
-        if not commands or _program(commands[-1]) not in _SHELLS:
+        if not commands or _program_name(commands[-1]) not in _SHELLS:
             return None
         texts = [
-            lenient_text(text_of(child).removeprefix("<<<").strip())
+            lenient_text(node_text(child).removeprefix("<<<").strip())
             for child in inside
             if child.type in {"heredoc_body", "herestring_redirect"}
         ]
         printed = [words[1:] for words in commands if words[:1] in (["echo"], ["printf"])]
-        return self._of_texts([*texts, *(" ".join(words) for words in printed)])
+        return self._scan_texts([*texts, *(" ".join(words) for words in printed)])
 
-    def _of_words(self, words: Sequence[str], folder: str) -> str | None:
-        if _program(words) not in _LAUNCHERS:
-            return self._of_launched(words, folder)
+    def _scan_words(self, words: Sequence[str], folder: str) -> str | None:
+        if _program_name(words) not in _LAUNCHERS:
+            return self._scan_program(words, folder)
         # Launchers have flags with values (`sudo -u root rm`), so each later word may be the
         # program.
-        starts = [start for start in _launched_from(words[:_MAX_LAUNCHED]) if self._may_look()]
-        found = (self._of_words(words[start:], folder) for start in starts)
+        starts = [
+            start for start in _launched_starts(words[:_MAX_LAUNCHER_WORDS]) if self._spend_budget()
+        ]
+        found = (self._scan_words(words[start:], folder) for start in starts)
         return next((reason for reason in found if reason is not None), None)
 
-    def _of_launched(self, words: Sequence[str], folder: str) -> str | None:
-        program = _program(words)
+    def _scan_program(self, words: Sequence[str], folder: str) -> str | None:
+        program = _program_name(words)
         if program in _SHELLS | {"su"}:
             is_script = any(_SCRIPT_FLAG.fullmatch(word) for word in words)
             texts = [word.removeprefix("--command=") for word in words[1:]]
-            return self._of_texts(texts) if is_script else None
+            return self._scan_texts(texts) if is_script else None
         if program == "eval":
-            return self._of_texts([" ".join(words[1:])])
-        return disaster_of(program, words[1:], folder, self.home)
+            return self._scan_texts([" ".join(words[1:])])
+        return match_deny_list(program, words[1:], folder, self.home)
 
 
-def _launched_from(words: Sequence[str]) -> Iterator[int]:
+def _launched_starts(words: Sequence[str]) -> Iterator[int]:
     """Yield the possible start indexes of a launcher's command; a word after a flag may be one."""
     if words[:2] in (["command", "-v"], ["command", "-V"]):
         return
-    is_find = _program(words) == "find"
+    is_find = _program_name(words) == "find"
     for index in range(1, len(words)):
         before, word = words[index - 1], words[index]
         if is_find:
             if before in _FIND_LAUNCHES:
                 yield index
-        elif not _IS_NO_PROGRAM.fullmatch(word):
+        elif not _NOT_A_PROGRAM.fullmatch(word):
             yield index
             if not before.startswith("-") or before == "--":
                 return
@@ -164,7 +170,7 @@ def _without_quotes(command: str) -> str:
 
 
 def _lenient_words(command: "Node") -> list[str]:
-    words = [lenient_text(text_of(child)) for child in command.children if child.is_named]
+    words = [lenient_text(node_text(child)) for child in command.children if child.is_named]
     while words and re.fullmatch(r"\w+=.*", words[0], re.DOTALL):
         words.pop(0)
     return words
@@ -183,17 +189,17 @@ def _unquoted(found: re.Match[str]) -> str:
     return single or escaped or plain or ""
 
 
-def _folder_after(words: Sequence[str], folder: str) -> str:
+def _directory_after(words: Sequence[str], folder: str) -> str:
     if words[:1] != ["cd"]:
         return folder
     target = next((word for word in words[1:] if not word.startswith("-")), "~")
     return target if target.startswith(("/", "~")) else f"{folder}/{target}"
 
 
-def _refusal_of_redirect(node: "Node") -> str | None:
+def _redirect_reason(node: "Node") -> str | None:
     operators = {child.type for child in node.children}
     targets = node.children_by_field_name("destination")
-    if operators & _OUTPUTS and any(is_raw_device(lenient_text(text_of(one))) for one in targets):
+    if operators & _OUTPUTS and any(is_raw_device(lenient_text(node_text(one))) for one in targets):
         return "it writes to a raw device"
     return None
 
@@ -203,12 +209,12 @@ def _calls_itself_twice(function: "Node") -> bool:
     name, body = function.child_by_field_name("name"), function.child_by_field_name("body")
     if name is None or body is None:
         return False
-    own = text_of(name)
-    inside = list(nodes_of(body))
+    own = node_text(name)
+    inside = list(iter_nodes(body))
     calls = sum(child.type == "command" and _lenient_words(child)[:1] == [own] for child in inside)
     kinds = {child.type for child in inside}
     return calls > 1 and "pipeline" in kinds and "&" in kinds
 
 
-def _program(words: Sequence[str]) -> str:
+def _program_name(words: Sequence[str]) -> str:
     return words[0].rpartition("/")[2] if words else ""

@@ -1,155 +1,175 @@
 """Commands that show files and directories, with the flags that keep them read-only."""
 
-from acp_server.permissions.shell.access import Access
-from acp_server.permissions.shell.findings import Tree
+from acp_server.permissions.shell.access import AccessRecorder
+from acp_server.permissions.shell.findings import SearchedTree
 from acp_server.permissions.shell.options import (
-    Command,
-    Options,
-    Parsed,
+    AllowedOptions,
+    ParsedArguments,
+    ReadOnlyCommand,
     WordsJudge,
-    at_most,
+    limit_operands,
     read_all,
     read_here,
     read_none,
 )
 
-_DIGEST = Command(
-    Options("bt", valued="al", long="binary text tag zero", takes_any_file_name=True), read_all
+_DIGEST = ReadOnlyCommand(
+    AllowedOptions(
+        "bt", value_flags="al", long_flags="binary text tag zero", takes_any_file_name=True
+    ),
+    read_all,
 )
 
 
-def _judge_diff(parsed: Parsed, access: Access) -> None:
+def _judge_diff(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge diff; of two directories all files are read, and symlinks among them followed."""
     for word in parsed.operands:
         if word.text != "-":
-            access.search(word, Tree("", follows=True))
+            access.record_search(word, SearchedTree("", follows_symlinks=True))
 
 
 FILE_COMMANDS: dict[str, WordsJudge] = {
-    "ls": Command(
-        Options(
+    "ls": ReadOnlyCommand(
+        AllowedOptions(
             "aAbcCdfFgGhHiklLmnNopqQrRsStuUvxXZ1",
-            long="all almost-all author classify color directory full-time group-directories-first"
+            long_flags="all almost-all author classify color directory"
+            " full-time group-directories-first"
             " human-readable si inode no-group numeric-uid-gid recursive reverse size sort time"
             " time-style format dereference indicator-style file-type quoting-style literal",
-            long_valued="ignore hide",
+            long_value_flags="ignore hide",
             takes_any_file_name=True,
         ),
         read_here,
     ),
-    "cat": Command(
-        Options(
+    "cat": ReadOnlyCommand(
+        AllowedOptions(
             "AbeEnstTuv",
-            long="show-all number number-nonblank show-ends show-tabs squeeze-blank"
+            long_flags="show-all number number-nonblank show-ends show-tabs squeeze-blank"
             " show-nonprinting",
             takes_any_file_name=True,
         ),
         read_all,
     ),
-    "head": Command(
-        Options(
+    "head": ReadOnlyCommand(
+        AllowedOptions(
             "qv",
-            valued="nc",
-            long="quiet silent verbose",
-            long_valued="lines bytes",
+            value_flags="nc",
+            long_flags="quiet silent verbose",
+            long_value_flags="lines bytes",
             takes_number=True,
             takes_any_file_name=True,
         ),
         read_all,
     ),
-    "tail": Command(
-        Options(
+    "tail": ReadOnlyCommand(
+        AllowedOptions(
             "fFqvr",
-            valued="nc",
-            long="follow retry quiet silent verbose",
-            long_valued="lines bytes",
+            value_flags="nc",
+            long_flags="follow retry quiet silent verbose",
+            long_value_flags="lines bytes",
             takes_number=True,
             takes_any_file_name=True,
         ),
         read_all,
     ),
-    "wc": Command(
-        Options(
+    "wc": ReadOnlyCommand(
+        AllowedOptions(
             "clmLw",
-            long="bytes chars lines words max-line-length",
+            long_flags="bytes chars lines words max-line-length",
             takes_any_file_name=True,
         ),
         read_all,
     ),
-    "stat": Command(
-        Options("Lx", valued="c", long="dereference terse", long_valued="format printf"), read_all
+    "stat": ReadOnlyCommand(
+        AllowedOptions(
+            "Lx", value_flags="c", long_flags="dereference terse", long_value_flags="format printf"
+        ),
+        read_all,
     ),
-    "file": Command(
-        Options(
+    "file": ReadOnlyCommand(
+        AllowedOptions(
             "bhiILNk0",
-            valued="F",
-            long="brief mime mime-type mime-encoding dereference no-dereference keep-going",
+            value_flags="F",
+            long_flags="brief mime mime-type mime-encoding dereference no-dereference keep-going",
         ),
         read_all,
     ),
-    "du": Command(
-        Options(
+    "du": ReadOnlyCommand(
+        AllowedOptions(
             "abcDhHkLlmPsSx0",
-            valued="dt",
-            long="all apparent-size bytes total human-readable si summarize one-file-system"
+            value_flags="dt",
+            long_flags="all apparent-size bytes total human-readable si summarize one-file-system"
             " separate-dirs null time",
-            long_valued="max-depth exclude threshold block-size",
+            long_value_flags="max-depth exclude threshold block-size",
         ),
         read_here,
     ),
-    "df": Command(
-        Options(
-            "ahHiklmPT", valued="t", long="all human-readable inodes local print-type total si"
+    "df": ReadOnlyCommand(
+        AllowedOptions(
+            "ahHiklmPT",
+            value_flags="t",
+            long_flags="all human-readable inodes local print-type total si",
         ),
         read_all,
     ),
-    "tree": Command(
-        Options(
+    "tree": ReadOnlyCommand(
+        AllowedOptions(
             "adfilpsughDFrtcUCnAqNQ",
-            valued="LIP",
-            long="dirsfirst noreport prune gitignore matchdirs ignore-case si du inodes device",
-            long_valued="filelimit sort charset",
+            value_flags="LIP",
+            long_flags="dirsfirst noreport prune gitignore matchdirs ignore-case si du"
+            " inodes device",
+            long_value_flags="filelimit sort charset",
         ),
         read_here,
     ),
-    "basename": Command(
-        Options("az", valued="s", long="multiple", long_valued="suffix"), read_none
+    "basename": ReadOnlyCommand(
+        AllowedOptions("az", value_flags="s", long_flags="multiple", long_value_flags="suffix"),
+        read_none,
     ),
-    "dirname": Command(Options("z"), read_none),
-    "realpath": Command(
-        Options(
+    "dirname": ReadOnlyCommand(AllowedOptions("z"), read_none),
+    "realpath": ReadOnlyCommand(
+        AllowedOptions(
             "eLmPqsz",
-            long="canonicalize-existing canonicalize-missing logical physical quiet strip zero"
+            long_flags="canonicalize-existing canonicalize-missing logical physical quiet"
+            " strip zero"
             " no-symlinks",
-            long_files="relative-to relative-base",
+            long_file_flags="relative-to relative-base",
         ),
         read_all,
     ),
-    "readlink": Command(
-        Options(
+    "readlink": ReadOnlyCommand(
+        AllowedOptions(
             "efmnqsvz",
-            long="canonicalize canonicalize-existing canonicalize-missing no-newline quiet zero",
+            long_flags="canonicalize canonicalize-existing canonicalize-missing no-newline"
+            " quiet zero",
         ),
         read_all,
     ),
-    "diff": Command(
-        Options(
+    "diff": ReadOnlyCommand(
+        AllowedOptions(
             "abBcdeEiNpqrstTuwyZ",
-            valued="CUFIW",
-            long="brief unified context side-by-side ignore-all-space ignore-blank-lines"
+            value_flags="CUFIW",
+            long_flags="brief unified context side-by-side ignore-all-space ignore-blank-lines"
             " ignore-case ignore-space-change text minimal recursive new-file color"
             " report-identical-files strip-trailing-cr show-c-function suppress-common-lines",
-            long_valued="width label ignore-matching-lines",
+            long_value_flags="width label ignore-matching-lines",
         ),
         _judge_diff,
     ),
-    "cmp": Command(
-        Options("bls", valued="n", long="print-bytes verbose quiet silent", long_valued="bytes"),
-        at_most(2, read_all),
+    "cmp": ReadOnlyCommand(
+        AllowedOptions(
+            "bls",
+            value_flags="n",
+            long_flags="print-bytes verbose quiet silent",
+            long_value_flags="bytes",
+        ),
+        limit_operands(2, read_all),
     ),
-    "comm": Command(Options("123iz", long="check-order nocheck-order total"), read_all),
+    "comm": ReadOnlyCommand(
+        AllowedOptions("123iz", long_flags="check-order nocheck-order total"), read_all
+    ),
     "md5sum": _DIGEST,
-    "md5": Command(Options("qr"), read_all),
+    "md5": ReadOnlyCommand(AllowedOptions("qr"), read_all),
     "sha1sum": _DIGEST,
     "sha224sum": _DIGEST,
     "sha256sum": _DIGEST,
@@ -157,27 +177,42 @@ FILE_COMMANDS: dict[str, WordsJudge] = {
     "sha512sum": _DIGEST,
     "b2sum": _DIGEST,
     "shasum": _DIGEST,
-    "cksum": Command(Options(valued="a", long_valued="algorithm"), read_all),
-    "xxd": Command(Options("abeEiupP", valued="cglos"), at_most(1, read_all)),
-    "od": Command(
-        Options(
+    "cksum": ReadOnlyCommand(
+        AllowedOptions(value_flags="a", long_value_flags="algorithm"), read_all
+    ),
+    "xxd": ReadOnlyCommand(
+        AllowedOptions("abeEiupP", value_flags="cglos"), limit_operands(1, read_all)
+    ),
+    "od": ReadOnlyCommand(
+        AllowedOptions(
             "abcdfhilosxv",
-            valued="AjNtSw",
-            long="output-duplicates",
-            long_valued="address-radix skip-bytes read-bytes format width",
+            value_flags="AjNtSw",
+            long_flags="output-duplicates",
+            long_value_flags="address-radix skip-bytes read-bytes format width",
         ),
         read_all,
     ),
-    "hexdump": Command(Options("bcCdovx", valued="nse"), read_all),
-    "strings": Command(
-        Options("af", valued="nte", long="all print-file-name", long_valued="bytes radix encoding"),
+    "hexdump": ReadOnlyCommand(AllowedOptions("bcCdovx", value_flags="nse"), read_all),
+    "strings": ReadOnlyCommand(
+        AllowedOptions(
+            "af",
+            value_flags="nte",
+            long_flags="all print-file-name",
+            long_value_flags="bytes radix encoding",
+        ),
         read_all,
     ),
-    "base64": Command(
-        Options("d", valued="w", long="decode", long_valued="wrap"), at_most(1, read_all)
+    "base64": ReadOnlyCommand(
+        AllowedOptions("d", value_flags="w", long_flags="decode", long_value_flags="wrap"),
+        limit_operands(1, read_all),
     ),
-    "column": Command(
-        Options("tnex", valued="scNoRHO", long="table", long_valued="separator output-separator"),
+    "column": ReadOnlyCommand(
+        AllowedOptions(
+            "tnex",
+            value_flags="scNoRHO",
+            long_flags="table",
+            long_value_flags="separator output-separator",
+        ),
         read_all,
     ),
 }

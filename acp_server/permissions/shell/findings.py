@@ -6,12 +6,12 @@ Paths are text here. Whether a path exists, is a symlink or is protected is chec
 from dataclasses import dataclass, field
 from typing import Literal
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-Verdict = Literal["reads", "asks", "refused"]
+ShellVerdict = Literal["reads", "asks", "refused"]
 
 
-class Unclear(Exception):  # noqa: N818 - not a failure: the answer is to ask
+class UndecidableCommand(Exception):  # noqa: N818 - not a failure: the answer is to ask
     """The text cannot be proven read-only; carries the phrase for the permission question."""
 
     def __init__(self, reason: str) -> None:
@@ -19,31 +19,31 @@ class Unclear(Exception):  # noqa: N818 - not a failure: the answer is to ask
         self.reason = reason
 
 
-@frozen
-class Tree:
+@frozen_dataclass
+class SearchedTree:
     """A directory that is searched: the contents of the files below it are read."""
 
     root: str
-    hidden: bool = True
+    includes_hidden: bool = True
     """Whether files and directories with a leading dot are read, too."""
-    follows: bool = False
+    follows_symlinks: bool = False
     """Whether symlinks below it are followed, also those that leave it."""
-    names: tuple[str, ...] = ()
+    name_patterns: tuple[str, ...] = ()
     """If not empty, only files whose names match one of these patterns are read."""
 
 
-@frozen
+@frozen_dataclass
 class Assessment:
     """Effects of a command. `reads` is valid only if the gate allows each path in it."""
 
-    verdict: Verdict
+    verdict: ShellVerdict
     reason: str = ""
     """Why it asks or is refused, as one phrase for the user; empty if it only reads."""
     reads: tuple[str, ...] = ()
     """All paths read, absolute; for a glob or tree, the directory where it begins."""
     globs: tuple[str, ...] = ()
     """The absolute globs among the reads; `patterns.could_match_name` tells possible matches."""
-    trees: tuple[Tree, ...] = ()
+    trees: tuple[SearchedTree, ...] = ()
     """Directories whose contents are searched at any depth."""
     writes: tuple[str, ...] = ()
     """Paths written, as far as known: for the question, not for a decision."""
@@ -57,15 +57,15 @@ class Assessment:
 
 
 @dataclass(slots=True)
-class Findings:
+class CommandFindings:
     """Findings so far, each once, in text order."""
 
     reads: dict[str, None] = field(default_factory=dict[str, None])
     globs: dict[str, None] = field(default_factory=dict[str, None])
-    trees: dict[Tree, None] = field(default_factory=dict[Tree, None])
+    trees: dict[SearchedTree, None] = field(default_factory=dict[SearchedTree, None])
     writes: dict[str, None] = field(default_factory=dict[str, None])
     reasons: list[str] = field(default_factory=list[str])
 
-    def ask(self, reason: str) -> None:
+    def add_reason(self, reason: str) -> None:
         """Add a reason to ask."""
         self.reasons.append(reason)

@@ -35,12 +35,12 @@ def parse(source: bytes) -> Node:
     return make(_language()).parse(source).root_node
 
 
-def text_of(node: Node) -> str:
+def node_text(node: Node) -> str:
     """Return the source text of a node."""
     return (node.text or b"").decode("utf-8", "replace")
 
 
-def nodes_of(root: Node) -> Iterator[Node]:
+def iter_nodes(root: Node) -> Iterator[Node]:
     """Yield a node and all its descendants in text order, without recursion: trees can be deep."""
     waiting = [root]
     while waiting:
@@ -49,7 +49,7 @@ def nodes_of(root: Node) -> Iterator[Node]:
         waiting.extend(reversed(node.children))
 
 
-def descendants(node: Node, kind: str) -> Iterator[Node]:
+def iter_descendants(node: Node, kind: str) -> Iterator[Node]:
     """Yield the outermost descendants of one type, in text order."""
     waiting = list(reversed(node.children))
     while waiting:
@@ -60,7 +60,7 @@ def descendants(node: Node, kind: str) -> Iterator[Node]:
             waiting.extend(reversed(child.children))
 
 
-def every_command(root: Node) -> Iterator[Node]:
+def iter_commands(root: Node) -> Iterator[Node]:
     """Yield all simple commands of a text, also nested ones, in text order."""
     waiting = list(reversed(root.children))
     while waiting:
@@ -80,7 +80,7 @@ def is_wide_gap(between: bytes) -> bool:
     return _WIDE_GAP.fullmatch(between) is not None
 
 
-def is_covered(node: Node, source: bytes) -> bool:
+def is_fully_parsed(node: Node, source: bytes) -> bool:
     """Return whether a node's children leave out only blanks, newlines and comments.
 
     Security: the grammar differs from bash in details; text without a node is where it would show.

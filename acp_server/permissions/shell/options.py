@@ -8,30 +8,30 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from acp_server.permissions.shell.access import Access
-from acp_server.permissions.shell.findings import Unclear
+from acp_server.permissions.shell.access import AccessRecorder
+from acp_server.permissions.shell.findings import UndecidableCommand
 from acp_server.permissions.shell.words import Word
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 _PLAIN_FLAG = re.compile(r"--[a-z-]+")
 _NUMBER = re.compile(r"-\d+")
 
 
-@frozen
-class Options:
+@frozen_dataclass
+class AllowedOptions:
     """Allowed flags: short ones as characters, long ones as words. Any other flag asks."""
 
     flags: str = ""
-    valued: str = ""
+    value_flags: str = ""
     """Short flags with a value, attached or as the next word."""
-    files: str = ""
+    file_flags: str = ""
     """Short flags with the path of a file that is read."""
-    optional: str = ""
+    optional_value_flags: str = ""
     """Short flags with an optional attached value."""
-    long: str = ""
+    long_flags: str = ""
     """Long flags with an optional value after `=`."""
-    long_valued: str = ""
-    long_files: str = ""
+    long_value_flags: str = ""
+    long_file_flags: str = ""
     takes_number: bool = False
     """Whether `-5` is a flag."""
     takes_any_file_name: bool = False
@@ -39,7 +39,7 @@ class Options:
 
 
 @dataclass(slots=True)
-class Parsed:
+class ParsedArguments:
     """Arguments sorted into flags, values, files and operands."""
 
     flags: dict[str, Word | None] = field(default_factory=dict[str, Word | None])
@@ -57,19 +57,19 @@ class Parsed:
         return tuple(value for flag, value in self.values if flag in flags)
 
 
-Judge = Callable[[Parsed, Access], None]
-WordsJudge = Callable[[Sequence[Word], Access], None]
+ArgumentsJudge = Callable[[ParsedArguments, AccessRecorder], None]
+WordsJudge = Callable[[Sequence[Word], AccessRecorder], None]
 """Records the effects of a command by the words after its name, or raises UndecidableCommand."""
 
 
-@frozen
-class Command:
+@frozen_dataclass
+class ReadOnlyCommand:
     """A read-only command: its allowed flags and the judge of its arguments."""
 
-    options: Options
-    judge: Judge
+    options: AllowedOptions
+    judge: ArgumentsJudge
 
-    def __call__(self, words: Sequence[Word], access: Access) -> None:
+    def __call__(self, words: Sequence[Word], access: AccessRecorder) -> None:
         """Judge the words after the command's name.
 
         Raises:
@@ -78,23 +78,23 @@ class Command:
         self.judge(parse_arguments(self.options, words), access)
 
 
-def parse_arguments(options: Options, words: Sequence[Word]) -> Parsed:
+def parse_arguments(options: AllowedOptions, words: Sequence[Word]) -> ParsedArguments:
     """Sort the words after the command's name.
 
     Raises:
         UndecidableCommand: A flag is not allowed, or may come from a file name.
     """
-    parsed = Parsed()
+    parsed = ParsedArguments()
     rest = list(reversed(words))
     if any(not word.is_known for word in words):
-        raise Unclear("a word in it, maybe a flag, is only known when it runs")
+        raise UndecidableCommand("a word in it, maybe a flag, is only known when it runs")
     while rest:
         word = rest.pop()
         if not word.text.startswith("-") or word.text == "-":
             _check_operand(options, word)
             parsed.operands.append(word)
-        elif not word.is_literal and not _is_value_picked(options, word):
-            raise Unclear("a flag in it is only known when it runs")
+        elif not word.is_literal and not _is_value_a_glob(options, word):
+            raise UndecidableCommand("a flag in it is only known when it runs")
         elif word.text == "--":
             parsed.operands += reversed(rest)
             break
@@ -107,105 +107,111 @@ def parse_arguments(options: Options, words: Sequence[Word]) -> Parsed:
     return parsed
 
 
-def _check_operand(options: Options, word: Word) -> None:
+def _check_operand(options: AllowedOptions, word: Word) -> None:
     # Security: `cmd *` in a directory with a file named `--delete` passes that name as a flag.
     if word.could_be_flag and not options.takes_any_file_name:
-        raise Unclear("a pattern in it may pick a file whose name is a flag")
+        raise UndecidableCommand("a pattern in it may pick a file whose name is a flag")
 
 
-def _is_value_picked(options: Options, word: Word) -> bool:
+def _is_value_a_glob(options: AllowedOptions, word: Word) -> bool:
     """Return whether only the value of a long flag is a glob: any match is the same flag."""
     flag, has_value, _ = word.text.partition("=")
     is_plain = _PLAIN_FLAG.fullmatch(flag) is not None
     return bool(
-        word.is_known and has_value and is_plain and flag[2:] in options.long_valued.split()
+        word.is_known and has_value and is_plain and flag[2:] in options.long_value_flags.split()
     )
 
 
-def _take_long(options: Options, text: str, rest: list[Word], parsed: Parsed) -> None:
+def _take_long(
+    options: AllowedOptions, text: str, rest: list[Word], parsed: ParsedArguments
+) -> None:
     flag, has_value, value = text.partition("=")
     name = flag[2:]
-    if name in options.long.split():
+    if name in options.long_flags.split():
         parsed.flags[flag] = None
         if has_value:
             parsed.flags[flag] = Word(value)
             parsed.values.append((flag, Word(value)))
         return
-    is_file = name in options.long_files.split()
-    if not is_file and name not in options.long_valued.split():
-        raise Unclear(f"the flag {flag} is not known to only read")
-    _keep_value(parsed, flag, Word(value) if has_value else _next(flag, rest), is_file=is_file)
+    is_file = name in options.long_file_flags.split()
+    if not is_file and name not in options.long_value_flags.split():
+        raise UndecidableCommand(f"the flag {flag} is not known to only read")
+    _store_value(
+        parsed, flag, Word(value) if has_value else _take_value(flag, rest), is_file=is_file
+    )
 
 
-def _take_short(options: Options, text: str, rest: list[Word], parsed: Parsed) -> None:
+def _take_short(
+    options: AllowedOptions, text: str, rest: list[Word], parsed: ParsedArguments
+) -> None:
     for index, letter in enumerate(text[1:], start=2):
         flag = f"-{letter}"
         attached = text[index:]
         if letter in options.flags:
             parsed.flags[flag] = None
-        elif letter in options.optional:
+        elif letter in options.optional_value_flags:
             parsed.flags[flag] = Word(attached)
             return
-        elif letter in options.valued + options.files:
-            value = Word(attached) if attached else _next(flag, rest)
-            _keep_value(parsed, flag, value, is_file=letter in options.files)
+        elif letter in options.value_flags + options.file_flags:
+            value = Word(attached) if attached else _take_value(flag, rest)
+            _store_value(parsed, flag, value, is_file=letter in options.file_flags)
             return
         else:
-            raise Unclear(f"the flag {flag} is not known to only read")
+            raise UndecidableCommand(f"the flag {flag} is not known to only read")
 
 
-def _next(flag: str, rest: list[Word]) -> Word:
+def _take_value(flag: str, rest: list[Word]) -> Word:
     if not rest:
-        raise Unclear(f"the flag {flag} lacks its value")
+        raise UndecidableCommand(f"the flag {flag} lacks its value")
     return rest.pop()
 
 
-def _keep_value(parsed: Parsed, flag: str, value: Word, *, is_file: bool) -> None:
+def _store_value(parsed: ParsedArguments, flag: str, value: Word, *, is_file: bool) -> None:
     if not value.is_literal:
-        raise Unclear(f"the value of {flag} is only known when it runs")
+        raise UndecidableCommand(f"the value of {flag} is only known when it runs")
     parsed.flags[flag] = value
     parsed.values.append((flag, value))
     if is_file:
         parsed.files.append(value)
 
 
-def read_all(parsed: Parsed, access: Access) -> None:
+def read_all(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge a command that reads all its operands."""
     for word in (*parsed.files, *parsed.operands):
         if word.text != "-":
-            access.read(word)
+            access.record_read(word)
 
 
-def read_here(parsed: Parsed, access: Access) -> None:
+def read_here(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge a command that reads its operands, or its working directory if there are none."""
     read_all(parsed, access)
     if not parsed.operands:
-        access.read_text(".")
+        access.record_path_read(".")
 
 
-def read_after_first(parsed: Parsed, access: Access) -> None:
+def read_after_first(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge a command whose first operand is a program or text; the others are read."""
-    read_all(Parsed(files=parsed.files, operands=parsed.operands[1:]), access)
+    read_all(ParsedArguments(files=parsed.files, operands=parsed.operands[1:]), access)
 
 
-def read_none(parsed: Parsed, access: Access) -> None:
+def read_none(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge a command whose operands are names or texts, not paths.
 
     Raises:
         UndecidableCommand: A glob would put file names among the operands.
     """
-    read_all(Parsed(files=parsed.files), access)
+    read_all(ParsedArguments(files=parsed.files), access)
     if any(not word.is_literal for word in parsed.operands):
-        raise Unclear("a word in it is only known when it runs")
+        raise UndecidableCommand("a word in it is only known when it runs")
 
 
-def at_most(most: int, judge: Judge) -> Judge:
+def limit_operands(max_operands: int, judge: ArgumentsJudge) -> ArgumentsJudge:
     """Return a judge that asks if there are more operands: a further one may be an output file."""
 
-    def judge_few(parsed: Parsed, access: Access) -> None:
-        many = len(parsed.operands) > most
-        if many or (most and any(not word.is_literal for word in parsed.operands)):
-            raise Unclear("it has more operands than the ones it reads")
+    def judge_few(parsed: ParsedArguments, access: AccessRecorder) -> None:
+        many = len(parsed.operands) > max_operands
+        if many or (max_operands and any(not word.is_literal for word in parsed.operands)):
+            raise UndecidableCommand("it has more operands than the ones it reads")
         judge(parsed, access)
 
     return judge_few

@@ -11,7 +11,7 @@ protected paths still apply.
 from collections.abc import Sequence
 from typing import Literal
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 _RUNNERS = frozenset(
     [
@@ -33,13 +33,13 @@ _RUNNERS = frozenset(
 )
 
 
-@frozen
-class Covered:
+@frozen_dataclass
+class PrefixRule:
     """Requirements and limits of an "always" for a program."""
 
     subcommands: frozenset[str] = frozenset()
     """Allowed second words; if empty, the program name alone is enough."""
-    runs: frozenset[str] = frozenset()
+    target_subcommands: frozenset[str] = frozenset()
     """Subcommands whose third word names the target to run."""
     targets: frozenset[str] | None = None
     """If not None, the allowed third words."""
@@ -47,72 +47,78 @@ class Covered:
     """Flags that later commands may have before `--`; values follow `=` or as a word."""
 
 
-def _words(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_NODE = Covered(_words("test t run start"), runs=_words("run"), flags=frozenset())
-_PROJECT = Covered(_words("run"), runs=_words("run"), targets=_RUNNERS)
-_ALONE = Covered()
+_NODE_RULE = PrefixRule(
+    _word_set("test t run start"), target_subcommands=_word_set("run"), flags=frozenset()
+)
+_PROJECT_RULE = PrefixRule(_word_set("run"), target_subcommands=_word_set("run"), targets=_RUNNERS)
+_NAME_ONLY_RULE = PrefixRule()
 
-_COVERED: dict[str, Covered] = {
-    **dict.fromkeys(_RUNNERS - {"ruff", "coverage"}, _ALONE),
-    "ruff": Covered(_words("check format")),
-    "npm": _NODE,
-    "pnpm": _NODE,
-    "yarn": _NODE,
-    "bun": Covered(_words("test run"), runs=_words("run"), flags=frozenset()),
-    "uv": _PROJECT,
-    "poetry": _PROJECT,
-    "pdm": _PROJECT,
-    "cargo": Covered(
-        _words("build check test clippy fmt doc bench"),
-        flags=_words(
+_PREFIX_RULES: dict[str, PrefixRule] = {
+    **dict.fromkeys(_RUNNERS - {"ruff", "coverage"}, _NAME_ONLY_RULE),
+    "ruff": PrefixRule(_word_set("check format")),
+    "npm": _NODE_RULE,
+    "pnpm": _NODE_RULE,
+    "yarn": _NODE_RULE,
+    "bun": PrefixRule(
+        _word_set("test run"), target_subcommands=_word_set("run"), flags=frozenset()
+    ),
+    "uv": _PROJECT_RULE,
+    "poetry": _PROJECT_RULE,
+    "pdm": _PROJECT_RULE,
+    "cargo": PrefixRule(
+        _word_set("build check test clippy fmt doc bench"),
+        flags=_word_set(
             "--release --workspace --all --all-targets --all-features --no-default-features"
             " --lib --bins --tests --benches --examples --doc --locked --offline --no-run"
             " --no-fail-fast --check --quiet --verbose --keep-going -q -v -p --package --test"
             " --bin --example --features -j --jobs"
         ),
     ),
-    "go": Covered(
-        _words("build test vet fmt"),
-        flags=_words("-v -run -race -count -cover -short -timeout -bench -failfast -tags -x"),
+    "go": PrefixRule(
+        _word_set("build test vet fmt"),
+        flags=_word_set("-v -run -race -count -cover -short -timeout -bench -failfast -tags -x"),
     ),
-    "git": Covered(
-        _words("add commit checkout switch restore stash merge branch tag cherry-pick revert reset")
+    "git": PrefixRule(
+        _word_set(
+            "add commit checkout switch restore stash merge branch tag cherry-pick revert reset"
+        )
     ),
 }
 
 
-def prefix_of(words: Sequence[str]) -> tuple[str, ...] | None:
+def derive_prefix(words: Sequence[str]) -> tuple[str, ...] | None:
     """Return the prefix that an "always" for this command would cover; None if none is allowed."""
     flag = next((index for index, word in enumerate(words) if word.startswith("-")), len(words))
     prefix = tuple(words[:flag])
-    return prefix if is_legal(prefix) and are_flags_covered(words) else None
+    return prefix if is_allowed_prefix(prefix) and has_only_covered_flags(words) else None
 
 
-def is_legal(prefix: Sequence[str]) -> bool:
+def is_allowed_prefix(prefix: Sequence[str]) -> bool:
     """Return whether an "always" with this prefix may be saved at all."""
-    covered = _COVERED.get(prefix[0]) if prefix else None
+    covered = _PREFIX_RULES.get(prefix[0]) if prefix else None
     if covered is None or any(not word or word.startswith("-") for word in prefix):
         return False
     if not covered.subcommands:
         return True
     if len(prefix) == 1 or prefix[1] not in covered.subcommands:
         return False
-    if prefix[1] not in covered.runs:
+    if prefix[1] not in covered.target_subcommands:
         return True
-    return _names_target(prefix[1:], covered)
+    return _has_allowed_target(prefix[1:], covered)
 
 
-def _names_target(words: Sequence[str], covered: Covered) -> bool:
+def _has_allowed_target(words: Sequence[str], covered: PrefixRule) -> bool:
     target = words[1] if words[1:] else None
     return target is not None and (covered.targets is None or target in covered.targets)
 
 
-def are_flags_covered(words: Sequence[str]) -> bool:
+def has_only_covered_flags(words: Sequence[str]) -> bool:
     """Return whether all flags of a command are harmless for its prefix."""
-    covered = _COVERED.get(words[0]) if words else None
+    covered = _PREFIX_RULES.get(words[0]) if words else None
     if covered is None:
         return False
     allowed = covered.flags

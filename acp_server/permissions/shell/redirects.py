@@ -3,20 +3,22 @@
 import re
 from typing import TYPE_CHECKING
 
-from acp_server.permissions.shell.access import Access
-from acp_server.permissions.shell.command_line import Source
-from acp_server.permissions.shell.findings import Unclear
-from acp_server.permissions.shell.grammar import text_of
+from acp_server.permissions.shell.access import AccessRecorder
+from acp_server.permissions.shell.command_line import CommandSource
+from acp_server.permissions.shell.findings import UndecidableCommand
+from acp_server.permissions.shell.grammar import node_text
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _OUTPUTS = frozenset({">", ">>", "&>", "&>>", ">|", ">&"})
 _DELIMITER = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)|'([A-Za-z_][A-Za-z0-9_]*)'|\"([A-Za-z_]\w*)\"")
-_EXPANDS = frozenset("$`\\")
+_EXPANSION_CHARACTERS = frozenset("$`\\")
 
 
-def judge_redirect(node: "Node", access: Access, source: Source) -> tuple["Node", ...]:
+def judge_redirect(
+    node: "Node", access: AccessRecorder, source: CommandSource
+) -> tuple["Node", ...]:
     """Record the effect of a redirect; return following words that belong to the command.
 
     Raises:
@@ -29,69 +31,69 @@ def judge_redirect(node: "Node", access: Access, source: Source) -> tuple["Node"
         _judge_herestring(node, access, source)
         return ()
     if node.type != "file_redirect":
-        raise Unclear("it holds a redirect of an unknown kind")
+        raise UndecidableCommand("it holds a redirect of an unknown kind")
     return _judge_file(node, access, source)
 
 
-def _judge_file(node: "Node", access: Access, source: Source) -> tuple["Node", ...]:
+def _judge_file(node: "Node", access: AccessRecorder, source: CommandSource) -> tuple["Node", ...]:
     targets = node.children_by_field_name("destination")
     others = [child for child in node.children if child not in targets]
     operators = [child.type for child in others if child.type != "file_descriptor"]
     if len(operators) != 1 or not targets:
-        raise Unclear("it redirects in a way that is not known to be harmless")
+        raise UndecidableCommand("it redirects in a way that is not known to be harmless")
     operator, target = operators[0], targets[0]
     # `2>&1` only joins streams; with a file name, `>&` writes that file.
-    if operator == ">&" and text_of(target) in {"1", "2"} and source.stands_alone(target):
+    if operator == ">&" and node_text(target) in {"1", "2"} and source.is_whole_word(target):
         return tuple(targets[1:])
     if operator == "<":
-        access.read(source.word(target, access.scope))
+        access.record_read(source.expand_word(target, access.scope))
         return tuple(targets[1:])
     if operator not in _OUTPUTS:
-        raise Unclear("it redirects in a way that is not known to be harmless")
-    word = source.word(target, access.scope)
+        raise UndecidableCommand("it redirects in a way that is not known to be harmless")
+    word = source.expand_word(target, access.scope)
     if word.is_literal and word.text == "/dev/null":
         return tuple(targets[1:])
     # Recorded before the raise, so that the question can show the path.
-    access.write(word)
-    raise Unclear(f"it writes to {word.text}")
+    access.record_write(word)
+    raise UndecidableCommand(f"it writes to {word.text}")
 
 
-def _judge_herestring(node: "Node", access: Access, source: Source) -> None:
+def _judge_herestring(node: "Node", access: AccessRecorder, source: CommandSource) -> None:
     kinds = [child.type for child in node.children]
     if kinds[:1] != ["<<<"] or len(kinds) != len(("<<<", "word")):
-        raise Unclear("it cannot be read unambiguously")
-    if not source.word(node.children[1], access.scope).is_known:
-        raise Unclear("its input is only known when it runs")
+        raise UndecidableCommand("it cannot be read unambiguously")
+    if not source.expand_word(node.children[1], access.scope).is_known:
+        raise UndecidableCommand("its input is only known when it runs")
 
 
-def _judge_heredoc(node: "Node", source: Source) -> None:
+def _judge_heredoc(node: "Node", source: CommandSource) -> None:
     """Check that a here-document is plain text and ends where bash ends it."""
     kinds = [child.type for child in node.children]
     if kinds not in (
         ["<<", "heredoc_start", "heredoc_body", "heredoc_end"],
         ["<<", "heredoc_start", "heredoc_end"],
     ):
-        raise Unclear("its here-document cannot be read unambiguously")
+        raise UndecidableCommand("its here-document cannot be read unambiguously")
     start, end = node.children[1], node.children[-1]
-    delimiter = _DELIMITER.fullmatch(text_of(start))
+    delimiter = _DELIMITER.fullmatch(node_text(start))
     rest = source.text[start.end_byte :].decode("utf-8", "replace")
     first, newline, following = rest.partition("\n")
     if delimiter is None or first.strip(" \t") or not newline:
-        raise Unclear("its here-document cannot be read unambiguously")
+        raise UndecidableCommand("its here-document cannot be read unambiguously")
     name = next(group for group in delimiter.groups() if group)
-    body = _body_of(following, name)
+    body = _heredoc_body(following, name)
     ends_at = start.end_byte + len((first + "\n" + body + name).encode())
     # Security: if bash ended the text earlier, its remainder would run as commands.
     if ends_at != end.end_byte:
-        raise Unclear("its here-document cannot be read unambiguously")
+        raise UndecidableCommand("its here-document cannot be read unambiguously")
     # An unquoted delimiter lets bash expand the text, including command substitutions.
-    if delimiter.group(1) and not _EXPANDS.isdisjoint(body):
-        raise Unclear("its here-document holds expansions")
+    if delimiter.group(1) and not _EXPANSION_CHARACTERS.isdisjoint(body):
+        raise UndecidableCommand("its here-document holds expansions")
 
 
-def _body_of(text: str, delimiter: str) -> str:
+def _heredoc_body(text: str, delimiter: str) -> str:
     lines = text.split("\n")
     if delimiter not in lines:
-        raise Unclear("its here-document does not end")
+        raise UndecidableCommand("its here-document does not end")
     count = lines.index(delimiter)
     return "".join(line + "\n" for line in lines[:count])

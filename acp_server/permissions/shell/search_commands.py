@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from acp_server.permissions.shell.access import Access
-from acp_server.permissions.shell.findings import Tree, Unclear
+from acp_server.permissions.shell.access import AccessRecorder
+from acp_server.permissions.shell.findings import SearchedTree, UndecidableCommand
 from acp_server.permissions.shell.options import (
-    Command,
-    Options,
-    Parsed,
+    AllowedOptions,
+    ParsedArguments,
+    ReadOnlyCommand,
     WordsJudge,
     read_all,
     read_here,
@@ -52,8 +52,8 @@ _FIND_TESTS = frozenset(
         "-used",
     ]
 )
-_FIND_FILES = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
-_FIND_PLAIN = frozenset(
+_FIND_FILE_TESTS = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
+_FIND_FLAGS = frozenset(
     [
         "!",
         "(",
@@ -91,23 +91,23 @@ _FIND_PLAIN = frozenset(
 )
 
 
-def _judge_grep(parsed: Parsed, access: Access) -> None:
+def _judge_grep(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge grep: a pattern, then files; with -r directories that are read completely."""
     has_pattern = parsed.has("-e", "-f", "--regexp", "--file")
     operands = parsed.operands if has_pattern else parsed.operands[1:]
     if any(word.could_be_flag for word in parsed.operands):
-        _check_picked_flags(parsed, access)
+        _check_globbed_flags(parsed, access)
     follows = parsed.has("-R", "--dereference-recursive")
     if not follows and not parsed.has("-r", "--recursive"):
-        read_all(Parsed(files=parsed.files, operands=operands), access)
+        read_all(ParsedArguments(files=parsed.files, operands=operands), access)
         return
     names = tuple(value.text for value in parsed.values_of("--include"))
-    read_all(Parsed(files=parsed.files), access)
+    read_all(ParsedArguments(files=parsed.files), access)
     for word in operands or [Word(".")]:
-        access.search(word, Tree("", follows=follows, names=names))
+        access.record_search(word, SearchedTree("", follows_symlinks=follows, name_patterns=names))
 
 
-def _check_picked_flags(parsed: Parsed, access: Access) -> None:
+def _check_globbed_flags(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Handle a glob that may match a file named `-e.py`, which is a flag with a value.
 
     Then the search pattern becomes a path. Without an extension the file could be any flag, even
@@ -115,34 +115,37 @@ def _check_picked_flags(parsed: Parsed, access: Access) -> None:
     """
     picked = [word.pattern for word in parsed.operands if word.pattern and word.could_be_flag]
     if any("." not in pattern.rpartition("/")[2].rpartition("*")[2] for pattern in picked):
-        raise Unclear("a pattern in it may pick a file whose name is a flag")
-    access.search(parsed.operands[0], Tree(""))
+        raise UndecidableCommand("a pattern in it may pick a file whose name is a flag")
+    access.record_search(parsed.operands[0], SearchedTree(""))
 
 
-def _judge_rg(parsed: Parsed, access: Access) -> None:
+def _judge_rg(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge rg: everything below its directories is read, except hidden and ignored files."""
     lists = parsed.has("--files", "--type-list", "--version")
     has_pattern = lists or parsed.has("-e", "-f", "--regexp", "--file")
     operands = parsed.operands if has_pattern else parsed.operands[1:]
-    read_all(Parsed(files=parsed.files), access)
+    read_all(ParsedArguments(files=parsed.files), access)
     globs = tuple(value.text for value in parsed.values_of("-g", "--glob", "--iglob"))
     names = tuple(glob for glob in globs if not glob.startswith("!"))
     # A glob given to rg also selects hidden and ignored files.
     hidden = bool(names) or parsed.has("--hidden", "-.", "-u", "--unrestricted")
     for word in operands or [Word(".")]:
         if lists:
-            access.read(word)
+            access.record_read(word)
         else:
-            access.search(word, Tree("", hidden=hidden, names=_last_parts(names)))
+            access.record_search(
+                word,
+                SearchedTree("", includes_hidden=hidden, name_patterns=_file_name_parts(names)),
+            )
 
 
-def _last_parts(names: tuple[str, ...]) -> tuple[str, ...]:
+def _file_name_parts(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the file-name parts of globs; none if one ends in a directory or a list."""
     parts = tuple(name.rstrip("/").rpartition("/")[2] for name in names)
     return () if any(part in {"", "**"} or "{" in part for part in parts) else parts
 
 
-def judge_find(words: Sequence[Word], access: Access) -> None:
+def judge_find(words: Sequence[Word], access: AccessRecorder) -> None:
     """Judge find: its directories are read; only tests and printing actions pass.
 
     Raises:
@@ -157,8 +160,8 @@ def judge_find(words: Sequence[Word], access: Access) -> None:
     for root in roots or [Word(".")]:
         # Security: a file named `-delete` would become an action.
         if root.could_be_flag:
-            raise Unclear("a pattern in it may pick a file whose name is an action")
-        access.read(root)
+            raise UndecidableCommand("a pattern in it may pick a file whose name is an action")
+        access.record_read(root)
     _judge_expression(rest, access)
 
 
@@ -166,72 +169,73 @@ def _is_expression(word: Word) -> bool:
     return word.text.startswith("-") or word.text in {"!", "(", ")", ","}
 
 
-def _judge_expression(rest: list[Word], access: Access) -> None:
+def _judge_expression(rest: list[Word], access: AccessRecorder) -> None:
     while rest:
         word = rest.pop()
         if not word.is_literal:
-            raise Unclear("a part of it is only known when it runs")
-        if word.text in _FIND_PLAIN:
+            raise UndecidableCommand("a part of it is only known when it runs")
+        if word.text in _FIND_FLAGS:
             continue
-        if word.text not in _FIND_TESTS | _FIND_FILES or not rest:
-            raise Unclear(f"find {word.text} is not known to only read")
+        if word.text not in _FIND_TESTS | _FIND_FILE_TESTS or not rest:
+            raise UndecidableCommand(f"find {word.text} is not known to only read")
         value = rest.pop()
         if not value.is_literal:
-            raise Unclear("a part of it is only known when it runs")
-        if word.text in _FIND_FILES:
-            access.read(value)
+            raise UndecidableCommand("a part of it is only known when it runs")
+        if word.text in _FIND_FILE_TESTS:
+            access.record_read(value)
 
 
-_GREP = Options(
+_GREP = AllowedOptions(
     "abcEFGhHiLlnoPqrRsTvVwxyZzI",
-    valued="eABCmD",
-    files="f",
-    long="extended-regexp fixed-strings basic-regexp perl-regexp ignore-case invert-match"
+    value_flags="eABCmD",
+    file_flags="f",
+    long_flags="extended-regexp fixed-strings basic-regexp perl-regexp ignore-case invert-match"
     " word-regexp line-regexp count color colour files-without-match files-with-matches"
     " only-matching quiet silent no-messages byte-offset with-filename no-filename line-number"
     " initial-tab null text binary recursive dereference-recursive no-ignore-case null-data",
-    long_valued="regexp max-count after-context before-context context include exclude"
+    long_value_flags="regexp max-count after-context before-context context include exclude"
     " exclude-dir label binary-files",
-    long_files="file exclude-from",
+    long_file_flags="file exclude-from",
     takes_number=True,
     takes_any_file_name=True,
 )
-_RG = Options(
+_RG = AllowedOptions(
     "abcFhHiIlnNopPqsSUuvVwx0.",
-    valued="eABCmMgtTjrdE",
-    files="f",
-    long="fixed-strings ignore-case smart-case case-sensitive count count-matches files"
+    value_flags="eABCmMgtTjrdE",
+    file_flags="f",
+    long_flags="fixed-strings ignore-case smart-case case-sensitive count count-matches files"
     " files-with-matches files-without-match line-number no-line-number with-filename no-filename"
     " heading no-heading hidden no-ignore no-ignore-vcs no-ignore-parent multiline"
     " multiline-dotall only-matching pcre2 pretty quiet invert-match word-regexp line-regexp"
     " vimgrep json stats text trim unrestricted column no-config no-messages null passthru"
     " type-list version no-hidden crlf block-buffered line-buffered glob-case-insensitive",
-    long_valued="regexp after-context before-context context max-count max-columns max-depth"
+    long_value_flags="regexp after-context before-context context max-count max-columns max-depth"
     " max-filesize glob iglob type type-not replace sort sortr color colors threads encoding"
     " engine context-separator field-match-separator",
-    long_files="file ignore-file",
+    long_file_flags="file ignore-file",
 )
-_FD = Options(
+_FD = AllowedOptions(
     "HIuapgisF01q",
-    valued="detESjc",
-    long="hidden no-ignore no-ignore-vcs unrestricted absolute-path full-path glob ignore-case"
+    value_flags="detESjc",
+    long_flags="hidden no-ignore no-ignore-vcs unrestricted absolute-path full-path"
+    " glob ignore-case"
     " case-sensitive fixed-strings print0 quiet show-errors",
-    long_valued="max-depth min-depth exact-depth extension type exclude size changed-within"
+    long_value_flags="max-depth min-depth exact-depth extension type exclude size changed-within"
     " changed-before color threads max-results",
 )
 
 
-def _judge_fd(parsed: Parsed, access: Access) -> None:
+def _judge_fd(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge fd: it lists the names below its directories."""
-    read_here(Parsed(operands=parsed.operands[1:]), access)
+    read_here(ParsedArguments(operands=parsed.operands[1:]), access)
 
 
 SEARCH_COMMANDS: dict[str, WordsJudge] = {
-    "grep": Command(_GREP, _judge_grep),
-    "egrep": Command(_GREP, _judge_grep),
-    "fgrep": Command(_GREP, _judge_grep),
-    "rg": Command(_RG, _judge_rg),
+    "grep": ReadOnlyCommand(_GREP, _judge_grep),
+    "egrep": ReadOnlyCommand(_GREP, _judge_grep),
+    "fgrep": ReadOnlyCommand(_GREP, _judge_grep),
+    "rg": ReadOnlyCommand(_RG, _judge_rg),
     "find": judge_find,
-    "fd": Command(_FD, _judge_fd),
-    "fdfind": Command(_FD, _judge_fd),
+    "fd": ReadOnlyCommand(_FD, _judge_fd),
+    "fdfind": ReadOnlyCommand(_FD, _judge_fd),
 }

@@ -6,9 +6,9 @@ A script is parsed by a small grammar of its own; a script that does not match i
 
 import re
 
-from acp_server.permissions.shell.access import Access
-from acp_server.permissions.shell.findings import Unclear
-from acp_server.permissions.shell.options import Parsed, read_after_first, read_all
+from acp_server.permissions.shell.access import AccessRecorder
+from acp_server.permissions.shell.findings import UndecidableCommand
+from acp_server.permissions.shell.options import ParsedArguments, read_after_first, read_all
 
 _PATTERN = r"/(?:[^/\\\n\[]|\\[^\n])*/I?"
 _ADDRESS = rf"(?:\d+(?:~\d+)?|\$|{_PATTERN})"
@@ -26,10 +26,10 @@ def _substitution(delimiter: str) -> str:
 _SUBSTITUTE = "|".join(_substitution(delimiter) for delimiter in "/|#,:@!")
 _COMMAND = rf"{_RANGE}(?:[pdqQ=PDnNlgGhHx]|{_SUBSTITUTE})"
 _SCRIPT = re.compile(rf"\s*{_COMMAND}(?:\s*[;\n]\s*{_COMMAND})*\s*;?\s*")
-_MAX_SCRIPT = 500
+_MAX_SCRIPT_CHARACTERS = 500
 
 
-def judge_sed(parsed: Parsed, access: Access) -> None:
+def judge_sed(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge a call of sed by its scripts; the files that it names are read.
 
     Raises:
@@ -38,13 +38,13 @@ def judge_sed(parsed: Parsed, access: Access) -> None:
     scripts = parsed.values_of("-e", "--expression")
     inline = not scripts
     if inline and not parsed.operands:
-        raise Unclear("it has no script")
+        raise UndecidableCommand("it has no script")
     for script in scripts or parsed.operands[:1]:
-        if not script.is_literal or not is_harmless(script.text):
-            raise Unclear("its sed script is not known to only print")
+        if not script.is_literal or not is_read_only_script(script.text):
+            raise UndecidableCommand("its sed script is not known to only print")
     (read_after_first if inline else read_all)(parsed, access)
 
 
-def is_harmless(script: str) -> bool:
+def is_read_only_script(script: str) -> bool:
     """Return whether a sed script only prints, deletes and substitutes its input."""
-    return len(script) <= _MAX_SCRIPT and _SCRIPT.fullmatch(script) is not None
+    return len(script) <= _MAX_SCRIPT_CHARACTERS and _SCRIPT.fullmatch(script) is not None

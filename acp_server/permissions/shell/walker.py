@@ -8,18 +8,22 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from acp_server.permissions.shell.access import Access
-from acp_server.permissions.shell.command_line import Source, substitution_nodes, words_of
-from acp_server.permissions.shell.conditions import judge_test, test_words
-from acp_server.permissions.shell.findings import Findings, Unclear
-from acp_server.permissions.shell.grammar import is_comment, is_covered, text_of
-from acp_server.permissions.shell.loops import read_values, variable_of
-from acp_server.permissions.shell.read_only_commands import PROGRAMS, name_of
+from acp_server.permissions.shell.access import AccessRecorder
+from acp_server.permissions.shell.command_line import (
+    CommandSource,
+    collect_words,
+    iter_substitutions,
+)
+from acp_server.permissions.shell.conditions import judge_test, split_test
+from acp_server.permissions.shell.findings import CommandFindings, UndecidableCommand
+from acp_server.permissions.shell.grammar import is_comment, is_fully_parsed, node_text
+from acp_server.permissions.shell.loops import read_loop_values, read_loop_variable
+from acp_server.permissions.shell.read_only_commands import READ_ONLY_COMMANDS, command_name
 from acp_server.permissions.shell.redirects import judge_redirect
-from acp_server.permissions.shell.scope import Scope, climbs_back, union
+from acp_server.permissions.shell.scope import ShellScope, has_dotdot_after_name, merge_directories
 from acp_server.permissions.shell.words import Word
-from acp_server.permissions.shell.write_targets import put_down_changes
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.permissions.shell.write_targets import record_changes
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -27,97 +31,97 @@ if TYPE_CHECKING:
 MAX_STATEMENTS = 2000
 MAX_DEPTH = 40
 
-Folders = tuple[str, ...]
+Directories = tuple[str, ...]
 _SEPARATORS = frozenset({";", "\n"})
-_REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+_REDIRECT_NODES = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 
 
-@frozen
-class Outcome:
+@frozen_dataclass
+class DirectoryOutcome:
     """The directories that the shell may be in after a statement."""
 
-    after_success: Folders
-    after_failure: Folders
+    after_success: Directories
+    after_failure: Directories
 
     @property
-    def either(self) -> Folders:
+    def either(self) -> Directories:
         """The directories after success or failure."""
-        return union(self.after_success, self.after_failure)
+        return merge_directories(self.after_success, self.after_failure)
 
 
-class Walk:
+class CommandWalker:
     """One pass over one command line."""
 
-    def __init__(self, source: Source) -> None:
-        self.findings = Findings()
+    def __init__(self, source: CommandSource) -> None:
+        self.findings = CommandFindings()
         self._source = source
         self._statements = 0
         self._depth = 0
-        self._kinds: dict[str, Callable[[Node, Scope], Outcome]] = {
+        self._handlers: dict[str, Callable[[Node, ShellScope], DirectoryOutcome]] = {
             "program": self._sequence,
             "list": self._list,
             "pipeline": self._pipeline,
             "subshell": self._subshell,
             "compound_statement": self._sequence,
             "negated_command": self._negated,
-            "redirected_statement": self._redirected,
-            "if_statement": self._branches,
-            "elif_clause": self._branches,
-            "else_clause": self._branches,
+            "redirected_statement": self._redirected_statement,
+            "if_statement": self._if_statement,
+            "elif_clause": self._if_statement,
+            "else_clause": self._if_statement,
             "for_statement": self._loop,
             "command": self._command,
             "test_command": self._test,
         }
 
-    def run(self, root: "Node", scope: Scope) -> None:
+    def run(self, root: "Node", scope: ShellScope) -> None:
         """Walk the whole text."""
         text = self._source.text
         ends = (text[: root.start_byte], text[root.end_byte :])
         # Security: bytes outside the root node are no part of the analysis.
         if any(end.strip(b" \t\n") for end in ends):
-            self.findings.ask("it cannot be read unambiguously")
+            self.findings.add_reason("it cannot be read unambiguously")
         self._statement(root, scope)
 
-    def _statement(self, node: "Node", scope: Scope) -> Outcome:
+    def _statement(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         # Fail closed: constructs that are not in the table ask.
-        judge = self._kinds.get(node.type)
+        judge = self._handlers.get(node.type)
         if judge is None:
-            self.findings.ask(_unknown_kind(node))
-            return _stays(scope)
+            self.findings.add_reason(_unknown_node_reason(node))
+            return _unchanged(scope)
         # Bounds on hostile input: nesting would exceed Python's recursion, and loops multiply
         # statements.
         if self._depth >= MAX_DEPTH or self._is_too_long():
-            self.findings.ask("it is too long or too deep to be followed")
-            return _stays(scope)
+            self.findings.add_reason("it is too long or too deep to be followed")
+            return _unchanged(scope)
         self._statements += 1
         self._depth += 1
         try:
             return judge(node, scope)
-        except Unclear as unclear:
-            self.findings.ask(unclear.reason)
-            return _stays(scope)
+        except UndecidableCommand as unclear:
+            self.findings.add_reason(unclear.reason)
+            return _unchanged(scope)
         finally:
             self._depth -= 1
 
     def _is_too_long(self) -> bool:
         return self._statements >= MAX_STATEMENTS
 
-    def _parts(self, node: "Node", tokens: frozenset[str]) -> Iterator["Node"]:
+    def _child_statements(self, node: "Node", tokens: frozenset[str]) -> Iterator["Node"]:
         """Yield the statements of a node; its other children must be these tokens or comments."""
-        if not is_covered(node, self._source.text):
-            raise Unclear("it cannot be read unambiguously")
+        if not is_fully_parsed(node, self._source.text):
+            raise UndecidableCommand("it cannot be read unambiguously")
         for child in node.children:
             if child.is_named and child.type != "comment":
                 yield child
             elif not is_comment(child, self._source.text) and child.type not in tokens:
-                raise Unclear(_unknown_token(child))
+                raise UndecidableCommand(_unknown_token_reason(child))
 
-    def _sequence(self, node: "Node", scope: Scope) -> Outcome:
+    def _sequence(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk consecutive statements; each may follow a failure of the previous one."""
         self._check_separators(node)
-        outcome = _stays(scope)
-        for part in self._parts(node, _SEPARATORS | {"{", "}"}):
-            outcome = self._statement(part, scope.moved(outcome.either))
+        outcome = _unchanged(scope)
+        for part in self._child_statements(node, _SEPARATORS | {"{", "}"}):
+            outcome = self._statement(part, scope.with_directories(outcome.either))
         return outcome
 
     def _check_separators(self, node: "Node") -> None:
@@ -127,155 +131,169 @@ class Walk:
             # Security: without a separator between them, bash would read the two statements
             # differently.
             if are_statements and b"\n" not in between:
-                raise Unclear("it cannot be read unambiguously")
+                raise UndecidableCommand("it cannot be read unambiguously")
 
-    def _list(self, node: "Node", scope: Scope) -> Outcome:
-        parts = list(self._parts(node, frozenset({"&&", "||"})))
+    def _list(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
+        parts = list(self._child_statements(node, frozenset({"&&", "||"})))
         tokens = [child.type for child in node.children if not child.is_named]
         if len(parts) != len(("left", "right")) or len(tokens) != 1:
-            raise Unclear("it cannot be read unambiguously")
+            raise UndecidableCommand("it cannot be read unambiguously")
         left = self._statement(parts[0], scope)
         if tokens == ["&&"]:
             # `&&` runs the right side only after success, `||` only after failure.
-            right = self._statement(parts[1], scope.moved(left.after_success))
-            failures = union(left.after_failure, right.after_failure)
-            return Outcome(right.after_success, failures)
-        right = self._statement(parts[1], scope.moved(left.after_failure))
-        return Outcome(union(left.after_success, right.after_success), right.after_failure)
+            right = self._statement(parts[1], scope.with_directories(left.after_success))
+            failures = merge_directories(left.after_failure, right.after_failure)
+            return DirectoryOutcome(right.after_success, failures)
+        right = self._statement(parts[1], scope.with_directories(left.after_failure))
+        return DirectoryOutcome(
+            merge_directories(left.after_success, right.after_success), right.after_failure
+        )
 
-    def _pipeline(self, node: "Node", scope: Scope) -> Outcome:
+    def _pipeline(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         # Each part runs in a subshell: a `cd` in it has no effect afterwards.
-        for part in self._parts(node, frozenset({"|", "|&"})):
+        for part in self._child_statements(node, frozenset({"|", "|&"})):
             self._statement(part, scope)
-        return _stays(scope)
+        return _unchanged(scope)
 
-    def _subshell(self, node: "Node", scope: Scope) -> Outcome:
+    def _subshell(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         self._check_separators(node)
-        inside = _stays(scope)
-        for part in self._parts(node, _SEPARATORS | {"(", ")", "$("}):
-            inside = self._statement(part, scope.moved(inside.either))
-        return _stays(scope)
+        inside = _unchanged(scope)
+        for part in self._child_statements(node, _SEPARATORS | {"(", ")", "$("}):
+            inside = self._statement(part, scope.with_directories(inside.either))
+        return _unchanged(scope)
 
-    def _negated(self, node: "Node", scope: Scope) -> Outcome:
-        outcome = _stays(scope)
-        for part in self._parts(node, frozenset({"!"})):
+    def _negated(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
+        outcome = _unchanged(scope)
+        for part in self._child_statements(node, frozenset({"!"})):
             outcome = self._statement(part, scope)
         # `!` swaps success and failure.
-        return Outcome(outcome.after_failure, outcome.after_success)
+        return DirectoryOutcome(outcome.after_failure, outcome.after_success)
 
-    def _branches(self, node: "Node", scope: Scope) -> Outcome:
+    def _if_statement(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk an `if`: in every branch, its parts run in text order."""
-        folders = scope.folders
-        for part in self._parts(node, _SEPARATORS | {"if", "then", "elif", "else", "fi"}):
-            folders = union(folders, self._statement(part, scope.moved(folders)).either)
-        return Outcome(folders, folders)
+        folders = scope.directories
+        for part in self._child_statements(
+            node, _SEPARATORS | {"if", "then", "elif", "else", "fi"}
+        ):
+            folders = merge_directories(
+                folders, self._statement(part, scope.with_directories(folders)).either
+            )
+        return DirectoryOutcome(folders, folders)
 
-    def _loop(self, node: "Node", scope: Scope) -> Outcome:
+    def _loop(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk the body of a `for` loop once per value."""
         body = node.child_by_field_name("body")
-        if body is None or not is_covered(node, self._source.text):
-            raise Unclear("it cannot be read unambiguously")
-        name = variable_of(node, self._source)
-        values = read_values(node, Access(self.findings, scope), self._source)
-        folders = scope.folders
+        if body is None or not is_fully_parsed(node, self._source.text):
+            raise UndecidableCommand("it cannot be read unambiguously")
+        name = read_loop_variable(node, self._source)
+        values = read_loop_values(node, AccessRecorder(self.findings, scope), self._source)
+        folders = scope.directories
         for value in values:
             if self._is_too_long():
-                raise Unclear("it is too long or too deep to be followed")
+                raise UndecidableCommand("it is too long or too deep to be followed")
             # An iteration may fail or change the directory, so the next one starts in any directory
             # so far.
-            inside = scope.moved(folders).with_value(name, value)
-            folders = union(folders, self._body(body, inside))
-        return Outcome(folders, folders)
+            inside = scope.with_directories(folders).with_value(name, value)
+            folders = merge_directories(folders, self._loop_body(body, inside))
+        return DirectoryOutcome(folders, folders)
 
-    def _body(self, node: "Node", scope: Scope) -> Folders:
+    def _loop_body(self, node: "Node", scope: ShellScope) -> Directories:
         self._check_separators(node)
-        folders = scope.folders
-        for part in self._parts(node, _SEPARATORS | {"do", "done"}):
-            folders = union(folders, self._statement(part, scope.moved(folders)).either)
+        folders = scope.directories
+        for part in self._child_statements(node, _SEPARATORS | {"do", "done"}):
+            folders = merge_directories(
+                folders, self._statement(part, scope.with_directories(folders)).either
+            )
         return folders
 
-    def _redirected(self, node: "Node", scope: Scope) -> Outcome:
+    def _redirected_statement(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk a redirected statement, then its redirects in every possible directory."""
         bodies = node.children_by_field_name("body")
         redirects = [child for child in node.children if child not in bodies]
-        if len(bodies) != 1 or not is_covered(node, self._source.text):
-            raise Unclear("it redirects without running anything")
+        if len(bodies) != 1 or not is_fully_parsed(node, self._source.text):
+            raise UndecidableCommand("it redirects without running anything")
         outcome = self._statement(bodies[0], scope)
-        around = scope.moved(union(scope.folders, outcome.either))
-        access = Access(self.findings, around)
+        around = scope.with_directories(merge_directories(scope.directories, outcome.either))
+        access = AccessRecorder(self.findings, around)
         rest = [
             word
             for redirect in redirects
             for word in judge_redirect(redirect, access, self._source)
         ]
         if rest:
-            self._rest_of(bodies[0], rest, around)
+            self._command_with_trailing_words(bodies[0], rest, around)
         return outcome
 
-    def _rest_of(self, body: "Node", rest: Sequence["Node"], scope: Scope) -> None:
+    def _command_with_trailing_words(
+        self, body: "Node", rest: Sequence["Node"], scope: ShellScope
+    ) -> None:
         """Judge a command again, with the words that follow its redirects."""
         if body.type != "command":
-            raise Unclear("it cannot be read unambiguously")
-        nodes = (*words_of(body, self._source), *rest)
-        words = tuple(self._source.word(node, scope) for node in nodes)
+            raise UndecidableCommand("it cannot be read unambiguously")
+        nodes = (*collect_words(body, self._source), *rest)
+        words = tuple(self._source.expand_word(node, scope) for node in nodes)
         if words[0].text == "cd":
-            raise Unclear("it changes to a folder that is only known when it runs")
-        self._simple(words, scope)
+            raise UndecidableCommand("it changes to a folder that is only known when it runs")
+        self._simple_command(words, scope)
 
-    def _test(self, node: "Node", scope: Scope) -> Outcome:
-        words = test_words(node, scope)
-        judge_test(words, Access(self.findings, scope))
-        return _stays(scope)
+    def _test(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
+        words = split_test(node, scope)
+        judge_test(words, AccessRecorder(self.findings, scope))
+        return _unchanged(scope)
 
-    def _command(self, node: "Node", scope: Scope) -> Outcome:
-        for inner in substitution_nodes(node):
+    def _command(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
+        for inner in iter_substitutions(node):
             self._subshell(inner, scope)
         here = [child for child in node.children if child.type == "herestring_redirect"]
         for redirect in here:
-            judge_redirect(redirect, Access(self.findings, scope), self._source)
-        nodes = words_of(node, self._source, besides=here)
-        return self._simple(tuple(self._source.word(each, scope) for each in nodes), scope)
+            judge_redirect(redirect, AccessRecorder(self.findings, scope), self._source)
+        nodes = collect_words(node, self._source, excluded=here)
+        return self._simple_command(
+            tuple(self._source.expand_word(each, scope) for each in nodes), scope
+        )
 
-    def _simple(self, words: tuple[Word, ...], scope: Scope) -> Outcome:
-        access = Access(self.findings, scope)
+    def _simple_command(self, words: tuple[Word, ...], scope: ShellScope) -> DirectoryOutcome:
+        access = AccessRecorder(self.findings, scope)
         # Order: record the writes before the command raises, so that the question can show them.
-        put_down_changes(words, access)
-        name = name_of(words[0])
+        record_changes(words, access)
+        name = command_name(words[0])
         if name == "cd":
-            return _change_folder(words[1:], access)
+            return _change_directory(words[1:], access)
         if name in {"test", "["}:
             judge_test(words, access)
-        elif name in PROGRAMS:
-            PROGRAMS[name](words[1:], access)
+        elif name in READ_ONLY_COMMANDS:
+            READ_ONLY_COMMANDS[name](words[1:], access)
         else:
-            raise Unclear(f"{words[0].text} is not known to only read")
-        return _stays(scope)
+            raise UndecidableCommand(f"{words[0].text} is not known to only read")
+        return _unchanged(scope)
 
 
-def _change_folder(words: tuple[Word, ...], access: Access) -> Outcome:
+def _change_directory(words: tuple[Word, ...], access: AccessRecorder) -> DirectoryOutcome:
     """Follow a `cd`; without an operand it goes to the home directory."""
     scope = access.scope
     target = words[0] if words else Word(scope.home or "")
     if len(words) > 1 or not target.is_literal or target.text.startswith("-") or not target.text:
-        raise Unclear("it changes to a folder that is only known when it runs")
+        raise UndecidableCommand("it changes to a folder that is only known when it runs")
     # Security: `..` after a name that may be a symlink has no certain target.
-    if climbs_back(target.text):
-        raise Unclear("it changes to a folder that depends on links")
-    access.read(target)
-    after = tuple(path for folder in scope.folders for path in _entered(folder, target.text, scope))
-    return Outcome(union(after), scope.folders)
+    if has_dotdot_after_name(target.text):
+        raise UndecidableCommand("it changes to a folder that depends on links")
+    access.record_read(target)
+    after = tuple(
+        path for folder in scope.directories for path in _cd_targets(folder, target.text, scope)
+    )
+    return DirectoryOutcome(merge_directories(after), scope.directories)
 
 
-def _entered(folder: str, text: str, scope: Scope) -> Folders:
+def _cd_targets(folder: str, text: str, scope: ShellScope) -> Directories:
     """Return the target of `cd`: bash removes `..` lexically from the written path."""
-    return scope.moved((folder,)).paths(text)[-1:]
+    return scope.with_directories((folder,)).resolve_paths(text)[-1:]
 
 
-def _stays(scope: Scope) -> Outcome:
-    return Outcome(scope.folders, scope.folders)
+def _unchanged(scope: ShellScope) -> DirectoryOutcome:
+    return DirectoryOutcome(scope.directories, scope.directories)
 
 
-def _unknown_kind(node: "Node") -> str:
+def _unknown_node_reason(node: "Node") -> str:
     phrases = {
         "variable_assignment": "it sets a variable",
         "variable_assignments": "it sets variables",
@@ -287,7 +305,7 @@ def _unknown_kind(node: "Node") -> str:
     return phrases.get(node.type, "it holds a construct that is not known to only read")
 
 
-def _unknown_token(node: "Node") -> str:
-    if text_of(node) == "&":
+def _unknown_token_reason(node: "Node") -> str:
+    if node_text(node) == "&":
         return "it leaves a command running in the background"
     return "it holds a construct that is not known to only read"

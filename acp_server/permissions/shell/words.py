@@ -8,22 +8,22 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from acp_server.permissions.shell.findings import Unclear
-from acp_server.permissions.shell.patterns import escape
-from acp_server.permissions.shell.scope import Scope, Value
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.permissions.shell.findings import UndecidableCommand
+from acp_server.permissions.shell.patterns import escape_pattern
+from acp_server.permissions.shell.scope import ShellScope, VariableValue
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-_BREAKS = frozenset(" \t\n|&;()<>")
+_WORD_BREAKS = frozenset(" \t\n|&;()<>")
 _PLAIN = re.compile(r"[^ \t\n|&;()<>'\"\\$`*?\[]+")
 _INSIDE_QUOTES = re.compile(r"[^\"\\$`]+")
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 _LITERAL_DOLLAR = re.compile(r"\$(?=[ )|/.,:;\"]|$)")
-_NUMBERS = frozenset({"$?", "$$"})
-_LATE_TILDE = re.compile(r"[=:]~")
-_SPLITS = re.compile(r"[\s*?\[\\]")
+_NUMERIC_VARIABLES = frozenset({"$?", "$$"})
+_TILDE_INSIDE_WORD = re.compile(r"[=:]~")
+_SPLITTING_CHARACTERS = re.compile(r"[\s*?\[\\]")
 
 
-@frozen
+@frozen_dataclass
 class Word:
     """A word after bash's expansions."""
 
@@ -44,7 +44,7 @@ class Word:
         return self.pattern is not None and self.pattern[:1] in {"*", "?", "["}
 
 
-def read_word(text: str, scope: Scope, substitutions: Mapping[int, int]) -> Word:
+def expand_word(text: str, scope: ShellScope, substitutions: Mapping[int, int]) -> Word:
     """Return the expansion of a word.
 
     `substitutions` maps the start of each `$(` that is already judged to its end.
@@ -54,13 +54,13 @@ def read_word(text: str, scope: Scope, substitutions: Mapping[int, int]) -> Word
     """
     scanner = _Scanner(text, scope, substitutions)
     scanner.run()
-    bare = "".join(scanner.bare)
+    bare = "".join(scanner.unquoted)
     # Security: braces and late tildes are checked on unquoted text only; expanded they could name
     # other paths.
     if _is_brace_expansion(bare):
-        raise Unclear("it uses a brace expansion")
-    if _LATE_TILDE.search(bare):
-        raise Unclear("it uses `~` inside a word")
+        raise UndecidableCommand("it uses a brace expansion")
+    if _TILDE_INSIDE_WORD.search(bare):
+        raise UndecidableCommand("it uses `~` inside a word")
     pattern = "".join(scanner.pattern) if scanner.has_pattern else None
     return Word("".join(scanner.text), pattern, scanner.is_known)
 
@@ -75,157 +75,159 @@ class _Scanner:
     """State of the scan of one word."""
 
     source: str
-    scope: Scope
+    scope: ShellScope
     substitutions: Mapping[int, int]
     position: int = 0
     text: list[str] = field(default_factory=list[str])
     pattern: list[str] = field(default_factory=list[str])
-    bare: list[str] = field(default_factory=list[str])
+    unquoted: list[str] = field(default_factory=list[str])
     """The unquoted text; each quoted part is replaced by NUL."""
     has_pattern: bool = False
     is_known: bool = True
 
     def run(self) -> None:
         if self.source.startswith("#"):
-            raise Unclear("it cannot be read unambiguously")
+            raise UndecidableCommand("it cannot be read unambiguously")
         if self.source.startswith("~"):
-            self._tilde()
+            self._scan_tilde()
         while self.position < len(self.source):
-            self._unquoted(self.source[self.position])
+            self._scan_unquoted(self.source[self.position])
 
-    def _unquoted(self, character: str) -> None:
+    def _scan_unquoted(self, character: str) -> None:
         if character == "'":
             end = self.source.find("'", self.position + 1)
-            self._keep(self._upto(end)[1:])
+            self._add_literal(self._take_until(end)[1:])
             self.position += 1
         elif character == '"':
-            self._double()
+            self._scan_double_quotes()
         elif character == "\\":
-            self._escaped()
+            self._scan_escape()
         elif character == "$":
-            self._dollar(quoted=False)
+            self._scan_dollar(quoted=False)
         elif character in "*?[":
-            self._magic(character)
+            self._scan_wildcard(character)
         else:
-            self._plain()
+            self._scan_plain()
 
-    def _upto(self, end: int) -> str:
+    def _take_until(self, end: int) -> str:
         if end < 0:
-            raise Unclear("a quote in it is not closed")
+            raise UndecidableCommand("a quote in it is not closed")
         passed, self.position = self.source[self.position : end], end
         return passed
 
-    def _plain(self) -> None:
+    def _scan_plain(self) -> None:
         found = _PLAIN.match(self.source, self.position)
         if found is None:
-            raise Unclear("it cannot be read unambiguously")
+            raise UndecidableCommand("it cannot be read unambiguously")
         self.text.append(found.group())
         self.pattern.append(found.group())
-        self.bare.append(found.group())
+        self.unquoted.append(found.group())
         self.position = found.end()
 
-    def _magic(self, character: str) -> None:
+    def _scan_wildcard(self, character: str) -> None:
         self.has_pattern = True
         self.text.append(character)
         self.pattern.append(character)
-        self.bare.append(character)
+        self.unquoted.append(character)
         self.position += 1
 
-    def _keep(self, literal: str) -> None:
+    def _add_literal(self, literal: str) -> None:
         self.text.append(literal)
-        self.pattern.append(escape(literal))
-        self.bare.append("\0")
+        self.pattern.append(escape_pattern(literal))
+        self.unquoted.append("\0")
 
-    def _escaped(self) -> None:
+    def _scan_escape(self) -> None:
         following = self.source[self.position + 1 : self.position + 2]
         if following in {"", "\n"}:
-            raise Unclear("a word in it goes on in the next line")
-        self._keep(following)
+            raise UndecidableCommand("a word in it goes on in the next line")
+        self._add_literal(following)
         self.position += 2
 
-    def _double(self) -> None:
+    def _scan_double_quotes(self) -> None:
         self.position += 1
-        self._keep("")
+        self._add_literal("")
         while not self.source.startswith('"', self.position):
-            self._quoted()
+            self._scan_quoted_part()
         self.position += 1
 
-    def _quoted(self) -> None:
+    def _scan_quoted_part(self) -> None:
         found = _INSIDE_QUOTES.match(self.source, self.position)
         if found is not None:
-            self._keep(found.group())
+            self._add_literal(found.group())
             self.position = found.end()
         elif self.source.startswith("$", self.position):
-            self._dollar(quoted=True)
+            self._scan_dollar(quoted=True)
         elif self.source.startswith("\\", self.position):
-            self._escaped_in_quotes()
+            self._scan_quoted_escape()
         else:
-            raise Unclear("it holds a backquote or a quote that is not closed")
+            raise UndecidableCommand("it holds a backquote or a quote that is not closed")
 
-    def _escaped_in_quotes(self) -> None:
+    def _scan_quoted_escape(self) -> None:
         following = self.source[self.position + 1 : self.position + 2]
         if following in {"", "\n"}:
-            raise Unclear("a word in it goes on in the next line")
-        self._keep(following if following in '$`"\\' else "\\" + following)
+            raise UndecidableCommand("a word in it goes on in the next line")
+        self._add_literal(following if following in '$`"\\' else "\\" + following)
         self.position += 2
 
-    def _dollar(self, *, quoted: bool) -> None:
+    def _scan_dollar(self, *, quoted: bool) -> None:
         variable = _VARIABLE.match(self.source, self.position)
         if variable is not None:
-            self._value(variable.group(1) or variable.group(2), quoted=quoted)
+            self._add_variable(variable.group(1) or variable.group(2), quoted=quoted)
             self.position = variable.end()
         # Only quoted: an unquoted `$(...)` may become several words.
         elif self.position in self.substitutions and quoted:
-            self._unknown(self.substitutions[self.position])
-        elif self.source[self.position : self.position + 2] in _NUMBERS:
-            self._unknown(self.position + 2)
+            self._skip_unknown(self.substitutions[self.position])
+        elif self.source[self.position : self.position + 2] in _NUMERIC_VARIABLES:
+            self._skip_unknown(self.position + 2)
         elif _LITERAL_DOLLAR.match(self.source, self.position) and (quoted or self._is_last()):
-            self._keep("$")
+            self._add_literal("$")
             self.position += 1
         else:
-            raise Unclear("it uses a shell expansion")
+            raise UndecidableCommand("it uses a shell expansion")
 
     def _is_last(self) -> bool:
         return self.position == len(self.source) - 1
 
-    def _unknown(self, end: int) -> None:
+    def _skip_unknown(self, end: int) -> None:
         self.is_known = False
-        self._keep("")
+        self._add_literal("")
         self.position = end
 
-    def _value(self, name: str, *, quoted: bool) -> None:
-        value = self._looked_up(name)
+    def _add_variable(self, name: str, *, quoted: bool) -> None:
+        value = self._look_up_variable(name)
         # Security: bash splits an unquoted value at white space and expands wildcards in it, so it
         # could become flags or other paths.
-        splits = not quoted and (value.pattern is not None or _SPLITS.search(value.text))
+        splits = not quoted and (
+            value.pattern is not None or _SPLITTING_CHARACTERS.search(value.text)
+        )
         if splits or not value.text:
-            raise Unclear(f"the unquoted ${name} may become several words")
+            raise UndecidableCommand(f"the unquoted ${name} may become several words")
         if value.pattern is None:
-            self._keep(value.text)
+            self._add_literal(value.text)
             return
         self.has_pattern = True
         self.text.append(value.text)
         self.pattern.append(value.pattern)
-        self.bare.append("\0")
+        self.unquoted.append("\0")
 
-    def _looked_up(self, name: str) -> Value:
+    def _look_up_variable(self, name: str) -> VariableValue:
         if name in self.scope.values:
             return self.scope.values[name]
         if name == "HOME" and self.scope.home is not None:
-            return Value(self.scope.home)
-        if name == "PWD" and len(self.scope.folders) == 1:
-            return Value(self.scope.folders[0])
-        raise Unclear(f"it uses the value of ${name}")
+            return VariableValue(self.scope.home)
+        if name == "PWD" and len(self.scope.directories) == 1:
+            return VariableValue(self.scope.directories[0])
+        raise UndecidableCommand(f"it uses the value of ${name}")
 
-    def _tilde(self) -> None:
+    def _scan_tilde(self) -> None:
         if self.source[1:2] not in {"", "/"}:
-            raise Unclear("it names the home folder of somebody else")
+            raise UndecidableCommand("it names the home folder of somebody else")
         if self.scope.home is None:
-            raise Unclear("it names the home folder, which is not known")
-        self._keep(self.scope.home)
+            raise UndecidableCommand("it names the home folder, which is not known")
+        self._add_literal(self.scope.home)
         self.position = 1
 
 
 def breaks_words(character: str) -> bool:
     """Return whether an unquoted character ends a word."""
-    return character in _BREAKS
+    return character in _WORD_BREAKS

@@ -9,68 +9,68 @@ from pathlib import Path
 from anyio import to_thread
 
 from acp_server.permissions.modes import Mode
-from acp_server.session.commands.registry import Errand, ErrandError
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.session.commands.registry import PromptCommand, PromptCommandError
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 FILE_NAME = "AGENTS.md"
-REWRITE = "again"
+REWRITE_ARGUMENT = "again"
 OTHER_FILES = (".hermes.md", "HERMES.md", "CLAUDE.md", ".cursorrules", "README.md")
 """Files that may already contain text for the new file."""
-MOST_NAMES = 60
-IS_THERE = (
-    f"{FILE_NAME} already exists and was not changed. Run `/init {REWRITE}` to have it brought "
-    "up to date."
+MAX_NAMES = 60
+ALREADY_EXISTS = (
+    f"{FILE_NAME} already exists and was not changed. Run `/init {REWRITE_ARGUMENT}` "
+    "to have it brought up to date."
 )
-UNKNOWN = f"`/init` takes no argument, or `{REWRITE}`."
+UNKNOWN_ARGUMENT = f"`/init` takes no argument, or `{REWRITE_ARGUMENT}`."
 IN_PLAN_MODE = "Plan mode writes and runs nothing. Run `/mode ask` to leave it, then try again."
 
-Findings = Callable[[], Awaitable[str]]
+ReadWorkspaceFacts = Callable[[], Awaitable[str]]
 """Returns the workspace facts as Markdown; empty if none are known."""
 
 
-@frozen
-class Errands:
+@frozen_dataclass
+class PromptCommands:
     """The prompt commands of one session."""
 
-    folder: Path
+    directory: Path
     """The session's directory, absolute."""
     mode: Callable[[], Mode]
-    findings: Findings
+    workspace_facts: ReadWorkspaceFacts
 
-    def all(self) -> Sequence[Errand]:
+    def all(self) -> Sequence[PromptCommand]:
         """Return the commands."""
         write = f"Write a first {FILE_NAME} for this project"
         review = "Review the uncommitted changes, or others"
         return (
-            Errand("init", write, self._init, f"[{REWRITE}]"),
-            Errand("review", review, self._review, "[range or path]"),
+            PromptCommand("init", write, self._init, f"[{REWRITE_ARGUMENT}]"),
+            PromptCommand("review", review, self._review, "[range or path]"),
         )
 
     async def _init(self, arguments: str) -> str:
         """Return the prompt; an existing file is only rewritten on explicit request."""
-        self._require_deeds()
-        if arguments not in {"", REWRITE}:
-            raise ErrandError(UNKNOWN)
-        names = await to_thread.run_sync(_names_in, self.folder)
-        if FILE_NAME in names and arguments != REWRITE:
-            raise ErrandError(IS_THERE)
-        return _text("init").format(
+        self._require_write_mode()
+        if arguments not in {"", REWRITE_ARGUMENT}:
+            raise PromptCommandError(UNKNOWN_ARGUMENT)
+        names = await to_thread.run_sync(_list_directory, self.directory)
+        if FILE_NAME in names and arguments != REWRITE_ARGUMENT:
+            raise PromptCommandError(ALREADY_EXISTS)
+        return _read_prompt("init").format(
             task="revise" if FILE_NAME in names else "write",
-            file=self.folder / FILE_NAME,
+            file=self.directory / FILE_NAME,
             others=", ".join(f"`{name}`" for name in OTHER_FILES if name in names) or "none",
-            findings=f"{await self.findings()}\n- Entries: {_listed(names)}".lstrip(),
+            findings=f"{await self.workspace_facts()}\n- Entries: {_format_names(names)}".lstrip(),
         )
 
     async def _review(self, arguments: str) -> str:
-        self._require_deeds()
-        return _text("review").format(subject=arguments or "all uncommitted changes")
+        self._require_write_mode()
+        return _read_prompt("review").format(subject=arguments or "all uncommitted changes")
 
-    def _require_deeds(self) -> None:
+    def _require_write_mode(self) -> None:
         if self.mode() == "plan":
-            raise ErrandError(IN_PLAN_MODE)
+            raise PromptCommandError(IN_PLAN_MODE)
 
 
-def _names_in(folder: Path) -> Sequence[str]:
+def _list_directory(folder: Path) -> Sequence[str]:
     """Return the entries of a directory, subdirectories with a slash; none if it cannot be read."""
     try:
         return sorted(f"{each.name}/" if each.is_dir() else each.name for each in folder.iterdir())
@@ -78,13 +78,13 @@ def _names_in(folder: Path) -> Sequence[str]:
         return ()
 
 
-def _listed(names: Sequence[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     """Return the first names on one line, unprintable characters replaced."""
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    line = ", ".join(names[:MOST_NAMES]) or "none"
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    line = ", ".join(names[:MAX_NAMES]) or "none"
     # A file name may contain line breaks and could otherwise add lines to the prompt.
     return "".join(sign if sign.isprintable() else "\ufffd" for sign in line) + more
 
 
-def _text(name: str) -> str:
+def _read_prompt(name: str) -> str:
     return Path(__file__).with_name("text").joinpath(f"{name}.md").read_text("utf-8").strip()

@@ -2,7 +2,7 @@
 
 Independent of the database. Events are stored as entries for replay; messages are stored exactly as
 they were sent to the model. Recording never blocks and never fails: if something cannot be stored,
-work continues and the user is told once (`Archive.on_problem`).
+work continues and the user is told once (`SessionArchive.on_problem`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import (
     CallAppeared,
@@ -27,10 +27,10 @@ from acp_server.turn.events import (
     SummaryChunk,
     ThoughtChunk,
 )
-from acp_server.turn.loop import Spent
+from acp_server.turn.loop import UsageTotals
 
 
-@frozen
+@frozen_dataclass
 class SavedSystem:
     """A system prompt as sent, with the state its provider needs to continue from it."""
 
@@ -40,7 +40,7 @@ class SavedSystem:
     state: Mapping[str, JsonValue]
 
 
-@frozen
+@frozen_dataclass
 class SessionFacts:
     """A session's metadata. Times are timezone-aware."""
 
@@ -48,17 +48,17 @@ class SessionFacts:
     cwd: Path
     created_at: datetime
     updated_at: datetime
-    additional: tuple[Path, ...] = ()
+    additional_directories: tuple[Path, ...] = ()
     title: str = ""
     mode: str = "ask"
     model_id: str | None = None
     """The model that the user selected; None for the default."""
     thought_level: str | None = None
-    spent: Spent = field(default_factory=Spent)
+    usage: UsageTotals = field(default_factory=UsageTotals)
     system: SavedSystem | None = None
 
 
-@frozen
+@frozen_dataclass
 class TerminalRecord:
     """The output of one of our commands, for clients that render terminals."""
 
@@ -70,7 +70,7 @@ class TerminalRecord:
     signal: str | None = None
 
 
-@frozen
+@frozen_dataclass
 class CallRecord:
     """The final state of a tool call, with all its updates merged."""
 
@@ -79,7 +79,7 @@ class CallRecord:
     terminal: TerminalRecord | None = None
 
 
-@frozen
+@frozen_dataclass
 class TaskMessage:
     """A message sent to or received from a sub-agent; stored, but not part of the shown events."""
 
@@ -104,7 +104,7 @@ Entry = (
 """A complete visible item: the chunks of a message are merged, a compaction has ended."""
 
 
-@frozen
+@frozen_dataclass
 class StoredSession:
     """Everything stored about a session."""
 
@@ -117,8 +117,8 @@ class StoredSession:
     """Whether the process ended in the middle of a turn."""
 
 
-@frozen
-class Page:
+@frozen_dataclass
+class SessionPage:
     """A page of stored sessions, newest first; `cursor` requests the next page."""
 
     sessions: tuple[SessionFacts, ...]
@@ -165,7 +165,7 @@ class Journal(Protocol):
         ...
 
 
-class Archive(Protocol):
+class SessionArchive(Protocol):
     """Stores all sessions of a home directory."""
 
     on_problem: Callable[[str], None]
@@ -195,7 +195,7 @@ class Archive(Protocol):
         """
         ...
 
-    async def page(self, cwd: Path | None, cursor: str | None) -> Page:
+    async def page(self, cwd: Path | None, cursor: str | None) -> SessionPage:
         """Return stored sessions without their system prompts, most recently used first.
 
         Sessions without messages are listed only while a process has them open.

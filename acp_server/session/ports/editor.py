@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn, Protocol
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
 class EditorError(Exception):
@@ -19,31 +19,31 @@ class EditorError(Exception):
         self.reason = reason
 
 
-@frozen
-class Exit:
+@frozen_dataclass
+class TerminalExit:
     """How a command ended: with an exit code, or by a signal such as `SIGKILL`."""
 
     code: int | None = None
     signal: str | None = None
 
 
-@frozen
-class Screenful:
+@frozen_dataclass
+class TerminalOutput:
     """A terminal's text, whether its beginning was dropped, and how its command ended."""
 
     text: str
     is_truncated: bool = False
-    exit: Exit | None = None
+    exit: TerminalExit | None = None
 
 
-@frozen
-class Launch:
+@frozen_dataclass
+class TerminalCommand:
     """The command that a terminal runs. `environment` is added to the editor's own."""
 
     argv: Sequence[str]
     cwd: Path
     environment: Mapping[str, str]
-    keep_bytes: int
+    output_limit_bytes: int
 
 
 class EditorTerminal(Protocol):
@@ -54,11 +54,11 @@ class EditorTerminal(Protocol):
         """The editor's id for the terminal."""
         ...
 
-    async def wait(self) -> Exit:
+    async def wait(self) -> TerminalExit:
         """Wait for the command to end."""
         ...
 
-    async def output(self) -> Screenful:
+    async def output(self) -> TerminalOutput:
         """Return the output so far."""
         ...
 
@@ -71,7 +71,7 @@ class EditorTerminal(Protocol):
         ...
 
 
-class Editor(Protocol):
+class EditorPort(Protocol):
     """The editor as the tools of one session use it. Every call may raise EditorError."""
 
     @property
@@ -102,12 +102,12 @@ class Editor(Protocol):
         """Replace the text of a file."""
         ...
 
-    async def open_terminal(self, launch: Launch) -> EditorTerminal:
+    async def open_terminal(self, launch: TerminalCommand) -> EditorTerminal:
         """Start a command in a terminal."""
         ...
 
 
-class NoEditor:
+class NullEditor:
     """An editor without capabilities, for sessions that have none connected."""
 
     can_read = False
@@ -118,17 +118,17 @@ class NoEditor:
     async def read_text(self, path: Path) -> NoReturn:
         """Raise EditorError."""
         del path
-        raise EditorError(_NOBODY)
+        raise EditorError(_NO_EDITOR)
 
     async def write_text(self, path: Path, text: str) -> NoReturn:
         """Raise EditorError."""
         del path, text
-        raise EditorError(_NOBODY)
+        raise EditorError(_NO_EDITOR)
 
-    async def open_terminal(self, launch: Launch) -> NoReturn:
+    async def open_terminal(self, launch: TerminalCommand) -> NoReturn:
         """Raise EditorError."""
         del launch
-        raise EditorError(_NOBODY)
+        raise EditorError(_NO_EDITOR)
 
 
-_NOBODY = "there is no editor to ask"
+_NO_EDITOR = "there is no editor to ask"

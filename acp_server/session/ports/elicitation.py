@@ -5,11 +5,11 @@ from typing import Literal, Protocol
 
 from pydantic import JsonValue
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
-@frozen
-class Form:
+@frozen_dataclass
+class ElicitationForm:
     """A server's request to fill in a form."""
 
     server: str
@@ -17,8 +17,8 @@ class Form:
     schema: Mapping[str, JsonValue]
 
 
-@frozen
-class Page:
+@frozen_dataclass
+class ElicitationUrl:
     """A server's request to visit a web page."""
 
     server: str
@@ -28,15 +28,15 @@ class Page:
     """The server's id for the page; the ACP side assigns its own."""
 
 
-@frozen
-class Answer:
+@frozen_dataclass
+class ElicitationResult:
     """The user's response to an elicitation."""
 
     action: Literal["accept", "decline", "cancel"]
     content: Mapping[str, JsonValue] | None = None
 
 
-DECLINED = Answer("decline")
+DECLINED = ElicitationResult("decline")
 
 
 class Elicitor(Protocol):
@@ -47,7 +47,7 @@ class Elicitor(Protocol):
         """Whether a user can be asked."""
         ...
 
-    async def ask(self, question: Form | Page) -> Answer:
+    async def ask(self, question: ElicitationForm | ElicitationUrl) -> ElicitationResult:
         """Ask the user; cancelling withdraws the question.
 
         Requests that the editor cannot show are declined, and so are failures.
@@ -59,7 +59,7 @@ class Elicitor(Protocol):
         ...
 
 
-class NobodyToAsk:
+class DecliningElicitor:
     """An elicitor that declines every request."""
 
     @property
@@ -67,7 +67,7 @@ class NobodyToAsk:
         """Return False."""
         return False
 
-    async def ask(self, question: Form | Page) -> Answer:
+    async def ask(self, question: ElicitationForm | ElicitationUrl) -> ElicitationResult:
         """Decline."""
         del question
         return DECLINED

@@ -7,14 +7,14 @@ memory provider itself is behind the port.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from acp_server.memory.provider_types import Reply, TurnMessage
-from acp_server.session.user_notices import Bulletin
+from acp_server.memory.provider_types import ProviderReply, TurnMessage
+from acp_server.session.user_notices import UserNotices
 from acp_server.turn.conversation import AssistantMessage, Conversation, Message, Text, UserMessage
 
 RECALLED = "[What the memory {name!r} recalls; the user did not say it:\n{text}\n]"
 
 
-class ExternalMemory(Protocol):
+class ExternalMemoryPort(Protocol):
     """A memory kept by an external provider for all sessions."""
 
     @property
@@ -22,42 +22,42 @@ class ExternalMemory(Protocol):
         """The provider's name."""
         ...
 
-    async def system_block(self) -> Reply:
+    async def system_block(self) -> ProviderReply:
         """Return the text to add to a system prompt."""
         ...
 
-    async def prefetch(self, query: str) -> Reply:
+    async def prefetch(self, query: str) -> ProviderReply:
         """Return memories that match a prompt."""
         ...
 
-    def hand_over(self, said: Sequence[TurnMessage], tell: Callable[[str], None]) -> None:
+    def record_turn(self, said: Sequence[TurnMessage], tell: Callable[[str], None]) -> None:
         """Pass on a completed turn in the background; `tell` receives a sentence if that fails."""
         ...
 
 
-class OutsideMemory:
+class ExternalMemorySession:
     """The external memory of one session; does nothing if none is configured."""
 
     def __init__(
-        self, memory: ExternalMemory | None, bulletin: Bulletin, conversation: Conversation
+        self, memory: ExternalMemoryPort | None, notices: UserNotices, conversation: Conversation
     ) -> None:
         self._memory = memory
-        self._bulletin = bulletin
+        self._notices = notices
         self._conversation = conversation
-        self._told: set[str] = set()
-        self._heard: list[Text] = []
+        self._shown_notices: set[str] = set()
+        self._turn_texts: list[Text] = []
         """The user's texts in the running turn."""
 
-    async def block(self) -> str:
+    async def system_block(self) -> str:
         """Return the text for the system prompt."""
         return "" if self._memory is None else self._text_of(await self._memory.system_block())
 
-    async def recalled(self, message: UserMessage) -> Sequence[Text]:
+    async def recall(self, message: UserMessage) -> Sequence[Text]:
         """Return memories that match a user message, and note the message for `end_turn`."""
         words = [part for part in message.parts if isinstance(part, Text) and part.text.strip()]
         if self._memory is None or not words:
             return ()
-        self._heard += words  # before the await: a cancelled prompt was said all the same
+        self._turn_texts += words  # before the await: a cancelled prompt was said all the same
         query = "\n".join(part.text for part in words)
         text = self._text_of(await self._memory.prefetch(query))
         return (Text(RECALLED.format(name=self._memory.name, text=text)),) if text else ()
@@ -65,23 +65,25 @@ class OutsideMemory:
     def end_turn(self) -> None:
         """Hand over the turn that has just ended, if the user said anything in it."""
         # Cleared first, also without a memory: the next turn must not hand these over again.
-        heard, self._heard = self._heard, []
+        heard, self._turn_texts = self._turn_texts, []
         if self._memory is not None and heard:
-            self._memory.hand_over(list(_said(tuple(self._conversation), heard)), self._tell)
+            self._memory.record_turn(
+                list(_turn_messages(tuple(self._conversation), heard)), self._notify_once
+            )
 
-    def _text_of(self, reply: Reply) -> str:
+    def _text_of(self, reply: ProviderReply) -> str:
         if reply.notice:
-            self._tell(reply.notice)
+            self._notify_once(reply.notice)
         return reply.text
 
-    def _tell(self, notice: str) -> None:
+    def _notify_once(self, notice: str) -> None:
         """Show a notice to the user, once."""
-        if notice not in self._told:
-            self._told.add(notice)
-            self._bulletin.say(notice)
+        if notice not in self._shown_notices:
+            self._shown_notices.add(notice)
+            self._notices.add(notice)
 
 
-def _said(messages: Sequence[Message], heard: Sequence[Text]) -> Iterator[TurnMessage]:
+def _turn_messages(messages: Sequence[Message], heard: Sequence[Text]) -> Iterator[TurnMessage]:
     """Yield the turn's messages.
 
     If a compaction has removed the user's texts, they come first, followed by the last message.

@@ -9,13 +9,13 @@ from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 Transport = Literal["http", "sse"]
 
 
-@frozen
-class Patience:
+@frozen_dataclass
+class ServerTimeouts:
     """Time limits for a server; None means no limit of its own."""
 
     connect_seconds: float | None = None
@@ -24,8 +24,8 @@ class Patience:
     """Without a message from the server while a call runs."""
 
 
-@frozen
-class ProcessServer:
+@frozen_dataclass
+class StdioServerConfig:
     """A server started as a child process that speaks over stdin and stdout."""
 
     name: str
@@ -34,18 +34,18 @@ class ProcessServer:
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     cwd: Path | None = None
     """Working directory; None for the session's directory."""
-    patience: Patience = Patience()
+    timeouts: ServerTimeouts = ServerTimeouts()
 
 
-@frozen
-class RemoteServer:
+@frozen_dataclass
+class HttpServerConfig:
     """A server reached over HTTP."""
 
     name: str
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     transport: Transport = "http"
-    patience: Patience = Patience()
+    timeouts: ServerTimeouts = ServerTimeouts()
 
 
-ServerConfig = ProcessServer | RemoteServer
+ServerConfig = StdioServerConfig | HttpServerConfig

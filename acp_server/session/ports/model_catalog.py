@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.turn.loop import Meter
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.loop import ModelMeter
 from acp_server.turn.ports import Model
 
 
-@frozen
+@frozen_dataclass
 class ModelChoice:
     """A model as a picker shows it."""
 
@@ -17,7 +17,7 @@ class ModelChoice:
 
 
 class ModelCatalog(Protocol):
-    """The available models. Only `refresh`, `settle` and `learn_of` wait for the network."""
+    """The available models. `refresh`, `resolve_default`, `load_models_of` use the network."""
 
     @property
     def default_id(self) -> str:
@@ -40,7 +40,7 @@ class ModelCatalog(Protocol):
         """Return the adapter of a model, known or not; an unknown model fails when it is asked."""
         ...
 
-    def meter(self, model_id: str) -> Meter:
+    def meter(self, model_id: str) -> ModelMeter:
         """Return a model's context window and prices."""
         ...
 
@@ -52,11 +52,11 @@ class ModelCatalog(Protocol):
         """Load the endpoint's model list once; a failure changes nothing and raises nothing."""
         ...
 
-    async def settle(self) -> None:
+    async def resolve_default(self) -> None:
         """Resolve the default model if only the endpoint knows it; a failure raises nothing."""
         ...
 
-    async def learn_of(self, model_id: str) -> None:
+    async def load_models_of(self, model_id: str) -> None:
         """Load the model list of a model's endpoint unless the model is already a choice."""
         ...
 

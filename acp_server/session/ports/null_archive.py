@@ -4,12 +4,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from acp_server.session.errors import UnknownSessionError
-from acp_server.session.ports.archive import Journal, Page, SessionFacts, StoredSession, TaskMessage
+from acp_server.session.ports.archive import (
+    Journal,
+    SessionFacts,
+    SessionPage,
+    StoredSession,
+    TaskMessage,
+)
 from acp_server.turn.conversation import Message
 from acp_server.turn.events import Event, PromptReceived
 
 
-class UnkeptJournal:
+class NullJournal:
     """A journal that stores nothing."""
 
     def show(self, event: Event | PromptReceived | TaskMessage) -> None:
@@ -40,20 +46,20 @@ class UnkeptJournal:
         """Do nothing."""
 
 
-def _nobody(reason: str) -> None:
+def _ignore_problem(reason: str) -> None:
     del reason
 
 
-class UnkeptArchive:
+class NullArchive:
     """An archive without sessions."""
 
     def __init__(self) -> None:
-        self.on_problem: Callable[[str], None] = _nobody
+        self.on_problem: Callable[[str], None] = _ignore_problem
 
     def create(self, facts: SessionFacts) -> Journal:
         """Return a journal that stores nothing."""
         del facts
-        return UnkeptJournal()
+        return NullJournal()
 
     async def read(self, session_id: str) -> StoredSession:
         """Raise UnknownSessionError."""
@@ -63,10 +69,10 @@ class UnkeptArchive:
         """Raise UnknownSessionError."""
         raise UnknownSessionError(session_id)
 
-    async def page(self, cwd: Path | None, cursor: str | None) -> Page:
+    async def page(self, cwd: Path | None, cursor: str | None) -> SessionPage:
         """Return an empty page."""
         del cwd, cursor
-        return Page(())
+        return SessionPage(())
 
     async def delete(self, session_id: str) -> None:
         """Do nothing: no session is stored."""

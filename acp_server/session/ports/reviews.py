@@ -8,41 +8,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from acp_server.permissions.modes import Mode
-from acp_server.session.turn_queue import Screen, Ticket, TurnQueue, Work
-from acp_server.session.user_notices import Bulletin
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.session.turn_queue import EventSink, QueuedPrompt, TurnJob, TurnQueue
+from acp_server.session.user_notices import UserNotices
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Conversation
-from acp_server.turn.loop import Kit, Spent
+from acp_server.turn.loop import TurnContext, UsageTotals
 from acp_server.turn.ports import StopReason
 
 if TYPE_CHECKING:
     from acp_server.session.session import Session
 
-KitMaker = Callable[[], Awaitable[Kit]]
+ContextFactory = Callable[[], Awaitable[TurnContext]]
 """Returns the context that the session's next turn would run with."""
 
 
-@frozen
-class Reviewed:
+@frozen_dataclass
+class ReviewContext:
     """The parts of a session that a review can access."""
 
     session_id: str
     workspace: Path
     """The session's directory."""
     conversation: Conversation
-    spent: Spent
+    totals: UsageTotals
     """The review's usage is added here."""
-    bulletin: Bulletin
+    notices: UserNotices
     mode: Callable[[], Mode]
-    kit: KitMaker
-    keep_facts: Callable[[], None]
+    context: ContextFactory
+    save_facts: Callable[[], None]
     """Stores the session's facts, including the usage."""
 
 
 class Reviews(Protocol):
     """The background reviews of one session."""
 
-    def turn_ended(self, reason: StopReason) -> None:
+    def on_turn_end(self, reason: StopReason) -> None:
         """Note that a turn ended and none is queued; a review may start after a quiet period."""
         ...
 
@@ -50,7 +50,7 @@ class Reviews(Protocol):
         """Cancel a running or scheduled review before its next change; a begun write completes."""
         ...
 
-    async def wait_until_over(self) -> None:
+    async def wait_until_closed(self) -> None:
         """Wait for a cancelled review to end, for a short time: it can change no more."""
         ...
 
@@ -58,30 +58,30 @@ class Reviews(Protocol):
 class NoReviews:
     """A review port that does nothing."""
 
-    def __init__(self, session: "Session", kit: KitMaker) -> None:
-        del session, kit
+    def __init__(self, session: "Session", context_factory: ContextFactory) -> None:
+        del session, context_factory
 
-    def turn_ended(self, reason: StopReason) -> None:
+    def on_turn_end(self, reason: StopReason) -> None:
         """Do nothing."""
 
     def cancel(self) -> None:
         """Do nothing."""
 
-    async def wait_until_over(self) -> None:
+    async def wait_until_closed(self) -> None:
         """Return immediately."""
 
 
-class ReviewedTurns(TurnQueue):
+class ReviewedTurnQueue(TurnQueue):
     """A turn queue that runs reviews between turns."""
 
     def __init__(self, reviews: Reviews) -> None:
         super().__init__()
         self._reviews = reviews
 
-    def admit(self) -> Ticket:
+    def enqueue(self) -> QueuedPrompt:
         """Enqueue a prompt and cancel a running review."""
         self._reviews.cancel()
-        return super().admit()
+        return super().enqueue()
 
     def cancel_all(self) -> None:
         """Cancel every prompt and a running review."""
@@ -91,30 +91,30 @@ class ReviewedTurns(TurnQueue):
     async def wait_until_idle(self) -> None:
         """Wait until every prompt queued so far, and a cancelled review, have ended."""
         await super().wait_until_idle()
-        await self._reviews.wait_until_over()
+        await self._reviews.wait_until_closed()
 
-    async def run(self, ticket: Ticket, screen: Screen, work: Work) -> StopReason:
+    async def run(self, prompt: QueuedPrompt, sink: EventSink, job: TurnJob) -> StopReason:
         """Run a prompt's job at its place in the queue, with no review running.
 
         Raises:
             TurnError: raised by the job, unless it was cancelled.
         """
-        await self._reviews.wait_until_over()
-        reason = await super().run(ticket, screen, work)
+        await self._reviews.wait_until_closed()
+        reason = await super().run(prompt, sink, job)
         if self.is_empty:
-            self._reviews.turn_ended(reason)
+            self._reviews.on_turn_end(reason)
         return reason
 
 
-def reviewed(session: "Session", kit: KitMaker) -> Reviewed:
+def make_review_context(session: "Session", context_factory: ContextFactory) -> ReviewContext:
     """Return the parts of a session that a review can access."""
-    return Reviewed(
+    return ReviewContext(
         session_id=session.id,
         workspace=session.workspace.cwd,
         conversation=session.conversation,
-        spent=session.spent,
-        bulletin=session.bulletin,
+        totals=session.totals,
+        notices=session.notices,
         mode=lambda: session.mode,
-        kit=kit,
-        keep_facts=session.chronicle.keep,
+        context=context_factory,
+        save_facts=session.recorder.save_facts,
     )

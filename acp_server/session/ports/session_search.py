@@ -1,27 +1,27 @@
 """The port for searching and reading past sessions.
 
-Independent of database and search engine. `Source` names the owner of each session: this server, or
-Hermes, which keeps its own sessions in the same home.
+Independent of database and search engine. `SessionSource` names the owner of each session: this
+server, or Hermes, which keeps its own sessions in the same home.
 """
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, Protocol
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 Role = Literal["user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = ("user", "assistant", "tool")
 
 Sort = Literal["relevance", "newest", "oldest"]
-Source = Literal["acp-server", "hermes"]
+SessionSource = Literal["acp-server", "hermes"]
 
 MARK_BEGIN, MARK_END = ">>>", "<<<"
 """Markers around a match in a snippet."""
 
 
-@frozen
-class Inquiry:
+@frozen_dataclass
+class SessionQuery:
     """A search query. Supports words, "phrases", prefix*, this OR that, and -without."""
 
     query: str
@@ -35,20 +35,20 @@ class Inquiry:
     """A session to leave out: the one that searches."""
 
 
-@frozen
+@frozen_dataclass
 class PastSession:
     """A stored session, as listed. Times are timezone-aware."""
 
     id: str
-    source: Source
+    source: SessionSource
     title: str
     cwd: str
     """Empty if unknown."""
-    began_at: datetime
+    created_at: datetime
     updated_at: datetime
 
 
-@frozen
+@frozen_dataclass
 class PastText:
     """One text of a session: from the user, the model or a tool. Ids increase within a session."""
 
@@ -58,8 +58,8 @@ class PastText:
     text: str
 
 
-@frozen
-class Hit:
+@frozen_dataclass
+class SessionHit:
     """A session with a match: the best-matching text and its neighbours."""
 
     session: PastSession
@@ -72,16 +72,16 @@ class Hit:
     """Number of searched texts in this session that match."""
 
 
-@frozen
-class Findings:
+@frozen_dataclass
+class SessionSearchResults:
     """Search results, best first, with notes about how the search was done."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[SessionHit, ...]
     notes: tuple[str, ...] = ()
 
 
-@frozen
-class Passage:
+@frozen_dataclass
+class SessionExcerpt:
     """A section of a session, or all of it."""
 
     session: PastSession
@@ -93,26 +93,26 @@ class Passage:
     """Number of texts left out in the middle of the section."""
 
 
-class Recall(Protocol):
+class SessionSearch(Protocol):
     """Searches and reads past sessions.
 
     Every method raises `ArchiveError` if stored sessions cannot be read. Methods that take a
     session id raise `UnknownSessionError` if there is no such session.
     """
 
-    async def discover(self, inquiry: Inquiry) -> Findings:
+    async def search(self, inquiry: SessionQuery) -> SessionSearchResults:
         """Return the sessions that match."""
         ...
 
-    async def scroll(self, session_id: str, text_id: int, window: int) -> Passage:
+    async def scroll(self, session_id: str, text_id: int, window: int) -> SessionExcerpt:
         """Return a text of a session with up to `window` texts before and after it.
 
         The section is empty if the session has no text with this id.
         """
         ...
 
-    async def read(self, session_id: str, most: int) -> Passage:
-        """Return a session; of one with more than `most` texts, only its beginning and end."""
+    async def read(self, session_id: str, max_texts: int) -> SessionExcerpt:
+        """Return a session; of one with more than `max_texts` texts, only its beginning and end."""
         ...
 
     async def browse(self, limit: int, excluded_id: str | None = None) -> Sequence[PastSession]:

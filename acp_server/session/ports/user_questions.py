@@ -5,15 +5,15 @@ Covers questions with proposed answers. Permission requests are separate: the ga
 
 from typing import NoReturn, Protocol
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
-class EnquiryError(Exception):
+class UserQuestionError(Exception):
     """The question did not reach the user, or the response is not an answer."""
 
 
-@frozen
-class Enquiry:
+@frozen_dataclass
+class UserQuestion:
     """A question of a tool call, with proposed answers; free-text answers are allowed too."""
 
     call_id: str
@@ -21,7 +21,7 @@ class Enquiry:
     choices: tuple[str, ...] = ()
 
 
-class Enquirer(Protocol):
+class UserAsker(Protocol):
     """Asks the user of one session."""
 
     @property
@@ -34,23 +34,23 @@ class Enquirer(Protocol):
         """Whether `ask` can be used."""
         ...
 
-    async def ask(self, enquiry: Enquiry) -> str | None:
+    async def ask(self, enquiry: UserQuestion) -> str | None:
         """Return the user's answer; None if they dismiss the question.
 
         Cancelling withdraws the question; a later answer is dropped.
 
         Raises:
-            EnquiryError: the question cannot be asked.
+            UserQuestionError: the question cannot be asked.
         """
         ...
 
 
-class NoEnquirer:
+class NoUserAsker:
     """An asker without a user: a run without an editor."""
 
     is_attended = False
     has_forms = False
 
-    async def ask(self, enquiry: Enquiry) -> NoReturn:
-        """Raise EnquiryError."""
-        raise EnquiryError(enquiry.question)
+    async def ask(self, enquiry: UserQuestion) -> NoReturn:
+        """Raise UserQuestionError."""
+        raise UserQuestionError(enquiry.question)

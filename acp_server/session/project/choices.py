@@ -12,25 +12,25 @@ from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.session.project.options import (
     MODE_OPTION,
     MODEL_OPTION,
-    Chosen,
     Option,
-    choose,
-    options_of,
+    OptionSelection,
+    build_options,
+    select_value,
 )
 
-LIST_SECONDS = 10.0
+MODEL_LIST_SECONDS = 10.0
 """How long to wait for an endpoint's model list; the endpoint may be slow or unreachable."""
 
 
-def _nobody() -> None: ...
+def _ignore_change() -> None: ...
 
 
-def _forget(model_id: str) -> None:
+def _ignore_switch(model_id: str) -> None:
     del model_id
 
 
 @dataclass(slots=True)
-class Choices:
+class SelectedOptions:
     """The selected options of one session. A running turn keeps the model it started with."""
 
     catalog: ModelCatalog
@@ -38,12 +38,12 @@ class Choices:
     chosen_model: str | None = None
     """None for the default model."""
     chosen_level: str | None = None
-    on_change: Callable[[], None] = field(default=_nobody)
+    on_change: Callable[[], None] = field(default=_ignore_change)
     """Called after every change."""
-    on_switch: Callable[[str], None] = field(default=_forget)
+    on_model_switch: Callable[[str], None] = field(default=_ignore_switch)
     """Called with the new model's id when it replaces another."""
-    list_seconds: float = LIST_SECONDS
-    _awaited: str | None = field(default=None, init=False)
+    list_seconds: float = MODEL_LIST_SECONDS
+    _awaited_model: str | None = field(default=None, init=False)
     """The latest model selection that still waits for its endpoint's list."""
 
     @property
@@ -65,7 +65,9 @@ class Choices:
     @property
     def options(self) -> tuple[Option, ...]:
         """The options with their current values."""
-        return options_of(Chosen(self.mode, self.model_id, self.thought_level), self.catalog)
+        return build_options(
+            OptionSelection(self.mode, self.model_id, self.thought_level), self.catalog
+        )
 
     def set_mode(self, mode: str) -> None:
         """Switch the mode.
@@ -85,49 +87,49 @@ class Choices:
             UnknownOptionError: there is no such option.
             InvalidValueError: the option has no such value.
         """
-        chosen = choose(option_id, value, self.options)
+        chosen = select_value(option_id, value, self.options)
         if option_id == MODE_OPTION:
             self.mode = cast("Mode", chosen)
         elif option_id == MODEL_OPTION:
-            self._switch(chosen)
+            self._select_model(chosen)
         else:
             self.chosen_level = chosen
         self.on_change()
 
-    def awaits(self, option_id: str, value: str | bool) -> bool:  # noqa: FBT001  a value
+    def await_model_list(self, option_id: str, value: str | bool) -> bool:  # noqa: FBT001  a value
         """Return whether a value may be a model that its endpoint has not listed yet.
 
-        If so, it becomes the latest selection, and `choose_listed` completes it.
+        If so, it becomes the latest selection, and `select_awaited_model` completes it.
         """
-        if option_id != MODEL_OPTION or not isinstance(value, str) or self._offers(value):
+        if option_id != MODEL_OPTION or not isinstance(value, str) or self._is_listed(value):
             return False
-        self._awaited = value
+        self._awaited_model = value
         return True
 
-    async def choose_listed(self, model_id: str) -> None:
+    async def select_awaited_model(self, model_id: str) -> None:
         """Select an awaited model once its endpoint's list has arrived, unless superseded.
 
         Raises:
             InvalidValueError: the endpoint does not offer the model, or did not answer in time.
         """
-        await self.learn_of(model_id)
+        await self.load_model_list(model_id)
         # Validated even if superseded: the client asked for this value and must get the error.
-        choose(MODEL_OPTION, model_id, self.options)
+        select_value(MODEL_OPTION, model_id, self.options)
         # A newer selection may have come during the wait; the older one must not undo it.
-        if self._awaited == model_id:
+        if self._awaited_model == model_id:
             self.set_option(MODEL_OPTION, model_id)
 
-    async def learn_of(self, model_id: str) -> None:
+    async def load_model_list(self, model_id: str) -> None:
         """Load the model list of an unknown model's endpoint; gives up after a time limit."""
         with anyio.move_on_after(self.list_seconds):
-            await self.catalog.learn_of(model_id)
+            await self.catalog.load_models_of(model_id)
 
-    def _offers(self, model_id: str) -> bool:
+    def _is_listed(self, model_id: str) -> bool:
         return any(choice.id == model_id for choice in self.catalog.choices())
 
-    def _switch(self, model_id: str) -> None:
+    def _select_model(self, model_id: str) -> None:
         # Any completed selection supersedes one that still waits for its list.
-        self._awaited = None
+        self._awaited_model = None
         before, self.chosen_model = self.model_id, model_id
         if self.model_id != before:
-            self.on_switch(self.model_id)
+            self.on_model_switch(self.model_id)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from acp_server.session.ports.model_catalog import ModelCatalog
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import ToolCall
 
 if TYPE_CHECKING:  # what they import takes a while, and an editor's server has no terms
-    from acp_server.permissions.gate import Witness
-    from acp_server.permissions.run_rules import Orders
+    from acp_server.permissions.gate import AuditCallback
+    from acp_server.permissions.run_rules import RunRules
 
 
 def ignore_refusal(call: ToolCall, reason: str) -> None:
@@ -20,19 +20,19 @@ def ignore_refusal(call: ToolCall, reason: str) -> None:
     del call, reason
 
 
-def _as_it_is(catalog: ModelCatalog) -> ModelCatalog:
+def _unwrapped(catalog: ModelCatalog) -> ModelCatalog:
     return catalog
 
 
-@frozen
-class Terms:
+@frozen_dataclass
+class HeadlessPolicy:
     """The policy for all sessions of a headless server."""
 
-    orders: "Orders"
+    rules: "RunRules"
     """Actions that are allowed without asking, and actions that are forbidden."""
-    witness: "Witness"
+    audit: "AuditCallback"
     """Called with the gate's decision on each effect."""
-    refused: Callable[[ToolCall, str], None] = ignore_refusal
+    on_refusal: Callable[[ToolCall, str], None] = ignore_refusal
     """Called with each tool call that a hook rejected, and the reason; such calls never reach
     the gate."""
     is_trusted: bool = False
@@ -41,5 +41,5 @@ class Terms:
     """The surface named in the system prompt."""
     is_ephemeral: bool = False
     """Whether nothing is stored."""
-    wrapped: Callable[[ModelCatalog], ModelCatalog] = _as_it_is
+    wrap_catalog: Callable[[ModelCatalog], ModelCatalog] = _unwrapped
     """Wraps the model catalog, to count model calls for example."""

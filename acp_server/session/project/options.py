@@ -3,15 +3,15 @@
 from acp_server.permissions.modes import MODES, Mode
 from acp_server.session.errors import InvalidValueError, UnknownOptionError
 from acp_server.session.ports.model_catalog import ModelCatalog
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 MODE_OPTION = "mode"
 MODEL_OPTION = "model"
 THOUGHT_OPTION = "thought_level"
 
 
-@frozen
-class Chosen:
+@frozen_dataclass
+class OptionSelection:
     """The current values of a session's options."""
 
     mode: Mode
@@ -19,8 +19,8 @@ class Chosen:
     thought_level: str | None
 
 
-@frozen
-class Choice:
+@frozen_dataclass
+class OptionValue:
     """One value of an option."""
 
     value: str
@@ -28,7 +28,7 @@ class Choice:
     description: str
 
 
-@frozen
+@frozen_dataclass
 class Option:
     """A picker with its values and the current one. `category` is ACP's name for its meaning."""
 
@@ -37,16 +37,20 @@ class Option:
     description: str
     category: str
     current: str
-    choices: tuple[Choice, ...]
+    values: tuple[OptionValue, ...]
 
 
-def options_of(chosen: Chosen, catalog: ModelCatalog) -> tuple[Option, ...]:
+def build_options(chosen: OptionSelection, catalog: ModelCatalog) -> tuple[Option, ...]:
     """Return the options of a session, without those that offer no choice."""
-    options = (_mode(chosen.mode), _model(chosen.model_id, catalog), _thinking(chosen, catalog))
+    options = (
+        _mode_option(chosen.mode),
+        _model_option(chosen.model_id, catalog),
+        _thought_option(chosen, catalog),
+    )
     return tuple(option for option in options if option is not None)
 
 
-def choose(option_id: str, value: object, options: tuple[Option, ...]) -> str:
+def select_value(option_id: str, value: object, options: tuple[Option, ...]) -> str:
     """Return the option value that matches the requested one.
 
     Raises:
@@ -56,32 +60,32 @@ def choose(option_id: str, value: object, options: tuple[Option, ...]) -> str:
     option = next((option for option in options if option.id == option_id), None)
     if option is None:
         raise UnknownOptionError(option_id, ", ".join(option.id for option in options))
-    for choice in option.choices:
+    for choice in option.values:
         if choice.value == value:
             return choice.value
-    known = ", ".join(choice.value for choice in option.choices)
+    known = ", ".join(choice.value for choice in option.values)
     raise InvalidValueError(option_id, value, known)
 
 
-def _mode(current: Mode) -> Option:
-    choices = tuple(Choice(mode.id, mode.name, mode.description) for mode in MODES)
+def _mode_option(current: Mode) -> Option:
+    choices = tuple(OptionValue(mode.id, mode.name, mode.description) for mode in MODES)
     description = "How much the agent may do without asking"
     return Option(MODE_OPTION, "Mode", description, "mode", current, choices)
 
 
-def _model(current: str, catalog: ModelCatalog) -> Option:
-    choices = [Choice(model.id, model.name, "") for model in catalog.choices()]
+def _model_option(current: str, catalog: ModelCatalog) -> Option:
+    choices = [OptionValue(model.id, model.name, "") for model in catalog.choices()]
     # ACP requires the current value among the choices; a restored model may have left the catalog.
     if all(choice.value != current for choice in choices):
-        choices.insert(0, Choice(current, current, ""))
+        choices.insert(0, OptionValue(current, current, ""))
     return Option(MODEL_OPTION, "Model", "The model that answers", "model", current, tuple(choices))
 
 
-def _thinking(chosen: Chosen, catalog: ModelCatalog) -> Option | None:
+def _thought_option(chosen: OptionSelection, catalog: ModelCatalog) -> Option | None:
     levels = catalog.thought_levels(chosen.model_id)
     if not levels or chosen.thought_level is None:
         return None
-    choices = tuple(Choice(level, level.capitalize(), "") for level in levels)
+    choices = tuple(OptionValue(level, level.capitalize(), "") for level in levels)
     description = "How deeply the model thinks before it answers"
     return Option(
         THOUGHT_OPTION, "Thinking", description, "thought_level", chosen.thought_level, choices

@@ -11,17 +11,17 @@ from typing import Literal
 from pydantic import JsonValue
 
 from acp_server.permissions.modes import Mode
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-STRICTNESS: tuple[Mode, ...] = ("bypass", "accept_edits", "ask", "plan")
+MODES_BY_STRICTNESS: tuple[Mode, ...] = ("bypass", "accept_edits", "ask", "plan")
 """The modes from the least to the most restrictive."""
-NARROW: tuple[Literal["ask", "plan"], ...] = ("ask", "plan")
-MOST_SKILLS = 50
+REQUESTABLE_MODES: tuple[Literal["ask", "plan"], ...] = ("ask", "plan")
+MAX_SKILLS = 50
 
 _SKILL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}")
 
 
-@frozen
+@frozen_dataclass
 class ProjectSettings:
     """A project's requested settings: the usable ones, and the reasons why others are not."""
 
@@ -34,7 +34,7 @@ class ProjectSettings:
     refused: tuple[str, ...] = ()
 
     @property
-    def uses(self) -> tuple[str, ...]:
+    def summary(self) -> tuple[str, ...]:
         """The usable settings as phrases."""
         wanted = {
             "mode": self.mode,
@@ -45,7 +45,7 @@ class ProjectSettings:
         return tuple(f"{name}: {value}" for name, value in wanted.items() if value)
 
 
-def understood(
+def parse_project_settings(
     values: Mapping[str, JsonValue],
     models: Collection[str],
     tools: Sequence[str] = (),
@@ -56,36 +56,38 @@ def understood(
     Tools whose names start with one of the `prefixes` may appear later and are accepted unchecked.
     """
     # Only `ask` and `plan`: a repository must not be able to turn permission prompts off.
-    mode: Mode | None = next((each for each in NARROW if values.get("mode") == each), None)
+    mode: Mode | None = next(
+        (each for each in REQUESTABLE_MODES if values.get("mode") == each), None
+    )
     model = next((each for each in models if values.get("model") == each), None)
-    wanted = _names(values.get("tools"))
+    wanted = _parse_names(values.get("tools"))
     later = tuple(each for each in wanted if each.startswith(prefixes) and each not in tools)
     allowed = (*(each for each in tools if each in wanted), *later)
-    skills = tuple(each for each in _names(values.get("skills")) if _SKILL.fullmatch(each))
+    skills = tuple(each for each in _parse_names(values.get("skills")) if _SKILL.fullmatch(each))
     used = {"mode": mode, "model": model, "tools": allowed, "skills": skills}
     unknown = [each for each in wanted if allowed and each not in allowed]
-    refused = [_refusal(name) for name in values if not used.get(name)]
+    refused = [_explain_refusal(name) for name in values if not used.get(name)]
     refused += [f"{each!r} among its tools (no such tool)" for each in unknown]
-    return ProjectSettings(mode, model, allowed, skills[:MOST_SKILLS], tuple(refused))
+    return ProjectSettings(mode, model, allowed, skills[:MAX_SKILLS], tuple(refused))
 
 
-def narrowed(mode: Mode, wanted: Mode | None) -> Mode:
+def stricter_mode(mode: Mode, requested: Mode | None) -> Mode:
     """Return the stricter of two modes."""
-    if wanted is None or STRICTNESS.index(wanted) < STRICTNESS.index(mode):
+    if requested is None or MODES_BY_STRICTNESS.index(requested) < MODES_BY_STRICTNESS.index(mode):
         return mode
-    return wanted
+    return requested
 
 
-def _names(value: JsonValue) -> tuple[str, ...]:
+def _parse_names(value: JsonValue) -> tuple[str, ...]:
     """Return the unique names in a list, or in a line separated by commas or spaces."""
     texts = value if isinstance(value, list) else str(value or "").replace(",", " ").split()
     return tuple(dict.fromkeys(text for text in texts if isinstance(text, str)))
 
 
-def _refusal(name: str) -> str:
+def _explain_refusal(name: str) -> str:
     match name:
         case "mode":
-            return f"mode (a project can only set {' or '.join(NARROW)})"
+            return f"mode (a project can only set {' or '.join(REQUESTABLE_MODES)})"
         case "model":
             return "model (no such model)"
         case "tools":

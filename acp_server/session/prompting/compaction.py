@@ -13,8 +13,12 @@ from typing import Literal
 
 import anyio
 
-from acp_server.session.side_requests import answer_to
-from acp_server.turn.compaction import compacted, request_for_summary, split
+from acp_server.session.side_requests import ask_model
+from acp_server.turn.compaction import (
+    build_compacted_messages,
+    build_summary_request,
+    split_for_compaction,
+)
 from acp_server.turn.conversation import Conversation, Message
 from acp_server.turn.errors import TurnError
 from acp_server.turn.events import (
@@ -24,65 +28,70 @@ from acp_server.turn.events import (
     NoticeRaised,
     SummaryChunk,
 )
-from acp_server.turn.loop import Kit, Spent
-from acp_server.turn.ports import ModelRequest, Sink
+from acp_server.turn.loop import TurnContext, UsageTotals
+from acp_server.turn.ports import ModelRequest, TurnSink
 from acp_server.turn.step import NewId
 
 logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 600.0
-LEAST_SAVED_SHARE = 0.1
-MOST_POOR_PASSES = 2
-NOT_WORTH_IT = "The conversation is too short to summarize."
+MIN_SAVED_SHARE = 0.1
+MAX_POOR_COMPACTIONS = 2
+TOO_SHORT = "The conversation is too short to summarize."
 
 
 class TooShortError(TurnError):
     """The conversation is too short to summarize."""
 
     def __init__(self) -> None:
-        super().__init__(NOT_WORTH_IT)
+        super().__init__(TOO_SHORT)
 
 
 @dataclass(slots=True)
 class Compactor:
     """Keeps one session's conversation within the context window."""
 
-    spent: Spent
+    totals: UsageTotals
     rebuild_system: Callable[[], Awaitable[str]]
     """Writes the system prompt again; the provider's cache is lost by the compaction anyway."""
     threshold: float = 0.75
     """The share of the context window above which compaction starts by itself."""
     now_seconds: Callable[[], float] = time.monotonic
     _failed_at: float = field(default=float("-inf"), init=False)
-    _poor_passes: int = field(default=0, init=False)
+    _poor_compactions: int = field(default=0, init=False)
 
-    async def prepared(self, conversation: Conversation, kit: Kit, sink: Sink) -> Kit:
+    async def prepare_request(
+        self, conversation: Conversation, context: TurnContext, sink: TurnSink
+    ) -> TurnContext:
         """Return the context for the next request; compacts the conversation first if it is due."""
-        is_full = self.spent.context_tokens > self.threshold * kit.meter.window_tokens
+        is_full = self.totals.context_tokens > self.threshold * context.meter.window_tokens
         is_resting = self.now_seconds() - self._failed_at < RETRY_SECONDS
-        if not is_full or is_resting or self._is_vain(conversation):
-            return kit
+        if not is_full or is_resting or self._is_pointless(conversation):
+            return context
         try:
-            return await self.compact(conversation, kit, sink, is_asked_for=False)
+            return await self.compact(conversation, context, sink, is_requested=False)
         except TurnError:
             # The turn goes on uncompacted. The pause keeps every further step from asking again.
             self._failed_at = self.now_seconds()
-            return kit
+            return context
 
-    def _is_vain(self, conversation: Conversation) -> bool:
+    def _is_pointless(self, conversation: Conversation) -> bool:
         # The head and tail that compaction keeps can fill the window alone; without this stop,
         # every step would pay for another useless summary.
-        return self._poor_passes >= MOST_POOR_PASSES or split(tuple(conversation)) is None
+        return (
+            self._poor_compactions >= MAX_POOR_COMPACTIONS
+            or split_for_compaction(tuple(conversation)) is None
+        )
 
     async def compact(
         self,
         conversation: Conversation,
-        kit: Kit,
-        sink: Sink,
+        context: TurnContext,
+        sink: TurnSink,
         focus: str = "",
         *,
-        is_asked_for: bool = True,
-    ) -> Kit:
+        is_requested: bool = True,
+    ) -> TurnContext:
         """Compact the conversation now; `focus` names the topics that the summary must keep.
 
         The user gets a failure notice only if they did not request the compaction themselves.
@@ -92,53 +101,59 @@ class Compactor:
             TurnError: the model failed; nothing has changed.
         """
         messages = tuple(conversation)
-        parts = split(messages)
+        parts = split_for_compaction(messages)
         if parts is None:
             raise TooShortError
-        progress = _Progress(sink, kit.new_id, is_asked_for=is_asked_for)
-        async with progress.shown():
-            summary = await self._summary(request_for_summary(messages, focus), kit, progress)
+        progress = _CompactionProgress(sink, context.new_id, is_requested=is_requested)
+        async with progress.show():
+            summary = await self._request_summary(
+                build_summary_request(messages, focus), context, progress
+            )
         # No await until the end event: a cancel must not leave a rebuilt conversation without it.
-        shorter = compacted(parts, summary)
-        self._judge(messages, shorter, kit)
+        shorter = build_compacted_messages(parts, summary)
+        self._count_poor_compactions(messages, shorter, context)
         conversation.rebuild(shorter)
         # The last measurement describes the old conversation; kept, it would trigger again at once.
-        self.spent.context_tokens = 0
+        self.totals.context_tokens = 0
         title = f"The conversation was summarized: {len(messages)} messages became {len(shorter)}"
-        progress.end("completed", notice=NoticeRaised("info", title, kit.new_id()))
-        return replace(kit, system=await self.rebuild_system())
+        progress.end("completed", notice=NoticeRaised("info", title, context.new_id()))
+        return replace(context, system=await self.rebuild_system())
 
-    async def _summary(self, messages: tuple[Message, ...], kit: Kit, sink: Sink) -> str:
+    async def _request_summary(
+        self, messages: tuple[Message, ...], turn_context: TurnContext, sink: TurnSink
+    ) -> str:
         # The same system prompt and tools as in a normal request, or the cache would not match.
-        specs = tuple(kit.toolbox.specs)
-        request = ModelRequest(messages, kit.system, specs, kit.thought_level)
-        return await answer_to(request, kit, self.spent, sink)
+        specs = tuple(turn_context.toolbox.specs)
+        request = ModelRequest(messages, turn_context.system, specs, turn_context.thought_level)
+        return await ask_model(request, turn_context, self.totals, sink)
 
-    def _judge(self, before: tuple[Message, ...], after: tuple[Message, ...], kit: Kit) -> None:
+    def _count_poor_compactions(
+        self, before: tuple[Message, ...], after: tuple[Message, ...], turn_context: TurnContext
+    ) -> None:
         """Count consecutive compactions that saved little; after a few, they stop."""
-        size = kit.meter.estimate(ModelRequest(before))
-        saved = size - kit.meter.estimate(ModelRequest(after))
-        self._poor_passes = self._poor_passes + 1 if saved < LEAST_SAVED_SHARE * size else 0
+        size = turn_context.meter.estimate(ModelRequest(before))
+        saved = size - turn_context.meter.estimate(ModelRequest(after))
+        self._poor_compactions = self._poor_compactions + 1 if saved < MIN_SAVED_SHARE * size else 0
 
 
-class _Progress:
+class _CompactionProgress:
     """Shows a compaction's progress; of the model's output only the text is shown."""
 
-    def __init__(self, sink: Sink, new_id: NewId, *, is_asked_for: bool) -> None:
+    def __init__(self, sink: TurnSink, new_id: NewId, *, is_requested: bool) -> None:
         self._sink = sink
         self._new_id = new_id
-        self._is_asked_for = is_asked_for
+        self._is_requested = is_requested
         self._id = new_id()
 
     @asynccontextmanager
-    async def shown(self) -> AsyncGenerator[None]:
+    async def show(self) -> AsyncGenerator[None]:
         """Emit the start event, and an end event on failure or cancellation."""
         await self._sink.emit(CompactionChanged(self._id, "in_progress"))
         try:
             yield
         except TurnError as error:
             # Every start event needs an end event, or clients show a compaction for ever.
-            self.end("failed", error.reason, self._notice_of(error))
+            self.end("failed", error.reason, self._failure_notice(error))
             raise
         except anyio.get_cancelled_exc_class():
             self.end("cancelled")
@@ -161,6 +176,6 @@ class _Progress:
     def emit_now(self, event: Event) -> None:
         """Discard the event."""
 
-    def _notice_of(self, error: TurnError) -> NoticeRaised | None:
+    def _failure_notice(self, error: TurnError) -> NoticeRaised | None:
         title = f"The conversation could not be summarized: {error.reason}"
-        return None if self._is_asked_for else NoticeRaised("warning", title, self._new_id())
+        return None if self._is_requested else NoticeRaised("warning", title, self._new_id())

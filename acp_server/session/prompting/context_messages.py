@@ -2,30 +2,30 @@
 
 from collections.abc import Sequence
 
-from prompt_engine.context_file_types import FileNote
-from prompt_engine.report import Entry
+from prompt_engine.context_file_types import ContextFileNote
+from prompt_engine.report import SectionReport
 
-TOLD_FATES = ("truncated", "blocked", "dropped")
-TOLD_OUTCOMES = ("cut", "blocked", "unreadable", "undecodable")
+REPORTED_FATES = ("truncated", "blocked", "dropped")
+REPORTED_OUTCOMES = ("cut", "blocked", "unreadable", "undecodable")
 
 
-def notices_on(entries: Sequence[Entry], notes: Sequence[FileNote]) -> list[str]:
+def prompt_notices(entries: Sequence[SectionReport], notes: Sequence[ContextFileNote]) -> list[str]:
     """Return a sentence for each text that the model sees only in part or not at all."""
     files = {note.path for note in notes}
     told = [
         entry.notice
         for entry in entries
-        if entry.fate in TOLD_FATES and entry.source not in files and entry.notice
+        if entry.fate in REPORTED_FATES and entry.source not in files and entry.notice
     ]
-    return [*told, *note_texts(notes)]
+    return [*told, *file_notices(notes)]
 
 
-def note_texts(notes: Sequence[FileNote]) -> list[str]:
+def file_notices(notes: Sequence[ContextFileNote]) -> list[str]:
     """Return a sentence for each file that the model sees only in part or not at all."""
-    return [_note_text(note) for note in notes if note.outcome in TOLD_OUTCOMES]
+    return [_file_notice(note) for note in notes if note.outcome in REPORTED_OUTCOMES]
 
 
-def _note_text(note: FileNote) -> str:
+def _file_notice(note: ContextFileNote) -> str:
     match note.outcome:
         case "cut":
             kept, total = note.kept_characters, note.total_characters
@@ -38,7 +38,7 @@ def _note_text(note: FileNote) -> str:
             return f"{note.path} cannot be used: {note.reason or note.outcome}"
 
 
-def row_of(entry: Entry) -> str:
+def format_row(entry: SectionReport) -> str:
     """Return a prompt section as a Markdown table row."""
     fate = "" if entry.fate == "kept" else f"{entry.fate}: {entry.reason}".rstrip(": ")
     size = f"{entry.characters:,} | {entry.estimated_tokens:,}"

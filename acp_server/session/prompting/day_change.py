@@ -8,9 +8,9 @@ import re
 from datetime import date
 
 from acp_server.turn.conversation import Conversation, Text, UserMessage
-from prompt_engine.sections.day_and_model import day_in_words
+from prompt_engine.sections.day_and_model import format_day
 
-_SAID = re.compile(r"\[It is another day now: [^\n\]]+\.\]")
+_DAY_REMARK = re.compile(r"\[It is another day now: [^\n\]]+\.\]")
 
 
 def remark_on_day(conversation: Conversation, written: date | None, today: date) -> str:
@@ -21,7 +21,7 @@ def remark_on_day(conversation: Conversation, written: date | None, today: date)
     >>> remark_on_day(Conversation(), date(2026, 11, 21), date(2026, 11, 22))
     '[It is another day now: Sunday, November 22, 2026.]'
     """
-    remark = f"[It is another day now: {day_in_words(today)}.]"
+    remark = f"[It is another day now: {format_day(today)}.]"
     last = _last_remark(conversation)
     # Without an earlier remark the model knows the date in its system prompt.
     is_known = written == today if last is None else last == remark
@@ -31,6 +31,6 @@ def remark_on_day(conversation: Conversation, written: date | None, today: date)
 def _last_remark(conversation: Conversation) -> str | None:
     for message in reversed(tuple(conversation)):
         for part in reversed(message.parts) if isinstance(message, UserMessage) else ():
-            if isinstance(part, Text) and _SAID.fullmatch(part.text):
+            if isinstance(part, Text) and _DAY_REMARK.fullmatch(part.text):
                 return part.text
     return None

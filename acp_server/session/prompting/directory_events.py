@@ -19,7 +19,7 @@ from typing import Literal, Protocol
 from watchfiles import Change
 from watchfiles._rust_notify import RustNotify
 
-from acp_server.session.prompting.file_watch import Seen, Wanted
+from acp_server.session.prompting.file_watch import WatchedDirectories, WatchResult
 
 DEBOUNCE_MILLISECONDS = 300
 """The longest time over which consecutive changes are collected."""
@@ -36,7 +36,7 @@ _Identity = tuple[int, int] | None
 """Device and inode of a directory; None if it does not exist or is unreadable."""
 
 
-class Notifier(Protocol):
+class FileNotifier(Protocol):
     """Collects file-system events from its creation on."""
 
     def watch(
@@ -50,7 +50,7 @@ class Notifier(Protocol):
         ...
 
 
-def open_notifier(folders: Iterable[Path]) -> Notifier:
+def open_notifier(folders: Iterable[Path]) -> FileNotifier:
     """Return a notifier for these directories, not for their subdirectories.
 
     Raises:
@@ -68,42 +68,44 @@ def open_notifier(folders: Iterable[Path]) -> Notifier:
     )
 
 
-class FolderEvents:
+class DirectoryEvents:
     """The event source of a `FileWatch`; used by one thread at a time."""
 
     def __init__(
         self,
-        open_notifier: Callable[[Iterable[Path]], Notifier] = open_notifier,
+        open_notifier: Callable[[Iterable[Path]], FileNotifier] = open_notifier,
         *,
         check_seconds: float = CHECK_SECONDS,
     ) -> None:
         self._open = open_notifier
         self._check_seconds = check_seconds
         self._check_at = 0.0
-        self._notifier: Notifier | None = None
+        self._notifier: FileNotifier | None = None
         self._identities: Mapping[Path, _Identity] = {}
         self._names: Mapping[Path, tuple[Path, ...]] = {}
         """The given names of each watched directory, by real path."""
-        self._gone: set[Path] = set()
+        self._lost: set[Path] = set()
         """Directories to watch again: they were reported deleted (a recreated one may look the
         same), or could not be watched yet."""
 
-    def wait(self, wanted: Callable[[], Wanted], is_over: threading.Event) -> Seen:
+    def wait(
+        self, wanted: Callable[[], WatchedDirectories], is_closed: threading.Event
+    ) -> WatchResult:
         """Block until a change concerns a subscriber; see `EventSource`."""
-        while not is_over.is_set():
+        while not is_closed.is_set():
             folders = wanted()
             if not folders:
                 break
-            seen = self._follow(folders, wanted) if self._is_outdated(folders) else Seen()
-            if seen == Seen():
-                seen = Seen(frozenset(self._told(self._collect(), wanted())))
-            if seen != Seen():
+            seen = self._follow(folders, wanted) if self._is_outdated(folders) else WatchResult()
+            if seen == WatchResult():
+                seen = WatchResult(frozenset(self._relevant_paths(self._collect(), wanted())))
+            if seen != WatchResult():
                 return seen
-        self._drop()
+        self._close_notifier()
         self._identities = {}
-        return Seen()
+        return WatchResult()
 
-    def _is_outdated(self, folders: Wanted) -> bool:
+    def _is_outdated(self, folders: WatchedDirectories) -> bool:
         """Return whether the watched directories are no longer the wanted ones."""
         if folders.keys() != self._identities.keys():
             return True
@@ -112,9 +114,11 @@ class FolderEvents:
             return False
         self._check_at = now + self._check_seconds
         known = self._identities.items()
-        return bool(self._gone) or any(_identity(each) != identity for each, identity in known)
+        return bool(self._lost) or any(_identity(each) != identity for each, identity in known)
 
-    def _follow(self, folders: Wanted, wanted: Callable[[], Wanted]) -> Seen:
+    def _follow(
+        self, folders: WatchedDirectories, wanted: Callable[[], WatchedDirectories]
+    ) -> WatchResult:
         """Watch these directories; return those in which changes may have been missed.
 
         The old notifier keeps collecting until the new one has started, so that no change is lost.
@@ -124,26 +128,26 @@ class FolderEvents:
             folder
             for folder, identity in identities.items()
             # `()` differs from every identity, so that a new directory counts as changed.
-            if folder in self._gone or before.get(folder, ()) != identity
+            if folder in self._lost or before.get(folder, ()) != identity
         }
-        names = _names_by_place(identities)
+        names = _names_by_real_path(identities)
         try:
             notifier = self._open(names)
         except FileNotFoundError:
             # A directory vanished between `stat` and the watch: start over.
             self._identities = {}
-            return Seen()
+            return WatchResult()
         except (OSError, RuntimeError) as error:
             # Out of watches, say. Retried with every check; the old notifier stays in use.
-            self._identities, self._gone = identities, fresh
-            return Seen(problem=_reason(error))
+            self._identities, self._lost = identities, fresh
+            return WatchResult(problem=_error_reason(error))
         # Drain the old notifier before it is closed; its last events would be lost otherwise.
         left = self._collect(quiet_milliseconds=1)
-        fresh |= self._gone
-        self._drop()
+        fresh |= self._lost
+        self._close_notifier()
         self._notifier, self._names = notifier, names
-        self._identities, self._gone = identities, set()
-        return Seen(frozenset(fresh | self._told(left, wanted())))
+        self._identities, self._lost = identities, set()
+        return WatchResult(frozenset(fresh | self._relevant_paths(left, wanted())))
 
     def _collect(self, quiet_milliseconds: int = STEP_MILLISECONDS) -> RawChanges:
         """Return the changes; waits for some, or for the current ones to settle."""
@@ -157,12 +161,12 @@ class FolderEvents:
         except RuntimeError:
             # A file name that is not UTF-8 ends the backend's watch, for example. Everything is
             # watched again with the next check.
-            self._drop()
-            self._gone.update(self._identities)
+            self._close_notifier()
+            self._lost.update(self._identities)
             return set()
         return raw if isinstance(raw, set) else set()
 
-    def _told(self, raw: RawChanges, folders: Wanted) -> set[Path]:
+    def _relevant_paths(self, raw: RawChanges, folders: WatchedDirectories) -> set[Path]:
         """Return the changed paths that concern a subscriber, under their given names.
 
         `folders` must be read after the changes were collected: a subscriber that came before a
@@ -175,14 +179,14 @@ class FolderEvents:
             if path in self._names or path in folders:
                 self._check_at = 0.0
             if change == Change.deleted:
-                self._gone.update(self._names.get(path, ()))
+                self._lost.update(self._names.get(path, ()))
             for folder in self._names.get(path.parent, ()):
                 given = folder / path.name
                 if any(is_concerned(given) for is_concerned in folders.get(folder, ())):
                     told.add(given)
         return told
 
-    def _drop(self) -> None:
+    def _close_notifier(self) -> None:
         if self._notifier is not None:
             self._notifier.close()
         self._notifier = None
@@ -198,12 +202,12 @@ def _identity(folder: Path) -> _Identity:
     return (status.st_dev, status.st_ino) if is_readable else None
 
 
-def _reason(error: Exception) -> str:
+def _error_reason(error: Exception) -> str:
     """Return the system's error text without the backend's suffix about the location."""
     return str(error).partition(" about [")[0].rstrip(".")
 
 
-def _names_by_place(identities: Mapping[Path, _Identity]) -> dict[Path, tuple[Path, ...]]:
+def _names_by_real_path(identities: Mapping[Path, _Identity]) -> dict[Path, tuple[Path, ...]]:
     names: dict[Path, tuple[Path, ...]] = {}
     for folder, identity in identities.items():
         if identity is not None:

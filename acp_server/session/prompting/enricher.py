@@ -7,12 +7,12 @@ again exactly as it was sent first.
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from acp_server.session.ports.external_memory import OutsideMemory
-from acp_server.session.ports.mcp import ServerDesk
-from acp_server.session.project.choices import Choices
-from acp_server.session.prompting.context_maintenance import SessionUpkeep
+from acp_server.session.ports.external_memory import ExternalMemorySession
+from acp_server.session.ports.mcp import McpSession
+from acp_server.session.project.choices import SelectedOptions
+from acp_server.session.prompting.context_maintenance import SessionContextMaintenance
 from acp_server.session.prompting.mode_notes import remark_on_mode
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import (
     Attachment,
     Conversation,
@@ -21,46 +21,50 @@ from acp_server.turn.conversation import (
     UserMessage,
     UserPart,
 )
-from acp_server.turn.ports import Sink, Toolbox
+from acp_server.turn.ports import Toolbox, TurnSink
 
 
-@frozen
-class PromptCompletion:
+@frozen_dataclass
+class PromptEnricher:
     """Enriches the prompts of one session."""
 
     conversation: Conversation
-    upkeep: SessionUpkeep
-    outside: OutsideMemory
-    choices: Choices
-    servers: ServerDesk
+    maintenance: SessionContextMaintenance
+    external_memory: ExternalMemorySession
+    options: SelectedOptions
+    servers: McpSession
 
-    async def completed(
-        self, message: UserMessage, toolbox: Toolbox, active_file: Path | None, sink: Sink
+    async def enrich(
+        self, message: UserMessage, toolbox: Toolbox, active_file: Path | None, sink: TurnSink
     ) -> UserMessage:
         """Return the prompt with attachments and remarks; `active_file` is open in the editor."""
         parts: list[UserPart] = []
         for part in message.parts:
             parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
-        on_mode = remark_on_mode(self.conversation, self.choices.mode)
-        on_servers = self.servers.news()
-        remarks = (*self.upkeep.briefing.remarks(self.conversation), on_mode, *on_servers)
+        on_mode = remark_on_mode(self.conversation, self.options.mode)
+        on_servers = self.servers.take_news()
+        remarks = (
+            *self.maintenance.prompt_provider.prompt_remarks(self.conversation),
+            on_mode,
+            *on_servers,
+        )
         parts += [Text(remark) for remark in remarks if remark]
         # The original message: the query holds only the user's own words.
-        parts += await self.outside.recalled(message)
-        touched = _touched(message, active_file)
+        parts += await self.external_memory.recall(message)
+        touched = _touched_paths(message, active_file)
         if touched:
-            found = await self.upkeep.instruct(self.conversation, {"": touched}, sink)
+            found = await self.maintenance.find_instructions(self.conversation, {"": touched}, sink)
             parts += [Text(instructions.text) for instructions in found.values()]
         return UserMessage(tuple(parts))
 
 
-def _touched(message: UserMessage, active_file: Path | None) -> list[str]:
+def _touched_paths(message: UserMessage, active_file: Path | None) -> list[str]:
     uris = [part.uri for part in message.parts if isinstance(part, Link | Attachment)]
-    paths = (*map(path_of_uri, uris), active_file)
+    paths = (*map(path_from_uri, uris), active_file)
     return [str(path) for path in paths if path is not None]
 
 
-def path_of_uri(uri: str) -> Path | None:
+def path_from_uri(uri: str) -> Path | None:
     """Return the path of a local `file:` URI; None for any other URI."""
     try:
         parts = urlsplit(uri)

@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 
-from acp_server.session.prompting.file_watch import FolderWatch, Subscription
-from acp_server.startup.fast_dataclass import frozen
-from prompt_engine.facts import Passage
-from prompt_engine.sources.context_files import ContextFound
+from acp_server.session.prompting.file_watch import FileWatch, Subscription
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from prompt_engine.facts import SourcedText
+from prompt_engine.sources.context_files import ProjectContext
 from prompt_engine.sources.file_reading import resolve
 from prompt_engine.sources.instruction_reader import (
     AGENTS_NAMES,
@@ -21,45 +21,45 @@ from prompt_engine.sources.instruction_reader import (
     CURSOR_NAME,
     HERMES_NAMES,
 )
-from prompt_engine.sources.soul import NAME as SOUL_NAME
+from prompt_engine.sources.soul import SOUL_FILE_NAME as SOUL_NAME
 
-NAMES = frozenset((*HERMES_NAMES, *AGENTS_NAMES, *CLAUDE_NAMES, CURSOR_NAME, SOUL_NAME))
+INSTRUCTION_NAMES = frozenset((*HERMES_NAMES, *AGENTS_NAMES, *CLAUDE_NAMES, CURSOR_NAME, SOUL_NAME))
 RULE_SUFFIX = ".mdc"
 RELOAD = "run `/reload` to use the current text"
-TOUCH = "the current text is loaded when the agent next works in its directory"
+LOADED_LATER = "the current text is loaded when the agent next works in its directory"
 UNWATCHED = "you are not told about changes; the agent reads them when it works in their directory"
 
 
-@frozen
-class Standing:
+@frozen_dataclass
+class FileDigests:
     """The contents of instruction files at one moment, as digests or texts by label."""
 
     prompt: Mapping[str, str] = field(default_factory=dict[str, str])
     """Files in the system prompt."""
     hints: Mapping[str, str] = field(default_factory=dict[str, str])
     """Files of directories that the work reached."""
-    faulty: frozenset[str] = frozenset()
+    unusable: frozenset[str] = frozenset()
     """Files that exist but are empty or unreadable."""
 
 
-@frozen
-class Places:
+@frozen_dataclass
+class FileLocations:
     """The locations of the files, by their given names and by their symlink targets."""
 
-    folders: frozenset[Path]
+    directories: frozenset[Path]
     names: frozenset[str]
 
 
-@frozen
-class _Difference:
+@frozen_dataclass
+class _FileDifference:
     """A file whose content differs from the delivered one."""
 
     label: str
-    told: str
+    delivered: str
     change: str
 
 
-def standing_of(found: ContextFound, soul: Passage, hints: Mapping[str, str]) -> Standing:
+def digest_files(found: ProjectContext, soul: SourcedText, hints: Mapping[str, str]) -> FileDigests:
     """Return the digests of a workspace's files, the user's own files and directory hints."""
     digests = found.loaded.files
     # A file without a digest is compared by its text.
@@ -67,68 +67,68 @@ def standing_of(found: ContextFound, soul: Passage, hints: Mapping[str, str]) ->
     faulty = {note.path for note in found.notes if note.path not in prompt}
     if soul.fate != "absent":
         prompt[soul.source] = f"{soul.reason}\n{soul.text}"
-    return Standing(prompt, hints, frozenset(faulty))
+    return FileDigests(prompt, hints, frozenset(faulty))
 
 
-def places_of(standing: Standing, home: Path, folders: Collection[Path]) -> Places:
+def locate_files(digests: FileDigests, home: Path, folders: Collection[Path]) -> FileLocations:
     """Return the locations of the digested files plus other directories. Blocks on the disk."""
-    named = [home / label for label in (*standing.prompt, *standing.hints)]
+    named = [home / label for label in (*digests.prompt, *digests.hints)]
     paths = [*named, *map(resolve, named)]
-    names = NAMES.union(path.name for path in paths)
-    return Places(frozenset((*folders, *(path.parent for path in paths))), names)
+    names = INSTRUCTION_NAMES.union(path.name for path in paths)
+    return FileLocations(frozenset((*folders, *(path.parent for path in paths))), names)
 
 
-class FileNews:
+class FileChangeReporter:
     """Notifies the user, once per file and state, that the model has an outdated text."""
 
     def __init__(
         self,
-        watch: FolderWatch | None,
+        watch: FileWatch | None,
         home: Path,
-        compare: Callable[[], Awaitable[tuple[Standing, Standing]]],
+        compare: Callable[[], Awaitable[tuple[FileDigests, FileDigests]]],
     ) -> None:
         """Watch for a session in `home`; `compare` returns the delivered and current digests."""
-        self.show: Callable[[str], bool] = _not_shown
+        self.show: Callable[[str], bool] = _never_shown
         """Shows a sentence immediately; returns whether that was possible."""
         self._watch = watch
         self._home = home
         self._compare = compare
         self._subscription: Subscription | None = None
         self._is_closed = False
-        self._names = NAMES
-        self._told: set[_Difference] = set()
-        self._waiting: list[str] = []
+        self._watched_names = INSTRUCTION_NAMES
+        self._reported: set[_FileDifference] = set()
+        self._queued: list[str] = []
         self._problems: list[str] = []
 
-    def expect(self, places: Places) -> None:
+    def watch_unread(self, places: FileLocations) -> None:
         """Watch these places from now on; called before a prompt is written from them."""
-        self._watch_places(places, is_read=False)
+        self._watch_locations(places, is_read=False)
 
-    def begin(self, places: Places) -> None:
+    def restart(self, places: FileLocations) -> None:
         """Start over from a prompt that was just written: earlier differences no longer count."""
-        self._told.clear()
-        self._waiting.clear()
-        self.follow(places)
+        self._reported.clear()
+        self._queued.clear()
+        self.watch_read(places)
 
-    def follow(self, places: Places) -> None:
+    def watch_read(self, places: FileLocations) -> None:
         """Watch these places, which have already been read."""
-        self._watch_places(places, is_read=True)
+        self._watch_locations(places, is_read=True)
 
-    def _watch_places(self, places: Places, *, is_read: bool) -> None:
+    def _watch_locations(self, places: FileLocations, *, is_read: bool) -> None:
         # A read in a thread may end after `close`; it must not subscribe again.
         if self._watch is None or self._is_closed:
             return
-        has_new_names, self._names = not places.names <= self._names, places.names
+        has_new_names, self._watched_names = not places.names <= self._watched_names, places.names
         self._subscription = self._subscription or self._watch.subscribe(self)
-        self._subscription.watch(places.folders, is_read=is_read)
+        self._subscription.watch(places.directories, is_read=is_read)
         if is_read and has_new_names:
             # Changes to these names were filtered out until now, so one may have been missed.
-            self._subscription.look()
+            self._subscription.check_all()
 
-    def take(self) -> tuple[str, ...]:
+    def take_notices(self) -> tuple[str, ...]:
         """Return the sentences that could not be shown immediately, once."""
-        waiting = (*self._problems, *self._waiting)
-        self._problems, self._waiting = [], []
+        waiting = (*self._problems, *self._queued)
+        self._problems, self._queued = [], []
         return waiting
 
     def close(self) -> None:
@@ -137,11 +137,11 @@ class FileNews:
         if self._subscription is not None:
             self._subscription.close()
 
-    def is_concerned(self, path: Path) -> bool:
+    def is_relevant(self, path: Path) -> bool:
         """Return whether a path may be an instruction file, by its name."""
-        return path.name in self._names or path.suffix == RULE_SUFFIX
+        return path.name in self._watched_names or path.suffix == RULE_SUFFIX
 
-    async def look(self, paths: frozenset[Path]) -> None:
+    async def check_changes(self, paths: frozenset[Path]) -> None:
         """Compare all files, regardless of `paths`, and report new differences."""
         del paths
         # An event is only a reason to compare: editors save by rename, so one save causes several
@@ -149,41 +149,41 @@ class FileNews:
         told, now = await self._compare()
         for before, after, remedy in (
             (told.prompt, now.prompt, RELOAD),
-            (told.hints, now.hints, TOUCH),
+            (told.hints, now.hints, LOADED_LATER),
         ):
-            different = set(_differences(before, after, now.faulty, self._home))
-            news = sorted(different - self._told, key=lambda each: each.label)
-            self._told |= different
+            different = set(_find_differences(before, after, now.unusable, self._home))
+            news = sorted(different - self._reported, key=lambda each: each.label)
+            self._reported |= different
             if news:
                 changes = ", ".join(f"{each.label} {each.change}" for each in news)
-                self._tell(f"{changes}; {remedy}", self._waiting)
+                self._show_or_queue(f"{changes}; {remedy}", self._queued)
 
-    def hear(self, problem: str) -> bool:
+    def report_problem(self, problem: str) -> bool:
         """Tell the user that changes will not be reported."""
         sentence = f"Instruction files cannot be watched ({problem}); {UNWATCHED}"
-        self._tell(sentence, self._problems)
+        self._show_or_queue(sentence, self._problems)
         return True
 
-    def _tell(self, sentence: str, unseen: list[str]) -> None:
+    def _show_or_queue(self, sentence: str, unseen: list[str]) -> None:
         if not self._is_closed and not self.show(sentence):
             unseen.append(sentence)
 
 
-def _differences(
+def _find_differences(
     before: Mapping[str, str], after: Mapping[str, str], faulty: Collection[str], home: Path
-) -> Iterator[_Difference]:
+) -> Iterator[_FileDifference]:
     """Yield the files that differ; one that is merely superseded by another counts as unchanged."""
     for label, told in before.items():
         if label in after and after[label] == told:
             continue
         if label in after or label in faulty:
-            yield _Difference(label, told, "has changed")
+            yield _FileDifference(label, told, "has changed")
         elif not os.path.lexists(home / label):
-            yield _Difference(label, told, "was deleted")
+            yield _FileDifference(label, told, "was deleted")
     for label in after.keys() - before.keys():
-        yield _Difference(label, "", "now applies")
+        yield _FileDifference(label, "", "now applies")
 
 
-def _not_shown(sentence: str) -> bool:
+def _never_shown(sentence: str) -> bool:
     del sentence
     return False

@@ -29,34 +29,34 @@ from typing import Protocol, TypeVar
 import anyio
 from anyio import to_thread
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 logger = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
 
-MOST_LOOKS = 4
+MAX_CONCURRENT_CHECKS = 4
 """How many listeners may check at once: each may occupy a thread, and turns need threads too."""
 
-Concern = Callable[[Path], bool]
+PathFilter = Callable[[Path], bool]
 """Returns whether a path matters to a subscriber."""
-Task = Callable[[], Coroutine[object, object, None]]
-Wanted = Mapping[Path, tuple[Concern, ...]]
+TaskFunction = Callable[[], Coroutine[object, object, None]]
+WatchedDirectories = Mapping[Path, tuple[PathFilter, ...]]
 """The directories to watch, with the filters of their subscribers."""
 
 
-class Listener(Protocol):
+class WatchListener(Protocol):
     """A user of files in watched directories."""
 
-    def is_concerned(self, path: Path) -> bool:
+    def is_relevant(self, path: Path) -> bool:
         """Return whether a path in a watched directory matters. Called in a thread per change."""
         ...
 
-    async def look(self, paths: frozenset[Path]) -> None:
+    async def check_changes(self, paths: frozenset[Path]) -> None:
         """Check paths that may have changed; further changes are collected meanwhile."""
         ...
 
-    def hear(self, problem: str) -> bool:
+    def report_problem(self, problem: str) -> bool:
         """Receive the reason why changes are not reported; return whether a user was told.
 
         The latest subscriber is called first, and after a user was told, no other one is called.
@@ -64,8 +64,8 @@ class Listener(Protocol):
         ...
 
 
-@frozen
-class Seen:
+@frozen_dataclass
+class WatchResult:
     """The result of waiting for changes."""
 
     paths: frozenset[Path] = frozenset()
@@ -76,7 +76,9 @@ class Seen:
 class EventSource(Protocol):
     """Waits for changes in directories."""
 
-    def wait(self, wanted: Callable[[], Wanted], is_over: threading.Event) -> Seen:
+    def wait(
+        self, wanted: Callable[[], WatchedDirectories], is_closed: threading.Event
+    ) -> WatchResult:
         """Block until there is a change, nothing is wanted any more, or `is_over` is set.
 
         `wanted` may return a different set each time; the source follows it.
@@ -87,12 +89,12 @@ class EventSource(Protocol):
 class Subscription:
     """A listener's registration with the watch."""
 
-    def __init__(self, owner: "FolderWatch", listener: Listener) -> None:
+    def __init__(self, owner: "FileWatch", listener: WatchListener) -> None:
         self.listener = listener
         self.folders: frozenset[Path] = frozenset()
         self._owner = owner
-        self._unseen: set[Path] = set()
-        self._is_looking = False
+        self._changed: set[Path] = set()
+        self._is_checking = False
         self._is_closed = False
 
     def watch(self, folders: Collection[Path], *, is_read: bool = True) -> None:
@@ -105,17 +107,17 @@ class Subscription:
         if wanted == self.folders or self._is_closed:
             return
         before, self.folders = self.folders, wanted
-        shared = self._owner.move(self, before)
+        shared = self._owner.update(self, before)
         if is_read and shared:
-            self._unseen.update(shared)
+            self._changed.update(shared)
             # Otherwise the source reports the remaining directories soon, and one check does all.
             if len(shared) == len(wanted - before):
-                self._owner.have_looked(self)
+                self._owner.schedule_check(self)
 
-    def look(self) -> None:
+    def check_all(self) -> None:
         """Have the listener check all of its directories soon."""
-        self._unseen.update(self.folders)
-        self._owner.have_looked(self)
+        self._changed.update(self.folders)
+        self._owner.schedule_check(self)
 
     def close(self) -> None:
         """Stop watching; the listener receives nothing from now on."""
@@ -123,59 +125,59 @@ class Subscription:
         self.watch(())
         self._is_closed = True
         self._owner.remove(self)
-        self._unseen.clear()
+        self._changed.clear()
 
-    def takes(self, paths: Collection[Path]) -> bool:
+    def collect(self, paths: Collection[Path]) -> bool:
         """Collect the paths that concern the listener; return whether it must be scheduled."""
-        is_concerned = self.listener.is_concerned
+        is_concerned = self.listener.is_relevant
         for path in paths:
             if path in self.folders or (path.parent in self.folders and is_concerned(path)):
-                self._unseen.add(path)
-        return bool(self._unseen) and not self._is_looking
+                self._changed.add(path)
+        return bool(self._changed) and not self._is_checking
 
     async def deliver(self, limiter: anyio.CapacityLimiter) -> None:
         """Have the listener check until no paths are left."""
         # A second delivery is unnecessary: the loop below also takes paths that arrive meanwhile.
-        if self._is_looking:
+        if self._is_checking:
             return
-        self._is_looking = True
+        self._is_checking = True
         try:
-            while self._unseen:
+            while self._changed:
                 async with limiter:  # paths that arrive while waiting here join this check
                     # Emptied before the check: a change during it must cause another one.
-                    paths, self._unseen = frozenset(self._unseen), set()
-                    await self.listener.look(paths)
+                    paths, self._changed = frozenset(self._changed), set()
+                    await self.listener.check_changes(paths)
         finally:
-            self._is_looking = False
+            self._is_checking = False
 
 
-class FolderWatch:
+class FileWatch:
     """The directories that all subscribers watch."""
 
     def __init__(
         self,
         open_source: Callable[[], EventSource],
-        spawn: Callable[[Task], object],
+        spawn: Callable[[TaskFunction], object],
     ) -> None:
         """Create a watch; `open_source` may block and runs in a thread, `spawn` starts a task."""
         self._open_source = open_source
         self._spawn = spawn
         self._source: EventSource | None = None
         self._subscriptions: list[Subscription] = []
-        self._wanted: Wanted = {}
+        self._directories: WatchedDirectories = {}
         self._is_running = False
-        self._has_said_problem = False
-        self._unheard = ""
+        self._has_reported = False
+        self._unreported = ""
         """A problem that no user was told about yet."""
-        self._thread = anyio.CapacityLimiter(1)
-        self._looks = anyio.CapacityLimiter(MOST_LOOKS)
+        self._thread_limiter = anyio.CapacityLimiter(1)
+        self._check_limiter = anyio.CapacityLimiter(MAX_CONCURRENT_CHECKS)
 
-    def subscribe(self, listener: Listener) -> Subscription:
+    def subscribe(self, listener: WatchListener) -> Subscription:
         """Return a subscription that watches nothing yet."""
         subscription = Subscription(self, listener)
         self._subscriptions.append(subscription)
-        if self._unheard:
-            self._say(self._unheard)
+        if self._unreported:
+            self._report_problem(self._unreported)
         return subscription
 
     def remove(self, subscription: Subscription) -> None:
@@ -183,15 +185,15 @@ class FolderWatch:
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
 
-    def move(self, subscription: Subscription, before: frozenset[Path]) -> Collection[Path]:
+    def update(self, subscription: Subscription, before: frozenset[Path]) -> Collection[Path]:
         """Update the wanted directories after a subscription has changed its own from `before`.
 
         The source follows within its next step. Returns the new directories whose start the source
         will not report, because another subscriber already had them.
         """
-        concern, added = subscription.listener.is_concerned, subscription.folders - before
+        concern, added = subscription.listener.is_relevant, subscription.folders - before
         # Copy on write: the source's thread reads the old mapping at any time, without a lock.
-        wanted = dict(self._wanted)
+        wanted = dict(self._directories)
         for folder in before - subscription.folders:
             left = [*wanted.pop(folder)]
             left.remove(concern)
@@ -200,16 +202,16 @@ class FolderWatch:
         shared = [folder for folder in added if folder in wanted]
         for folder in added:
             wanted[folder] = (*wanted.get(folder, ()), concern)
-        self._wanted = wanted
-        # Set here, not in the task: a second `move` may come before the task has started.
+        self._directories = wanted
+        # Set here, not in the task: a second `update` may come before the task has started.
         if wanted and not self._is_running:
             self._is_running = True
             self._spawn(self._run)
         return shared
 
-    def have_looked(self, subscription: Subscription) -> None:
+    def schedule_check(self, subscription: Subscription) -> None:
         """Schedule a listener's check."""
-        self._spawn(partial(subscription.deliver, self._looks))
+        self._spawn(partial(subscription.deliver, self._check_limiter))
 
     async def _run(self) -> None:
         """Watch while any directory is wanted.
@@ -219,32 +221,32 @@ class FolderWatch:
         is_over = threading.Event()
         try:
             source = self._source = self._source or await self._in_thread(self._open_source)
-            wait = partial(source.wait, lambda: self._wanted, is_over)
-            while self._wanted:
-                self._spread(await self._in_thread(wait))
+            wait = partial(source.wait, lambda: self._directories, is_over)
+            while self._directories:
+                self._distribute(await self._in_thread(wait))
             self._is_running = False
         except ImportError as error:
-            self._say(f"the file watcher cannot be imported: {error}")
+            self._report_problem(f"the file watcher cannot be imported: {error}")
         finally:
             is_over.set()
 
-    def _spread(self, seen: Seen) -> None:
+    def _distribute(self, seen: WatchResult) -> None:
         # A copy: a listener may subscribe or close while the paths are distributed.
         for subscription in tuple(self._subscriptions):
-            if subscription.takes(seen.paths):
-                self.have_looked(subscription)
+            if subscription.collect(seen.paths):
+                self.schedule_check(subscription)
         if seen.problem:
-            self._say(seen.problem)
+            self._report_problem(seen.problem)
 
-    def _say(self, problem: str) -> None:
+    def _report_problem(self, problem: str) -> None:
         """Report that directories cannot be watched, until a user was told."""
-        if self._has_said_problem or not self._subscriptions:
+        if self._has_reported or not self._subscriptions:
             return
-        if not self._unheard:
+        if not self._unreported:
             logger.warning("directories cannot be watched: %s", problem)
-        self._unheard = problem
-        if any(each.listener.hear(problem) for each in reversed(self._subscriptions)):
-            self._has_said_problem, self._unheard = True, ""
+        self._unreported = problem
+        if any(each.listener.report_problem(problem) for each in reversed(self._subscriptions)):
+            self._has_reported, self._unreported = True, ""
 
     async def _in_thread(self, work: Callable[[], _Result]) -> _Result:
-        return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._thread)
+        return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._thread_limiter)

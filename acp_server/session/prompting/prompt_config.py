@@ -5,19 +5,19 @@ from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 MEMORY_LIMIT = 2_200
 USER_LIMIT = 1_375
 
 
-def _nothing(path: Path, sha256: str) -> bool:
+def _trust_nothing(path: Path, sha256: str) -> bool:
     del path, sha256
     return False
 
 
-@frozen
-class PromptSettings:
+@frozen_dataclass
+class PromptConfig:
     """Prompt settings shared by all sessions of a server."""
 
     home: Path
@@ -30,7 +30,7 @@ class PromptSettings:
     """Whether to add tool-use enforcement: by model family, always, never, or for ids with these
     parts."""
     environment_hint: str = ""
-    probes_python: bool = True
+    should_probe_python: bool = True
     max_characters: int | None = None
     """Explicit size limit for each instruction file."""
     agents_md_scope: Literal["chain", "cwd"] = "chain"
@@ -43,6 +43,6 @@ class PromptSettings:
     has_user_profile: bool = True
     memory_limit: int = MEMORY_LIMIT
     user_limit: int = USER_LIMIT
-    skips_context_files: bool = False
+    should_skip_context_files: bool = False
     """Whether to leave out SOUL.md and the project's instructions, as for sub-agents."""
-    is_trusted: Callable[[Path, str], bool] = _nothing
+    is_trusted: Callable[[Path, str], bool] = _trust_nothing

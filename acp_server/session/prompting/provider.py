@@ -9,12 +9,12 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Conversation
 
 
-@frozen
-class Subject:
+@frozen_dataclass
+class SystemPromptRequest:
     """Inputs for rendering a system prompt."""
 
     model_id: str
@@ -28,8 +28,8 @@ class Subject:
     """The prompt section of the external memory."""
 
 
-@frozen
-class Delivery:
+@frozen_dataclass
+class InstructionDelivery:
     """Instructions for the model, and the names of their files for the user."""
 
     text: str
@@ -37,7 +37,7 @@ class Delivery:
     notices: tuple[str, ...] = ()
 
 
-@frozen
+@frozen_dataclass
 class LoadedFile:
     """An instruction file that was delivered to the model."""
 
@@ -49,30 +49,30 @@ class LoadedFile:
     is_truncated: bool = False
 
 
-class Briefing(Protocol):
+class PromptProvider(Protocol):
     """Supplies the system prompt and instructions of one session."""
 
-    async def gather(self) -> None:
+    async def gather_facts(self) -> None:
         """Read the facts ahead of time, before a prompt needs them."""
         ...
 
-    async def write(self, subject: Subject) -> str:
+    async def write_prompt(self, subject: SystemPromptRequest) -> str:
         """Return the system prompt; every call renders it from the facts as they are then."""
         ...
 
-    def notices(self) -> Sequence[str]:
+    def take_notices(self) -> Sequence[str]:
         """Return notices for the user about the prompt written last; each is returned once."""
         ...
 
-    def description(self) -> str:
+    def describe(self) -> str:
         """Describe the prompt's contents as Markdown."""
         ...
 
-    def loaded(self) -> Sequence[LoadedFile]:
+    def loaded_files(self) -> Sequence[LoadedFile]:
         """Return the instruction files delivered so far, in the prompt and with tool results."""
         ...
 
-    async def findings(self) -> str:
+    async def workspace_facts(self) -> str:
         """Return the detected facts of the workspace as a Markdown list."""
         ...
 
@@ -80,7 +80,7 @@ class Briefing(Protocol):
         """Return the settings from the frontmatter of instruction files; the nearest file wins."""
         ...
 
-    def remarks(self, conversation: Conversation) -> Sequence[str]:
+    def prompt_remarks(self, conversation: Conversation) -> Sequence[str]:
         """Return remarks for the next prompt that the model has not received yet."""
         ...
 
@@ -92,13 +92,13 @@ class Briefing(Protocol):
         """Continue with a previous process's prompt; return whether it still matches its files."""
         ...
 
-    async def instructions(
+    async def find_instructions(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
-    ) -> Mapping[str, Delivery]:
+    ) -> Mapping[str, InstructionDelivery]:
         """Return new instructions for touched absolute paths, with the same keys in order."""
         ...
 
-    def listen(self, show: Callable[[str], bool]) -> None:
+    def on_notice(self, show: Callable[[str], bool]) -> None:
         """Register `show`, called with one sentence when an instruction file changes on disk.
 
         `show` returns whether the user sees it immediately; otherwise it is added to the notices.
@@ -110,33 +110,33 @@ class Briefing(Protocol):
         ...
 
 
-class PlainBriefing:
+class FixedPromptProvider:
     """A fixed system prompt without instructions or settings."""
 
     def __init__(self, system: str = "") -> None:
         self.system = system
 
-    async def gather(self) -> None:
+    async def gather_facts(self) -> None:
         """Do nothing."""
 
-    async def write(self, subject: Subject) -> str:
+    async def write_prompt(self, subject: SystemPromptRequest) -> str:
         """Return the fixed prompt."""
         del subject
         return self.system
 
-    def notices(self) -> Sequence[str]:
+    def take_notices(self) -> Sequence[str]:
         """Return no notices."""
         return ()
 
-    def description(self) -> str:
+    def describe(self) -> str:
         """Report the prompt's length."""
         return f"The system prompt has {len(self.system):,} characters."
 
-    def loaded(self) -> Sequence[LoadedFile]:
+    def loaded_files(self) -> Sequence[LoadedFile]:
         """Return no files."""
         return ()
 
-    async def findings(self) -> str:
+    async def workspace_facts(self) -> str:
         """Return an empty text."""
         return ""
 
@@ -144,7 +144,7 @@ class PlainBriefing:
         """Return no settings."""
         return {}
 
-    def remarks(self, conversation: Conversation) -> Sequence[str]:
+    def prompt_remarks(self, conversation: Conversation) -> Sequence[str]:
         """Return no remarks."""
         del conversation
         return ()
@@ -158,14 +158,14 @@ class PlainBriefing:
         del state
         return text == self.system
 
-    async def instructions(
+    async def find_instructions(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
-    ) -> Mapping[str, Delivery]:
+    ) -> Mapping[str, InstructionDelivery]:
         """Return no instructions."""
         del conversation, touched
         return {}
 
-    def listen(self, show: Callable[[str], bool]) -> None:
+    def on_notice(self, show: Callable[[str], bool]) -> None:
         """Do nothing: a fixed prompt never changes."""
 
     def close(self) -> None:

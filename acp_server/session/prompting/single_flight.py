@@ -12,79 +12,82 @@ import anyio
 from anyio import to_thread
 
 if TYPE_CHECKING:
-    from acp_server.session.prompting.workspace_reader import Gathered, Spoken
+    from acp_server.session.prompting.workspace_reader import EnvironmentFacts, InstructionFiles
 
 Result = TypeVar("Result")
 
 
-class _Round(Generic[Result]):
+class _SharedRead(Generic[Result]):
     """One shared read and its waiters."""
 
     def __init__(self) -> None:
-        self.is_led = False
+        self.has_leader = False
         """Whether a caller performs this read, or will when it holds the lock."""
-        self.is_over = anyio.Event()
+        self.is_done = anyio.Event()
         self.results: list[Result] = []
         """The result of the read; empty if it failed."""
 
 
-class _Desk(Generic[Result]):
+class _PendingRead(Generic[Result]):
     """The pending reads of one key."""
 
     def __init__(self) -> None:
-        self.turn = anyio.Lock()
-        self.next = _Round[Result]()
+        self.lock = anyio.Lock()
+        self.next = _SharedRead[Result]()
         """The read that has not started; new callers join it."""
 
 
-class Readings(Generic[Result]):
+class SingleFlight(Generic[Result]):
     """Single-flight execution of blocking work."""
 
     def __init__(self) -> None:
         """Start without pending reads."""
-        self._desks: WeakValueDictionary[Hashable, _Desk[Result]] = WeakValueDictionary()
+        self._pending: WeakValueDictionary[Hashable, _PendingRead[Result]] = WeakValueDictionary()
 
-    async def read(self, key: Hashable, work: Callable[[], Result]) -> Result:
+    async def run(self, key: Hashable, work: Callable[[], Result]) -> Result:
         """Run `work` in a thread, once for all callers waiting with the same key.
 
         The key must contain everything that the result depends on except the disk. All waiters
         continue together. If the work raises, one caller gets the error and another one retries.
         """
-        desk = self._desks.get(key)
-        if desk is None:
-            desk = self._desks[key] = _Desk[Result]()
+        pending_read = self._pending.get(key)
+        if pending_read is None:
+            pending_read = self._pending[key] = _PendingRead[Result]()
         # A failed or cancelled leader leaves no result: one of its waiters becomes the next leader.
         while True:
-            mine = desk.next
-            if mine.is_led:
-                await mine.is_over.wait()
+            mine = pending_read.next
+            if mine.has_leader:
+                await mine.is_done.wait()
             else:
-                await self._lead(mine, desk, work)
+                await self._lead(mine, pending_read, work)
             if mine.results:
                 return mine.results[0]
 
     async def _lead(
-        self, mine: _Round[Result], desk: _Desk[Result], work: Callable[[], Result]
+        self,
+        mine: _SharedRead[Result],
+        pending_read: _PendingRead[Result],
+        work: Callable[[], Result],
     ) -> None:
-        mine.is_led = True
+        mine.has_leader = True
         try:
-            async with desk.turn:
+            async with pending_read.lock:
                 # Replaced before the read starts: a later caller may have changed a file that
                 # this read has already passed, so it must wait for the next one.
-                desk.next = _Round[Result]()
+                pending_read.next = _SharedRead[Result]()
                 mine.results.append(await to_thread.run_sync(work))
         finally:
             # Cancelled while waiting for the lock: without a new read, callers would join this one
             # and spin, because it counts as led and is already over.
-            if desk.next is mine:
-                desk.next = _Round[Result]()
-            mine.is_over.set()
+            if pending_read.next is mine:
+                pending_read.next = _SharedRead[Result]()
+            mine.is_done.set()
 
 
-class BriefingReadings:
+class SharedReads:
     """Shared reads of sessions with the same prompt settings."""
 
     def __init__(self) -> None:
         """Start without pending reads."""
-        self.gathered: Readings[Gathered] = Readings()
-        self.spoken: Readings[Spoken] = Readings()
+        self.environment_facts: SingleFlight[EnvironmentFacts] = SingleFlight()
+        self.instruction_files: SingleFlight[InstructionFiles] = SingleFlight()

@@ -12,16 +12,16 @@ from pydantic import JsonValue
 
 from acp_server.session.ports.archive import SavedSystem
 from acp_server.session.ports.model_catalog import ModelCatalog
-from acp_server.session.ports.skills import Want
-from acp_server.session.prompting.provider import Briefing, Subject
-from acp_server.turn.compaction import unsealed
+from acp_server.session.ports.skills import SkillIndexRequest
+from acp_server.session.prompting.provider import PromptProvider, SystemPromptRequest
+from acp_server.turn.compaction import drop_reasoning
 from acp_server.turn.conversation import Conversation
 
-OLDEST = timedelta(days=1)
+MAX_AGE = timedelta(days=1)
 REWRITTEN = "The instructions were read again for this session: {reason}."
-IS_OLD = "they were more than a day old"
-HAVE_CHANGED = "its directories, or instruction files in them, have changed"
-ARE_OTHERS = "the available tools have changed"
+TOO_OLD = "they were more than a day old"
+FILES_CHANGED = "its directories, or instruction files in them, have changed"
+TOOLS_CHANGED = "the available tools have changed"
 TOOLS = "tools"
 ALLOWED_TOOLS = "allowed_tools"
 PREFERRED_SKILLS = "preferred_skills"
@@ -31,10 +31,10 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _nobody() -> None: ...
+def _ignore_write() -> None: ...
 
 
-async def _no_index(want: Want) -> str:
+async def _no_index(want: SkillIndexRequest) -> str:
     del want
     return ""
 
@@ -43,62 +43,64 @@ async def _no_block() -> str:
     return ""
 
 
-async def _same_tools() -> None: ...
+async def _keep_tools() -> None: ...
 
 
 @dataclass(slots=True)
 class SystemPrompt:
     """The system prompt of one session."""
 
-    briefing: Briefing
+    provider: PromptProvider
     catalog: ModelCatalog
     conversation: Conversation
     tool_names: Callable[[], Awaitable[frozenset[str]]]
     """Called when the prompt is written."""
     saved: SavedSystem | None = None
     """The current prompt; one of a previous process until it was verified."""
-    is_former: bool = False
+    is_unverified: bool = False
     """Whether the prompt is from a previous process and not yet verified."""
     now: Callable[[], datetime] = _now
-    on_write: Callable[[], None] = field(default=_nobody)
-    skills_index: Callable[[Want], Awaitable[str]] = field(default=_no_index)
+    on_write: Callable[[], None] = field(default=_ignore_write)
+    skills_index: Callable[[SkillIndexRequest], Awaitable[str]] = field(default=_no_index)
     """Renders the section that lists the skills."""
     memory_block: Callable[[], Awaitable[str]] = field(default=_no_block)
     """Renders the section of the external memory."""
-    rebuild_tools: Callable[[], Awaitable[None]] = field(default=_same_tools)
+    rebuild_tools: Callable[[], Awaitable[None]] = field(default=_keep_tools)
     """Called before the prompt is rewritten, the only moment at which the tools may change."""
     notice: str = field(default="", init=False)
     """A notice for the user about a rewritten prompt; shown once."""
-    _has_told: bool = field(default=False, init=False)
+    _may_be_sent: bool = field(default=False, init=False)
     """Whether the model may have received this prompt, together with the tools."""
     _allowed_tools: tuple[str, ...] | None = field(default=None, init=False)
     _preferred_skills: tuple[str, ...] | None = field(default=None, init=False)
 
-    async def text_for(self, model_id: str) -> str:
+    async def get_text(self, model_id: str) -> str:
         """Return the prompt for a model; a model switch drops signed reasoning."""
-        if self.is_former:
-            await self._look_again()
+        if self.is_unverified:
+            await self._verify()
         if self.saved is not None and self.saved.model_id == model_id:
             return self.saved.text
         if self.saved is not None:
             # Another model: signatures bind reasoning to the model that wrote it.
-            self.forget_seals()
+            self.drop_reasoning()
         return await self.write(model_id)
 
     async def write(self, model_id: str) -> str:
         """Write the prompt again from the current facts."""
         # The tool list is part of the cached prefix. It may change here because the cache is lost
         # anyway; between rewrites it must stay the same.
-        if self._has_told:
+        if self._may_be_sent:
             await self.rebuild_tools()
         window = self.catalog.known_window_tokens(model_id)
         tools = await self.tool_names()
-        index = await self.skills_index(Want(tools, tuple(self.preferred_skills)))
+        index = await self.skills_index(SkillIndexRequest(tools, tuple(self.preferred_skills)))
         block = await self.memory_block()
-        text = await self.briefing.write(Subject(model_id, window, tools, index, block))
+        text = await self.provider.write_prompt(
+            SystemPromptRequest(model_id, window, tools, index, block)
+        )
         # From here on the model may see this prompt, so the tools may change only by a rewrite.
-        self.is_former, self._has_told = False, True
-        state: dict[str, JsonValue] = {**self.briefing.state(), TOOLS: [*sorted(tools)]}
+        self.is_unverified, self._may_be_sent = False, True
+        state: dict[str, JsonValue] = {**self.provider.state(), TOOLS: [*sorted(tools)]}
         if self.allowed_tools is not None:
             state[ALLOWED_TOOLS] = [*self.allowed_tools]
         if self.preferred_skills:
@@ -115,14 +117,14 @@ class SystemPrompt:
     def allowed_tools(self) -> Sequence[str] | None:
         """Names of the tools that the project restricts the session to; None for all."""
         if self._allowed_tools is None:
-            self._allowed_tools = self._kept(ALLOWED_TOOLS)
+            self._allowed_tools = self._stored_names(ALLOWED_TOOLS)
         return self._allowed_tools
 
     @property
     def preferred_skills(self) -> Sequence[str]:
         """Names of the skills that the project prefers."""
         if self._preferred_skills is None:
-            self._preferred_skills = self._kept(PREFERRED_SKILLS)
+            self._preferred_skills = self._stored_names(PREFERRED_SKILLS)
         return self._preferred_skills or ()
 
     def narrow_tools(self, names: Sequence[str]) -> None:
@@ -140,42 +142,42 @@ class SystemPrompt:
     def discard(self) -> None:
         """Have the prompt written again at its next use."""
         if self.saved is not None:
-            self.forget_seals()
+            self.drop_reasoning()
             self.saved = None
 
-    def forget_seals(self) -> None:
+    def drop_reasoning(self) -> None:
         """Remove reasoning from the conversation: its signature needs the old prompt."""
-        self.conversation.rebuild(unsealed(tuple(self.conversation)))
+        self.conversation.rebuild(drop_reasoning(tuple(self.conversation)))
 
     def take_notice(self) -> str:
         """Return the notice for the user, once."""
         notice, self.notice = self.notice, ""
         return notice
 
-    def _kept(self, name: str) -> tuple[str, ...] | None:
+    def _stored_names(self, name: str) -> tuple[str, ...] | None:
         """Return names that were stored with the prompt."""
         kept = None if self.saved is None else self.saved.state.get(name)
         return tuple(map(str, kept)) if isinstance(kept, list) else None
 
-    async def _look_again(self) -> None:
+    async def _verify(self) -> None:
         """Verify the prompt of a previous process: keep it, or discard it with a reason."""
         # Cleared before the awaits, so that the prompt is verified only once.
-        saved, self.is_former = self.saved, False
+        saved, self.is_unverified = self.saved, False
         if saved is None:
             return
-        reason = await self._reason_to_write(saved)
+        reason = await self._find_rewrite_reason(saved)
         if reason:
             self.notice = REWRITTEN.format(reason=reason)
             self.saved = None
             # Signatures of the previous process's reasoning cover the discarded prompt.
-            self.forget_seals()
-        self._has_told = not reason
+            self.drop_reasoning()
+        self._may_be_sent = not reason
 
-    async def _reason_to_write(self, saved: SavedSystem) -> str:
+    async def _find_rewrite_reason(self, saved: SavedSystem) -> str:
         """Return why a previous prompt is no longer valid; empty if it is."""
         # `abs`: after a clock change the stored time may be in the future.
-        if abs(self.now() - saved.written_at) > OLDEST:
-            return IS_OLD
+        if abs(self.now() - saved.written_at) > MAX_AGE:
+            return TOO_OLD
         if saved.state.get(TOOLS) != sorted(await self.tool_names()):
-            return ARE_OTHERS
-        return "" if await self.briefing.restore(saved.text, saved.state) else HAVE_CHANGED
+            return TOOLS_CHANGED
+        return "" if await self.provider.restore(saved.text, saved.state) else FILES_CHANGED

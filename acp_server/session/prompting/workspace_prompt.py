@@ -14,116 +14,124 @@ import anyio
 from anyio import to_thread
 from pydantic import JsonValue
 
-from acp_server.session.prompting.context_messages import note_texts, notices_on, row_of
+from acp_server.session.prompting.context_messages import file_notices, format_row, prompt_notices
 from acp_server.session.prompting.day_change import remark_on_day
-from acp_server.session.prompting.file_changes import FileNews, Standing, standing_of
-from acp_server.session.prompting.file_watch import FolderWatch
+from acp_server.session.prompting.file_changes import FileChangeReporter, FileDigests, digest_files
+from acp_server.session.prompting.file_watch import FileWatch
 from acp_server.session.prompting.loaded_files import loaded_context, loaded_hints
-from acp_server.session.prompting.prompt_config import PromptSettings
-from acp_server.session.prompting.provider import Delivery, LoadedFile, Subject
-from acp_server.session.prompting.single_flight import BriefingReadings
-from acp_server.session.prompting.workspace_reader import Gathered, Spoken, WorkspaceReader
-from acp_server.session.session import Workspace
+from acp_server.session.prompting.prompt_config import PromptConfig
+from acp_server.session.prompting.provider import (
+    InstructionDelivery,
+    LoadedFile,
+    SystemPromptRequest,
+)
+from acp_server.session.prompting.single_flight import SharedReads
+from acp_server.session.prompting.workspace_reader import (
+    EnvironmentFacts,
+    InstructionFiles,
+    WorkspaceReader,
+)
+from acp_server.session.session import SessionWorkspace
 from acp_server.turn.conversation import Conversation, Message, Text, ToolResult
-from prompt_engine.assemble import Prompt, build
-from prompt_engine.facts import Passage
-from prompt_engine.hint_blocks import LoadedHints, loaded_in, wrap_all
-from prompt_engine.report import report_from
-from prompt_engine.sections.workspace import workspace_list
-from prompt_engine.sources.context_files import ContextFound
+from prompt_engine.assemble import AssembledPrompt, build_prompt
+from prompt_engine.facts import SourcedText
+from prompt_engine.hint_blocks import LoadedHints, find_loaded_hints, wrap_hints
+from prompt_engine.report import parse_report
+from prompt_engine.sections.workspace import format_workspace
+from prompt_engine.sources.context_files import ProjectContext
 from prompt_engine.sources.subdirectory_hints import HintDelivery, HintFinder
 from prompt_engine.threats import scan
 from prompt_engine.trust import sha256_of
 
 
 @dataclass(slots=True)
-class _History:
+class _ScannedConversation:
     """The hints found in a conversation, as far as it was scanned."""
 
     conversation: Conversation = field(default_factory=Conversation)
     generation: int = 0
-    count: int = 0
-    loaded: LoadedHints = field(default_factory=LoadedHints)
+    scanned_count: int = 0
+    hints: LoadedHints = field(default_factory=LoadedHints)
 
 
-class ProjectBriefing:
+class WorkspacePromptProvider:
     """Prompt provider for a session in a workspace."""
 
     def __init__(
         self,
-        settings: PromptSettings,
-        workspace: Workspace,
-        watch: FolderWatch | None = None,
+        settings: PromptConfig,
+        workspace: SessionWorkspace,
+        watch: FileWatch | None = None,
         today: Callable[[], date] = date.today,
-        readings: BriefingReadings | None = None,
+        readings: SharedReads | None = None,
     ) -> None:
         """Prepare; `readings` is shared by all sessions with the same settings."""
-        self._settings = settings
+        self._config = settings
         self._workspace = workspace
         self._secret = secrets.token_bytes(32)
-        self._reader = WorkspaceReader(settings, workspace, readings or BriefingReadings())
-        self._gathered: Gathered | None = None
-        self._prompt: Prompt | None = None
-        self._found = ContextFound()
+        self._reader = WorkspaceReader(settings, workspace, readings or SharedReads())
+        self._facts: EnvironmentFacts | None = None
+        self._prompt: AssembledPrompt | None = None
+        self._found = ProjectContext()
         self._window_tokens: int | None = None
         self._today = today
-        self._day: date | None = None
+        self._prompt_day: date | None = None
         """The day that the written prompt names."""
-        self._finder: HintFinder | None = None
-        self._history = _History()
+        self._hint_finder: HintFinder | None = None
+        self._scanned = _ScannedConversation()
         self._notices: tuple[str, ...] = ()
-        self._told: set[str] = set()
-        self._on_the_way: dict[str, LoadedFile] = {}
+        self._shown_notices: set[str] = set()
+        self._delivered_files: dict[str, LoadedFile] = {}
         """Instruction files delivered with tool results, by label."""
-        self._standing = Standing()
+        self._delivered_digests = FileDigests()
         """Digests of the files as they were delivered to the model."""
-        self._file_news = FileNews(watch, self._reader.home, self._compared)
-        self._reading = anyio.Lock()
-        """One reader thread at a time: the first prompt waits for a `gather` that is under way."""
+        self._file_changes = FileChangeReporter(watch, self._reader.home, self._compare_digests)
+        self._read_lock = anyio.Lock()
+        """One reader thread at a time: the first prompt waits for a running `gather_facts`."""
 
-    async def gather(self) -> None:
+    async def gather_facts(self) -> None:
         """Read the slow facts: the repository, the machine, the user's own files."""
-        await self._gather()
+        await self._read_facts()
 
-    async def write(self, subject: Subject) -> str:
+    async def write_prompt(self, subject: SystemPromptRequest) -> str:
         """Return the system prompt; every call after the first reads the facts again."""
         # The first prompt may use facts gathered ahead of time; a rewrite must read them again.
         if self._prompt is not None:
-            self._gathered = None
-        gathered = await self._gather()
-        async with self._reading:
+            self._facts = None
+        environment_facts = await self._read_facts()
+        async with self._read_lock:
             # Watch before reading: a change in between would otherwise go unnoticed.
             if self._prompt is None:
-                self._file_news.expect(gathered.places)
-            spoken = await self._reader.spoken(subject.window_tokens)
-            self._found, self._window_tokens = spoken.found, subject.window_tokens
-            self._prompt = self._built(gathered, spoken, subject)
-            await self._begin(spoken)
-        self._notices = tuple(notices_on(self._prompt.report.entries, self._found.notes))
+                self._file_changes.watch_unread(environment_facts.locations)
+            instruction_files = await self._reader.read_instruction_files(subject.window_tokens)
+            self._found, self._window_tokens = instruction_files.found, subject.window_tokens
+            self._prompt = self._build_prompt(environment_facts, instruction_files, subject)
+            await self._track_files(instruction_files)
+        self._notices = tuple(prompt_notices(self._prompt.report.entries, self._found.notes))
         return self._prompt.text
 
-    def notices(self) -> Sequence[str]:
+    def take_notices(self) -> Sequence[str]:
         """Return notices about project and user files that the model does not see in full."""
-        return (*self._news(self._notices), *self._file_news.take())
+        return (*self._take_new_notices(self._notices), *self._file_changes.take_notices())
 
-    def listen(self, show: Callable[[str], bool]) -> None:
+    def on_notice(self, show: Callable[[str], bool]) -> None:
         """Register `show` for changed files; it returns whether the user sees it immediately."""
-        self._file_news.show = show
+        self._file_changes.show = show
 
     def close(self) -> None:
         """Stop watching files."""
-        self._file_news.close()
+        self._file_changes.close()
 
-    def description(self) -> str:
+    def describe(self) -> str:
         """Return a table of the prompt's sections, and the directory instructions loaded so far."""
         if self._prompt is None:
             return "The system prompt is written at the first prompt."
         report = self._prompt.report
-        rows = [row_of(entry) for entry in report.entries]
+        rows = [format_row(entry) for entry in report.entries]
         head = "| section | source | characters | tokens | |\n|---|---|---|---|---|"
         total = f"| **all** | | {report.characters:,} | about {report.estimated_tokens:,} | |"
         table = "\n".join([head, *rows, total])
-        files = self._loaded(self._history.conversation).files
+        files = self._scan_hints(self._scanned.conversation).files
         loaded = ", ".join(f"`{label}`" for label in files) or "none yet"
         return f"{table}\n\nDirectory instructions loaded so far: {loaded}."
 
@@ -137,38 +145,38 @@ class ProjectBriefing:
         return {
             "seal": self._secret.hex(),
             "window": self._window_tokens,
-            "day": None if self._day is None else self._day.isoformat(),
+            "day": None if self._prompt_day is None else self._prompt_day.isoformat(),
             "roots": [*map(str, self._workspace.roots)],
-            "files": _digests(self._found),
+            "files": _digest_files(self._found),
             "report": self.report,
         }
 
     async def restore(self, text: str, state: Mapping[str, JsonValue]) -> bool:
         """Continue with a previous prompt unless its directories or files have changed."""
-        seal, window = _seal(state), state.get("window")
-        report = report_from(state.get("report"))
+        seal, window = _parse_secret(state), state.get("window")
+        report = parse_report(state.get("report"))
         # Stored by an older version, or damaged: write a new prompt.
         if seal is None or not isinstance(window, int | None) or report is None:
             return False
         # Other roots mean other files: the old prompt would name directories that are not open.
         if state.get("roots") != [*map(str, self._workspace.roots)]:
             return False
-        spoken = await self._reader.spoken(window)
-        if _digests(spoken.found) != state.get("files"):
+        instruction_files = await self._reader.read_instruction_files(window)
+        if _digest_files(instruction_files.found) != state.get("files"):
             return False
         # The old secret is needed to recognise the hints that are already in the conversation.
-        self._secret, self._window_tokens, self._found = seal, window, spoken.found
-        self._prompt, self._day = Prompt(text, "", "", report), _day(state)
-        await self._begin(spoken)
+        self._secret, self._window_tokens, self._found = seal, window, instruction_files.found
+        self._prompt, self._prompt_day = AssembledPrompt(text, "", "", report), _parse_day(state)
+        await self._track_files(instruction_files)
         return True
 
-    def loaded(self) -> Sequence[LoadedFile]:
+    def loaded_files(self) -> Sequence[LoadedFile]:
         """Return the instruction files that were delivered to the model."""
-        return (*loaded_context(self._found), *self._on_the_way.values())
+        return (*loaded_context(self._found), *self._delivered_files.values())
 
-    async def findings(self) -> str:
+    async def workspace_facts(self) -> str:
         """Return the workspace facts as they were read."""
-        return workspace_list((await self._gather()).facts)
+        return format_workspace((await self._read_facts()).facts)
 
     def project_settings(self) -> Mapping[str, JsonValue]:
         """Return the frontmatter settings of the project's files; the nearest file wins."""
@@ -177,141 +185,154 @@ class ProjectBriefing:
             merged |= found.values
         return merged
 
-    def remarks(self, conversation: Conversation) -> Sequence[str]:
+    def prompt_remarks(self, conversation: Conversation) -> Sequence[str]:
         """Return a remark on the date if it differs from the one the model last received."""
-        remark = remark_on_day(conversation, self._day, self._today())
+        remark = remark_on_day(conversation, self._prompt_day, self._today())
         return (remark,) if remark else ()
 
-    async def instructions(
+    async def find_instructions(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
-    ) -> Mapping[str, Delivery]:
+    ) -> Mapping[str, InstructionDelivery]:
         """Return instructions of touched directories that are new to the model."""
-        async with self._reading:
-            found = await to_thread.run_sync(self._delivered, conversation, touched)
+        async with self._read_lock:
+            found = await to_thread.run_sync(self._deliver_hints, conversation, touched)
             if any(delivery.text for delivery in found.values()):
-                self._file_news.follow(
-                    await to_thread.run_sync(self._reader.places, self._standing)
+                self._file_changes.watch_read(
+                    await to_thread.run_sync(self._reader.locate_files, self._delivered_digests)
                 )
         return found
 
-    async def _compared(self) -> tuple[Standing, Standing]:
+    async def _compare_digests(self) -> tuple[FileDigests, FileDigests]:
         """Return the file digests as delivered to the model, and as they are on disk now."""
         # The lock keeps a rewrite from changing the delivered digests during the comparison.
-        async with self._reading:
+        async with self._read_lock:
             if self._prompt is None:  # nothing was delivered yet, so nothing can differ
-                return Standing(), Standing()
-            spoken = await self._reader.spoken(self._window_tokens)
-            hints, now = self._standing.hints, LoadedHints()
-            if hints and self._finder is not None:
-                now = await to_thread.run_sync(self._finder.current, hints)
-            return self._standing, standing_of(spoken.found, spoken.soul, now.files)
+                return FileDigests(), FileDigests()
+            instruction_files = await self._reader.read_instruction_files(self._window_tokens)
+            hints, now = self._delivered_digests.hints, LoadedHints()
+            if hints and self._hint_finder is not None:
+                now = await to_thread.run_sync(self._hint_finder.current_state, hints)
+            return self._delivered_digests, digest_files(
+                instruction_files.found, instruction_files.soul, now.files
+            )
 
-    async def _gather(self) -> Gathered:
-        async with self._reading:
-            if self._gathered is None:
-                self._gathered = await self._reader.gathered()
-            return self._gathered
+    async def _read_facts(self) -> EnvironmentFacts:
+        async with self._read_lock:
+            if self._facts is None:
+                self._facts = await self._reader.read_environment_facts()
+            return self._facts
 
-    async def _begin(self, spoken: Spoken) -> None:
+    async def _track_files(self, instruction_files: InstructionFiles) -> None:
         """Store the digests of the prompt's files and report changes from now on."""
-        hints, places = self._standing.hints, spoken.places
-        self._standing = standing_of(spoken.found, spoken.soul, hints)
+        hints, places = self._delivered_digests.hints, instruction_files.locations
+        self._delivered_digests = digest_files(
+            instruction_files.found, instruction_files.soul, hints
+        )
         if hints:
-            places = await to_thread.run_sync(self._reader.places, self._standing)
-        self._file_news.begin(places)
+            places = await to_thread.run_sync(self._reader.locate_files, self._delivered_digests)
+        self._file_changes.restart(places)
 
-    def _built(self, gathered: Gathered, spoken: Spoken, subject: Subject) -> Prompt:
-        facts, day = gathered.facts, self._today()
-        self._day = day
-        return build(
+    def _build_prompt(
+        self,
+        environment_facts: EnvironmentFacts,
+        instruction_files: InstructionFiles,
+        subject: SystemPromptRequest,
+    ) -> AssembledPrompt:
+        facts, day = environment_facts.facts, self._today()
+        self._prompt_day = day
+        return build_prompt(
             replace(
                 facts,
                 day=day,
                 model=subject.model_id,
                 tools=subject.tools,
-                identity=replace(facts.identity, soul=spoken.soul),
-                skills_index=Passage(subject.skills_index),
-                external_memory=Passage(subject.external_memory, "memory.provider"),
-                context_files=spoken.found.files,
-                context_notes=spoken.found.notes,
+                identity=replace(facts.identity, soul=instruction_files.soul),
+                skills_index=SourcedText(subject.skills_index),
+                external_memory=SourcedText(subject.external_memory, "memory.provider"),
+                context_files=instruction_files.found.files,
+                context_notes=instruction_files.found.notes,
             )
         )
 
-    def _delivered(
+    def _deliver_hints(
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]]
-    ) -> Mapping[str, Delivery]:
-        finder = self._finder = self._finder or HintFinder(
-            self._workspace.roots, scan, self._settings.is_trusted
+    ) -> Mapping[str, InstructionDelivery]:
+        finder = self._hint_finder = self._hint_finder or HintFinder(
+            self._workspace.roots, scan, self._config.is_trusted
         )
         # Read from the conversation, not from memory: after compaction or a fork, hints that are
         # no longer in it must be delivered again.
-        loaded = self._found.loaded.plus(self._loaded(conversation))
-        deliveries: dict[str, Delivery] = {}
+        loaded = self._found.loaded.merged_with(self._scan_hints(conversation))
+        deliveries: dict[str, InstructionDelivery] = {}
         for key, paths in touched.items():
             found = finder.find([Path(path) for path in paths], loaded)
             # Protected files stay unread even if they have the name of an instruction file.
             is_protected = self._reader.is_protected
             open_hints = tuple(each for each in found.hints if not is_protected(each.path))
             found = replace(found, hints=open_hints)
-            loaded = loaded.plus(found.loaded)
-            self._on_the_way |= loaded_hints(found)
+            loaded = loaded.merged_with(found.loaded)
+            self._delivered_files |= loaded_hints(found)
             # Signed with a secret, so that a tool result cannot pretend that a file was delivered
             # already.
-            text = wrap_all(found.hints, found.named_only, self._secret)
-            notices = self._news(note_texts(found.notes))
+            text = wrap_hints(found.hints, found.named_only, self._secret)
+            notices = self._take_new_notices(file_notices(found.notes))
             if text or notices:
-                deliveries[key] = Delivery(text, _labels(found), notices)
-        # Files of the system prompt are compared separately (`RELOAD`, not `TOUCH`).
+                deliveries[key] = InstructionDelivery(text, _format_labels(found), notices)
+        # Files of the system prompt are compared separately (`RELOAD`, not `LOADED_LATER`).
         own = self._found.loaded.files
         hints = {label: digest for label, digest in loaded.files.items() if label not in own}
-        self._standing = replace(self._standing, hints=hints)
+        self._delivered_digests = replace(self._delivered_digests, hints=hints)
         return deliveries
 
-    def _news(self, notices: Sequence[str]) -> tuple[str, ...]:
+    def _take_new_notices(self, notices: Sequence[str]) -> tuple[str, ...]:
         """Return the notices not shown before in this session, and mark them as shown."""
-        news = tuple(notice for notice in notices if notice not in self._told)
-        self._told.update(news)
+        news = tuple(notice for notice in notices if notice not in self._shown_notices)
+        self._shown_notices.update(news)
         return news
 
-    def _loaded(self, conversation: Conversation) -> LoadedHints:
+    def _scan_hints(self, conversation: Conversation) -> LoadedHints:
         """Return the hints in a conversation; each message is scanned only once."""
-        history, generation = self._history, conversation.generation
+        history, generation = self._scanned, conversation.generation
         # A rebuild replaces messages, so the scan must start over.
         if history.conversation is not conversation or history.generation != generation:
-            history = self._history = _History(conversation, generation)
+            history = self._scanned = _ScannedConversation(conversation, generation)
         messages = tuple(conversation)
-        texts = (text for message in messages[history.count :] for text in _texts(message))
-        history.loaded = history.loaded.plus(loaded_in(texts, self._secret))
-        history.count = len(messages)
-        return history.loaded
+        texts = (
+            text
+            for message in messages[history.scanned_count :]
+            for text in _message_texts(message)
+        )
+        history.hints = history.hints.merged_with(find_loaded_hints(texts, self._secret))
+        history.scanned_count = len(messages)
+        return history.hints
 
 
-def _day(state: Mapping[str, JsonValue]) -> date | None:
+def _parse_day(state: Mapping[str, JsonValue]) -> date | None:
     try:
         return date.fromisoformat(str(state.get("day")))
     except ValueError:
         return None
 
 
-def _seal(state: Mapping[str, JsonValue]) -> bytes | None:
+def _parse_secret(state: Mapping[str, JsonValue]) -> bytes | None:
     try:
         return bytes.fromhex(str(state.get("seal")))
     except ValueError:
         return None
 
 
-def _digests(found: ContextFound) -> list[JsonValue]:
+def _digest_files(found: ProjectContext) -> list[JsonValue]:
     """Return the path and digest of each file in a prompt."""
     raw = [(file.path, file.text.encode(errors="surrogatepass")) for file in found.files]
     return [[path, sha256_of(text)] for path, text in raw]
 
 
-def _labels(found: HintDelivery) -> tuple[str, ...]:
+def _format_labels(found: HintDelivery) -> tuple[str, ...]:
     """Return the labels of the delivered files for the user, blocked ones marked as such."""
     blocked = {note.path for note in found.notes if note.outcome == "blocked"}
     labels = [hint.label for hint in found.hints]
     return tuple(f"{label} (blocked)" if label in blocked else label for label in labels)
 
 
-def _texts(message: Message) -> list[str]:
+def _message_texts(message: Message) -> list[str]:
     return [part.text for part in message.parts if isinstance(part, Text | ToolResult)]

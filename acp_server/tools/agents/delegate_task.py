@@ -11,19 +11,19 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from acp_server.permissions.gate import Gate
 from acp_server.session.session import Session
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.subagents.reports import facts, overview, report
-from acp_server.subagents.runner import Office
-from acp_server.subagents.task import Progress, Task
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.subagents.reports import render_overview_lines, render_report, results_as_json
+from acp_server.subagents.runner import SubAgentRunner
+from acp_server.subagents.task import SubAgentTask, TaskProgress
 from acp_server.subagents.toolsets import UnknownToolsetError, tools_for
-from acp_server.tools.arguments import Arguments, SoFar
-from acp_server.tools.call_reporter import Report
-from acp_server.tools.display_paths import shown
-from acp_server.tools.shell.live_output import show_while
-from acp_server.tools.tool import Description, Tool, Use, spec_of
+from acp_server.tools.arguments import Arguments, PartialArguments
+from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.display_paths import display_path
+from acp_server.tools.shell.live_output import run_with_view
+from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallKind
-from acp_server.turn.ports import Outcome
+from acp_server.turn.ports import ToolOutcome
 
 NAME = "delegate_task"
 DESCRIPTION = (
@@ -34,10 +34,10 @@ DESCRIPTION = (
 )
 KIND: CallKind = "think"
 TITLE = "Delegate"
-MOST_TASKS = 20
-OVERVIEW_SECONDS = 0.25
+MAX_TASKS = 20
+OVERVIEW_INTERVAL_SECONDS = 0.25
 NO_GOAL = "say what is to be done: a goal, or tasks with one each"
-SHARED = "Part of: {goal}"
+SHARED_CONTEXT = "Part of: {goal}"
 
 
 class Order(BaseModel):
@@ -56,48 +56,48 @@ class DelegateArguments(Arguments):
     goal: str | None = None
     context: str | None = None
     toolsets: list[str] | None = None
-    tasks: list[Order] | None = Field(default=None, max_length=MOST_TASKS)
+    tasks: list[Order] | None = Field(default=None, max_length=MAX_TASKS)
 
 
-class DelegateUse(Use[DelegateArguments]):
+class DelegateUse(TypedToolUse[DelegateArguments]):
     """One call of `delegate_task`."""
 
-    def __init__(self, delegation: "Delegation", report: Report) -> None:
-        super().__init__(DelegateArguments, report)
+    def __init__(self, delegation: "DelegationContext", reporter: CallReporter) -> None:
+        super().__init__(DelegateArguments, reporter)
         self._delegation = delegation
-        self._tasks: Sequence[Progress] = ()
-        self._shown = ""
+        self._tasks: Sequence[TaskProgress] = ()
+        self._shown_text = ""
 
-    def describe(self, so_far: SoFar) -> Description | None:
+    def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the goal of the task as the title, or the number of tasks if there are several."""
         orders = so_far.complete.get("tasks")
         if isinstance(orders, list) and len(orders) > 1:
-            return Description(f"Delegate {len(orders)} tasks")
+            return CallDescription(f"Delegate {len(orders)} tasks")
         goal = so_far.text("goal").strip()
         if isinstance(orders, list) and orders and isinstance(orders[0], dict):
             goal = str(orders[0].get("goal", ""))
-        return Description(f"Delegate: {goal}") if goal else None
+        return CallDescription(f"Delegate: {goal}") if goal else None
 
-    async def run(self, arguments: DelegateArguments) -> Outcome:
+    async def run(self, arguments: DelegateArguments) -> ToolOutcome:
         """Run all tasks and report the result of each, also if some failed."""
         # This call never asks for permission itself. If it kept its place in the queue, the
         # questions of its sub-agents would wait behind it forever.
-        self._delegation.gate.step_aside(self.report.call_id)
+        self._delegation.gate.yield_queue(self.reporter.call_id)
         try:
-            tasks = await self._delegation.tasks(arguments)
+            tasks = await self._delegation.build_tasks(arguments)
         except UnknownToolsetError as error:
-            return Outcome(str(error), is_error=True)
+            return ToolOutcome(str(error), is_error=True)
         if not all(task.goal.strip() for task in tasks):
-            return Outcome(NO_GOAL, is_error=True)
-        await self.report.begin()
-        self._tasks = self._delegation.office.begin(tasks)
-        sink = _Told(self.report)
-        work = partial(self._delegation.office.do, self.report.call_id, self._tasks, sink)
-        await show_while(self, OVERVIEW_SECONDS, work)
+            return ToolOutcome(NO_GOAL, is_error=True)
+        await self.reporter.mark_in_progress()
+        self._tasks = self._delegation.runner.new_progress(tasks)
+        sink = _ReporterSink(self.reporter)
+        work = partial(self._delegation.runner.run, self.reporter.call_id, self._tasks, sink)
+        await run_with_view(self, OVERVIEW_INTERVAL_SECONDS, work)
         is_vain = all(each.state in {"failed", "cancelled"} for each in self._tasks)
         return self._outcome("", is_error=is_vain)
 
-    def cut_short(self, reason: str) -> Outcome:
+    def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the results so far."""
         return self._outcome(reason, is_error=True)
 
@@ -106,61 +106,61 @@ class DelegateUse(Use[DelegateArguments]):
 
     async def flush(self) -> None:
         """Show the state of all tasks, if it has changed."""
-        text = overview(self._tasks)
-        if text != self._shown:
-            self._shown = text
-            self.report.show_passing((Text(text),))
+        text = render_overview_lines(self._tasks)
+        if text != self._shown_text:
+            self._shown_text = text
+            self.reporter.show_transient((Text(text),))
 
-    def _outcome(self, reason: str, *, is_error: bool) -> Outcome:
+    def _outcome(self, reason: str, *, is_error: bool) -> ToolOutcome:
         root = self._delegation.session.workspace.cwd
-        told = report(self._tasks, partial(shown, root=root)) if self._tasks else ""
+        told = render_report(self._tasks, partial(display_path, root=root)) if self._tasks else ""
         text = "\n\n".join(part for part in (reason, told) if part)
-        return Outcome(text, is_error, raw_output={"tasks": facts(self._tasks)})
+        return ToolOutcome(text, is_error, raw_output={"tasks": results_as_json(self._tasks)})
 
 
-@frozen
-class Delegation:
+@frozen_dataclass
+class DelegationContext:
     """Dependencies of the tool `delegate_task` in one session."""
 
     session: Session
     gate: Gate
-    office: Office
+    runner: SubAgentRunner
 
-    async def tasks(self, arguments: DelegateArguments) -> Sequence[Task]:
+    async def build_tasks(self, arguments: DelegateArguments) -> Sequence[SubAgentTask]:
         """Return the tasks that a call asks for, numbered from 1.
 
         Raises:
             UnknownToolsetError: A task asks for a toolset that sub-agents cannot have.
         """
         present = sorted(await self.session.tool_names())
-        shared = _joined(arguments.context)
+        shared = _join_texts(arguments.context)
         if arguments.tasks and arguments.goal:
-            shared = _joined(SHARED.format(goal=arguments.goal), shared)
+            shared = _join_texts(SHARED_CONTEXT.format(goal=arguments.goal), shared)
         orders = arguments.tasks or [Order(goal=arguments.goal or "")]
         return [
-            Task(
+            SubAgentTask(
                 number,
                 order.goal,
-                _joined(shared, order.context),
+                _join_texts(shared, order.context),
                 tools_for(order.toolsets or arguments.toolsets or (), present),
             )
             for number, order in enumerate(orders, start=1)
         ]
 
 
-class _Told:
+class _ReporterSink:
     """Event sink that sends through the call's reporter."""
 
-    def __init__(self, report: Report) -> None:
-        self.emit = report.tell
-        self.emit_now = report.tell_now
+    def __init__(self, reporter: CallReporter) -> None:
+        self.emit = reporter.emit
+        self.emit_now = reporter.emit_now
 
 
-def _joined(*texts: str | None) -> str:
+def _join_texts(*texts: str | None) -> str:
     return "\n\n".join(text for text in texts if text and text.strip())
 
 
-def delegate_task_tool(delegation: Delegation) -> Tool:
+def delegate_task_tool(delegation: DelegationContext) -> Tool:
     """Return the tool for a session."""
-    spec = spec_of(NAME, DESCRIPTION, DelegateArguments)
+    spec = build_spec(NAME, DESCRIPTION, DelegateArguments)
     return Tool(spec, KIND, TITLE, partial(DelegateUse, delegation))

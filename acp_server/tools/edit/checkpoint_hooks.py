@@ -7,21 +7,21 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
-from acp_server.checkpoints.files import Original, original_at
-from acp_server.checkpoints.turn_recorder import Touched
+from acp_server.checkpoints.files import FileImage, read_file_image
+from acp_server.checkpoints.turn_recorder import TouchedFile
 from acp_server.tools.files.encoding import encode
-from acp_server.tools.files.paths import Place
-from acp_server.tools.files.snapshot import Snapshot
+from acp_server.tools.files.paths import ResolvedPath
+from acp_server.tools.files.snapshot import FileSnapshot
 
 
-class Keeping(Protocol):
+class CheckpointHooks(Protocol):
     """Records files in a checkpoint before and after a turn changes them."""
 
-    def editing(self, touched: Sequence[Touched]) -> AbstractAsyncContextManager[None]:
+    def editing(self, touched: Sequence[TouchedFile]) -> AbstractAsyncContextManager[None]:
         """Record the files before an edit, which is then made inside this context."""
         ...
 
-    async def after_edit(self, touched: Sequence[Touched]) -> None:
+    async def after_edit(self, touched: Sequence[TouchedFile]) -> None:
         """Record the files as an edit has left them."""
         ...
 
@@ -30,52 +30,52 @@ class Keeping(Protocol):
         ...
 
 
-class NoKeeping:
+class NoCheckpointHooks:
     """Records nothing."""
 
     @asynccontextmanager
-    async def editing(self, touched: Sequence[Touched]) -> AsyncGenerator[None]:
+    async def editing(self, touched: Sequence[TouchedFile]) -> AsyncGenerator[None]:
         """Do nothing."""
         del touched
         yield
 
-    async def after_edit(self, touched: Sequence[Touched]) -> None:
+    async def after_edit(self, touched: Sequence[TouchedFile]) -> None:
         """Do nothing."""
 
     async def before_command(self) -> None:
         """Do nothing."""
 
 
-def written_to(place: Place, snapshot: Snapshot | None) -> Touched:
+def written_file(place: ResolvedPath, snapshot: FileSnapshot | None) -> TouchedFile:
     """Return a file that is written, as it is before or after the write; links are followed."""
-    return Touched(place.real, _original(snapshot), is_unsaved(snapshot))
+    return TouchedFile(place.real, _original(snapshot), is_unsaved(snapshot))
 
 
-def taken_away(place: Place, base: Snapshot | None) -> Touched:
+def file_to_remove(place: ResolvedPath, base: FileSnapshot | None) -> TouchedFile:
     """Return a file as it is before it is deleted or moved; of a link, the link. It blocks."""
     try:
-        found = original_at(place.own)
+        found = read_file_image(place.entry_path)
     except OSError:
         found = None
     if found is not None and found.kind == "link":
-        return Touched(place.own, found)
-    return Touched(place.own, _original(base), is_unsaved(base))
+        return TouchedFile(place.entry_path, found)
+    return TouchedFile(place.entry_path, _original(base), is_unsaved(base))
 
 
-def gone_from(place: Place) -> Touched:
+def removed_file(place: ResolvedPath) -> TouchedFile:
     """Return a file that was deleted or moved away: its path, with no file there."""
-    return Touched(place.own, None)
+    return TouchedFile(place.entry_path, None)
 
 
-def is_unsaved(snapshot: Snapshot | None) -> bool:
+def is_unsaved(snapshot: FileSnapshot | None) -> bool:
     """Whether the text is in the editor only, not on disk."""
     return snapshot is not None and not snapshot.is_saved
 
 
-def original_of(snapshot: Snapshot) -> Original:
+def original_of(snapshot: FileSnapshot) -> FileImage:
     """Return a text file as bytes: those on disk, or those it would have once it is saved."""
-    return Original("file", encode(snapshot.text, snapshot.form), snapshot.mode)
+    return FileImage("file", encode(snapshot.text, snapshot.form), snapshot.mode)
 
 
-def _original(snapshot: Snapshot | None) -> Original | None:
+def _original(snapshot: FileSnapshot | None) -> FileImage | None:
     return None if snapshot is None else original_of(snapshot)

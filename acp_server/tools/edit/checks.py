@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.tools.shell.command import Ended, LocalCommand
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.shell.command import CommandResult, LocalCommand
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.output import OutputLog
 from acp_server.tools.shell.session import ShellSession
 
 logger = logging.getLogger(__name__)
 
-MOST_OUTPUT_BYTES = 20_000
-PATH_MARK = "{path}"
-CANNOT_RUN = frozenset({126, 127})
+MAX_OUTPUT_BYTES = 20_000
+PATH_PLACEHOLDER = "{path}"
+CANNOT_RUN_EXIT_CODES = frozenset({126, 127})
 """Exit codes of a shell that could not run its command: not executable, or not found."""
 LANGUAGES: Mapping[str, str] = {
     **dict.fromkeys((".py", ".pyi"), "python"),
@@ -60,24 +60,24 @@ def language_of(path: Path) -> str:
     return LANGUAGES.get(ending, ending.removeprefix("."))
 
 
-@frozen
-class Checks:
+@frozen_dataclass
+class FileChecks:
     """The configured checks of one session."""
 
     shell: ShellSession
     commands: Mapping[str, Sequence[str]]
     """By language: a program and its arguments, in which `{path}` stands for the file."""
     cwd: Path
-    seconds: float
+    timeout_seconds: float
     """Timeout of one check."""
-    _is_missing: set[str] = field(default_factory=set[str], init=False)
+    _missing_languages: set[str] = field(default_factory=set[str], init=False)
 
-    def has_one_for(self, path: Path) -> bool:
+    def has_check_for(self, path: Path) -> bool:
         """Whether there is a check for this file, and its program was not found missing before."""
         language = language_of(path)
-        return language in self.commands and language not in self._is_missing
+        return language in self.commands and language not in self._missing_languages
 
-    async def lines(self, path: Path) -> tuple[str, ...]:
+    async def run(self, path: Path) -> tuple[str, ...]:
         """Run the check of a file and return the lines it printed.
 
         Empty if the check passed, timed out or could not run.
@@ -86,30 +86,32 @@ class Checks:
             KeyError: There is no check for this file.
         """
         language = language_of(path)
-        words = [word.replace(PATH_MARK, str(path)) for word in self.commands[language]]
-        log = OutputLog(MOST_OUTPUT_BYTES, 0)
+        words = [word.replace(PATH_PLACEHOLDER, str(path)) for word in self.commands[language]]
+        log = OutputLog(MAX_OUTPUT_BYTES, 0)
 
         async def keep(chunk: bytes) -> None:
             log.write(chunk)
 
         try:
             command = LocalCommand(self.shell, shlex.join(words), self.cwd)
-            ended = await command.run(keep, self.seconds)
+            ended = await command.run(keep, self.timeout_seconds)
         except ShellError as error:
             logger.warning("the %s check could not be started: %s", language, error)
             return ()
-        if ended.exit.code in CANNOT_RUN:  # off from now on: every edit would wait for it in vain
-            self._is_missing.add(language)
+        if (
+            ended.exit.code in CANNOT_RUN_EXIT_CODES
+        ):  # off from now on: every edit would wait for it in vain
+            self._missing_languages.add(language)
             logger.warning(
                 "the %s check is off for this session: %s was not found or is not executable",
                 language,
                 words[0],
             )
-        return _complaints(ended, log)
+        return _problem_lines(ended, log)
 
 
-def _complaints(ended: Ended, log: OutputLog) -> tuple[str, ...]:
+def _problem_lines(ended: CommandResult, log: OutputLog) -> tuple[str, ...]:
     """Return the output of a failed check, without blank lines."""
-    if ended.timed_out or ended.exit.code in {0, None, *CANNOT_RUN}:
+    if ended.timed_out or ended.exit.code in {0, None, *CANNOT_RUN_EXIT_CODES}:
         return ()
     return tuple(line.rstrip() for line in log.text().splitlines() if line.strip())

@@ -14,204 +14,208 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from acp_server.checkpoints.turn_recorder import Touched
+from acp_server.checkpoints.turn_recorder import TouchedFile
 from acp_server.permissions.effects import ReadFiles, WriteFiles
 from acp_server.permissions.gate import Gate
-from acp_server.permissions.questions import Question
-from acp_server.session.session import Workspace
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.tools.call_reporter import Report
-from acp_server.tools.display_paths import shown, target_of
+from acp_server.permissions.questions import PermissionQuestion
+from acp_server.session.session import SessionWorkspace
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.display_paths import display_path, target_for
 from acp_server.tools.edit.checkpoint_hooks import (
-    Keeping,
-    NoKeeping,
-    gone_from,
-    taken_away,
-    written_to,
+    CheckpointHooks,
+    NoCheckpointHooks,
+    file_to_remove,
+    removed_file,
+    written_file,
 )
 from acp_server.tools.edit.diffs import exact_diff
-from acp_server.tools.edit.new_problems import Before, Diagnosis
-from acp_server.tools.files.desk import FileDesk
-from acp_server.tools.files.errors import ChangedMeanwhileError, FileError, InvalidPathError
-from acp_server.tools.files.paths import Place, lexical_path
-from acp_server.tools.files.snapshot import Snapshot
+from acp_server.tools.edit.new_problems import NewProblemFinder, ProblemBaseline
+from acp_server.tools.files.errors import FileChangedError, FileError, InvalidPathError
+from acp_server.tools.files.file_service import FileService
+from acp_server.tools.files.paths import ResolvedPath, lexical_path
+from acp_server.tools.files.snapshot import FileSnapshot
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallKind, FileDiff, Location
-from acp_server.turn.ports import Outcome
+from acp_server.turn.ports import ToolOutcome
 from skills_store.patching import PatchError
 
-MOST_ATTEMPTS = 5
-STEP_ASIDE_SECONDS = 0.1
+MAX_ATTEMPTS = 5
+YIELD_QUEUE_SECONDS = 0.1
 """How long a call may wait for its files before it gives up its place in the question queue."""
-MOST_PATH_CHARACTERS = 4_096
+MAX_PATH_CHARACTERS = 4_096
 """PATH_MAX on Linux. No system takes more, and resolving the links of far more takes forever."""
 
 
-@frozen
-class Change:
+@frozen_dataclass
+class PlannedChange:
     """Planned change of one file: its new text (None deletes it) and perhaps a new path.
 
     `base` is the file that the change was computed from, None for a new file.
     """
 
-    place: Place
-    base: Snapshot | None
+    source: ResolvedPath
+    base: FileSnapshot | None
     text: str | None
-    moved_to: Place | None = None
+    moved_to: ResolvedPath | None = None
     line: int = 1
     note: str = ""
     """Appended to the result line for the model."""
 
-    def blocks(self) -> tuple[FileDiff, ...]:
+    def diffs(self) -> tuple[FileDiff, ...]:
         """Return the exact diff; a move is a deletion and a creation."""
         old_text = None if self.base is None else self.base.text
-        path = str(self.place.path)
+        path = str(self.source.path)
         if self.moved_to is None:
             return exact_diff(path, old_text, self.text or "")
         gone = exact_diff(path, old_text, "")
         return (*gone, *exact_diff(str(self.moved_to.path), None, self.text or ""))
 
     @property
-    def target(self) -> Place:
+    def target(self) -> ResolvedPath:
         """Path of the file after the change."""
-        return self.moved_to or self.place
+        return self.moved_to or self.source
 
     @property
-    def places(self) -> tuple[Place, ...]:
+    def paths(self) -> tuple[ResolvedPath, ...]:
         """All paths that the change touches."""
-        return (self.place, self.moved_to) if self.moved_to else (self.place,)
+        return (self.source, self.moved_to) if self.moved_to else (self.source,)
 
-    def starts(self) -> tuple[Touched, ...]:
+    def original_files(self) -> tuple[TouchedFile, ...]:
         """Return its files as they are before the change, for the checkpoint. It blocks."""
         if self.text is not None and self.moved_to is None:
-            return (written_to(self.place, self.base),)
-        gone = taken_away(self.place, self.base)
-        return (gone, written_to(self.moved_to, None)) if self.moved_to else (gone,)
+            return (written_file(self.source, self.base),)
+        gone = file_to_remove(self.source, self.base)
+        return (gone, written_file(self.moved_to, None)) if self.moved_to else (gone,)
 
 
-Plan = Callable[[], Awaitable[Sequence[Change]]]
+ChangePlanner = Callable[[], Awaitable[Sequence[PlannedChange]]]
 
 
-@frozen
-class Workshop:
+@frozen_dataclass
+class EditServices:
     """Dependencies of the edits of one session, or of one sub-agent."""
 
-    desk: FileDesk
+    files: FileService
     gate: Gate
-    workspace: Workspace
+    workspace: SessionWorkspace
     home: Path
-    diagnosis: Diagnosis | None = None
+    problem_finder: NewProblemFinder | None = None
     """Finds the problems that an edit introduced."""
-    keeping: Keeping = field(default_factory=NoKeeping)
+    checkpoint_hooks: CheckpointHooks = field(default_factory=NoCheckpointHooks)
     """Records files in a checkpoint before a turn changes them."""
 
-    def path_of(self, given: str) -> Path:
+    def lexical_path(self, given: str) -> Path:
         """Return the absolute path that a name means, without accessing the file system.
 
         Raises:
             FileError: It cannot be a path.
         """
-        if len(given) > MOST_PATH_CHARACTERS:
-            raise InvalidPathError(f"the path is longer than {MOST_PATH_CHARACTERS:,} characters")
+        if len(given) > MAX_PATH_CHARACTERS:
+            raise InvalidPathError(f"the path is longer than {MAX_PATH_CHARACTERS:,} characters")
         return lexical_path(given, self.workspace, self.home)
 
-    async def place(self, given: str) -> Place:
+    async def resolve(self, given: str) -> ResolvedPath:
         """Resolve a name to a path, with its links followed.
 
         Raises:
             FileError: It cannot be a path.
         """
-        self.path_of(given)  # checks the length before any link is followed
-        return await self.desk.place(given)
+        self.lexical_path(given)  # checks the length before any link is followed
+        return await self.files.resolve(given)
 
-    async def may_preview(self, place: Place) -> bool:
+    async def can_preview(self, place: ResolvedPath) -> bool:
         """Whether a file's text may be shown before permission was asked.
 
         Both the path and the file that it leads to must be unprotected: a link in the workspace
         could lead to a secret.
         """
-        if not place.is_inside or not await self.gate.may_preview(place.path):
+        if not place.is_in_workspace or not await self.gate.can_preview(place.path):
             return False
-        return place.real == place.path or await self.gate.may_preview(place.real)
+        return place.real == place.path or await self.gate.can_preview(place.real)
 
     @asynccontextmanager
-    async def changing(self) -> AsyncGenerator[None]:
+    async def tracking_file_changes(self) -> AsyncGenerator[None]:
         """Wrap something other than an edit that may change any file: a command, a server's tool.
 
         Takes the checkpoint's snapshot before, and marks editor buffers as possibly stale.
         """
-        await self.keeping.before_command()
+        await self.checkpoint_hooks.before_command()
         # Before and after: a buffer that was read while the command ran may also be stale.
-        self.desk.note_command()
+        self.files.note_command()
         try:
             yield
         finally:
-            self.desk.note_command()
+            self.files.note_command()
 
-    def shown(self, path: Path) -> str:
+    def display_path(self, path: Path) -> str:
         """Return a path as it is displayed: relative to the session's directory if inside it."""
-        return shown(path, self.workspace.cwd)
+        return display_path(path, self.workspace.cwd)
 
 
-class Edit:
+class EditFlow:
     """The edit of one tool call, of one file or several."""
 
-    def __init__(self, workshop: Workshop, report: Report) -> None:
-        self._workshop = workshop
-        self._desk = workshop.desk
-        self._report = report
-        self.done: Outcome | None = None
+    def __init__(self, services: EditServices, reporter: CallReporter) -> None:
+        self._services = services
+        self._files = services.files
+        self._reporter = reporter
+        self.applied_outcome: ToolOutcome | None = None
         """Result of the edit once it is applied; must be reported even if the call is cancelled."""
-        self._before: Before | None = None
-        self._changed: tuple[Path, ...] = ()
-        self._ends: list[Touched] = []
+        self._baseline: ProblemBaseline | None = None
+        self._changed_paths: tuple[Path, ...] = ()
+        self._changed_files: list[TouchedFile] = []
         """The files that were changed, as they are since, for the checkpoint."""
 
-    async def carry_out(
-        self, paths: Sequence[Path], plan: Plan, *, may_redo: bool = False
-    ) -> Outcome:
+    async def run(
+        self, paths: Sequence[Path], planner: ChangePlanner, *, can_retry: bool = False
+    ) -> ToolOutcome:
         """Plan, show, ask and apply; with `may_redo`, start again if a file changed in between.
 
         New problems are waited for after the files are unlocked, so that other edits can go on.
         """
         try:
             async with AsyncExitStack() as held:
-                await self._take(paths, held)
-                outcome = await self._attempts(paths, plan, may_redo=may_redo)
+                await self._lock_files(paths, held)
+                outcome = await self._run_attempts(paths, planner, may_redo=can_retry)
         except FileError as error:
             # Some of several files may have been changed before the error. If the checkpoint did
             # not know their new contents, an undo would take these for the user's own changes.
-            await self._workshop.keeping.after_edit(self._ends)
-            return Outcome(error.reason, is_error=True)
-        return await self._diagnosed(outcome) if outcome is self.done else outcome
+            await self._services.checkpoint_hooks.after_edit(self._changed_files)
+            return ToolOutcome(error.reason, is_error=True)
+        return await self._add_new_problems(outcome) if outcome is self.applied_outcome else outcome
 
-    async def _attempts(self, paths: Sequence[Path], plan: Plan, *, may_redo: bool) -> Outcome:
-        for _ in range(MOST_ATTEMPTS if may_redo else 1):
-            changes = await self._planned(plan, paths)
+    async def _run_attempts(
+        self, paths: Sequence[Path], plan: ChangePlanner, *, may_redo: bool
+    ) -> ToolOutcome:
+        for _ in range(MAX_ATTEMPTS if may_redo else 1):
+            changes = await self._plan_changes(plan, paths)
             outcome = await self._attempt(changes, may_redo=may_redo)
             if outcome is not None:
                 return outcome
-        return Outcome("the file keeps changing; nothing was written", is_error=True)
+        return ToolOutcome("the file keeps changing; nothing was written", is_error=True)
 
-    async def _diagnosed(self, outcome: Outcome) -> Outcome:
+    async def _add_new_problems(self, outcome: ToolOutcome) -> ToolOutcome:
         """Add the new problems to the outcome of an applied edit."""
-        diagnosis = self._workshop.diagnosis
-        if diagnosis is None or self._before is None:
+        diagnosis = self._services.problem_finder
+        if diagnosis is None or self._baseline is None:
             return outcome
-        news = await diagnosis.news(self._before, self._changed)
+        news = await diagnosis.describe_new(self._baseline, self._changed_paths)
         if not news:
             return outcome
         text, shown = f"{outcome.text}\n\n{news}", (*(outcome.shown or ()), Text(news))
         return replace(outcome, text=text, shown=shown)
 
-    def _note(self, changes: Sequence[Change]) -> None:
+    def _record_baseline(self, changes: Sequence[PlannedChange]) -> None:
         """Record which files are about to change, and their known problems."""
-        diagnosis = self._workshop.diagnosis
+        diagnosis = self._services.problem_finder
         if diagnosis is not None:
-            self._changed = tuple(c.target.path for c in changes if c.text is not None)
-            self._before = diagnosis.begin(self._changed)
+            self._changed_paths = tuple(c.target.path for c in changes if c.text is not None)
+            self._baseline = diagnosis.record_baseline(self._changed_paths)
 
-    async def _planned(self, plan: Plan, paths: Sequence[Path]) -> Sequence[Change]:
+    async def _plan_changes(
+        self, plan: ChangePlanner, paths: Sequence[Path]
+    ) -> Sequence[PlannedChange]:
         """Compute the changes.
 
         Security: the error that a change does not fit a file reveals parts of the file's content
@@ -223,96 +227,100 @@ class Edit:
         try:
             return await plan()
         except (FileError, PatchError) as error:
-            if not await self._are_open(paths):
-                refusal = await self._workshop.gate.pass_through(await self._reading(paths))
+            if not await self._can_preview_paths(paths):
+                refusal = await self._services.gate.authorize(await self._read_question(paths))
                 if refusal is not None:
                     raise FileError(refusal.reason) from None
             raise FileError(str(error)) from error
 
-    async def _reading(self, paths: Sequence[Path]) -> Question:
-        places = [await self._desk.place(str(path)) for path in paths]
-        return Question(
-            call_id=self._report.call_id,
-            effect=ReadFiles(tuple(target_of(place) for place in places)),
-            title=f"Read {', '.join(self._workshop.shown(path) for path in paths)}",
+    async def _read_question(self, paths: Sequence[Path]) -> PermissionQuestion:
+        places = [await self._files.resolve(str(path)) for path in paths]
+        return PermissionQuestion(
+            call_id=self._reporter.call_id,
+            effect=ReadFiles(tuple(target_for(place) for place in places)),
+            title=f"Read {', '.join(self._services.display_path(path) for path in paths)}",
             kind="read",
             locations=tuple(Location(str(path)) for path in paths),
         )
 
-    async def _take(self, paths: Sequence[Path], held: AsyncExitStack) -> None:
+    async def _lock_files(self, paths: Sequence[Path], held: AsyncExitStack) -> None:
         """Wait for the file locks; after a moment, give up the place in the question queue.
 
         This prevents a deadlock: the call that holds the file may be waiting for its turn to ask,
         behind this call, which waits for the file.
         """
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._step_aside)
-            await held.enter_async_context(self._desk.holding(paths))
+            tasks.start_soon(self._yield_queue_later)
+            await held.enter_async_context(self._files.lock(paths))
             tasks.cancel_scope.cancel()
 
-    async def _step_aside(self) -> None:
-        await anyio.sleep(STEP_ASIDE_SECONDS)
-        self._workshop.gate.step_aside(self._report.call_id)
+    async def _yield_queue_later(self) -> None:
+        await anyio.sleep(YIELD_QUEUE_SECONDS)
+        self._services.gate.yield_queue(self._reporter.call_id)
 
-    async def _attempt(self, changes: Sequence[Change], *, may_redo: bool) -> Outcome | None:
+    async def _attempt(
+        self, changes: Sequence[PlannedChange], *, may_redo: bool
+    ) -> ToolOutcome | None:
         """Show, ask and apply; None if a file had changed and nothing was applied."""
-        blocks = tuple(block for change in changes for block in change.blocks())
-        question = self._question(changes, blocks)
-        await self._report.describe(question.title, question.locations)
-        is_open = await self._are_shown([p for change in changes for p in change.places])
+        blocks = tuple(block for change in changes for block in change.diffs())
+        question = self._write_question(changes, blocks)
+        await self._reporter.describe(question.title, question.locations)
+        is_open = await self._can_preview_all([p for change in changes for p in change.paths])
         if is_open:  # a protected file's diff goes into the permission question only
-            await self._report.show(blocks)
-        refusal = await self._workshop.gate.pass_through(question)
+            await self._reporter.show(blocks)
+        refusal = await self._services.gate.authorize(question)
         if refusal is not None:
             shown = blocks if is_open else None
-            return Outcome(refusal.reason, is_error=True, shown=shown)
+            return ToolOutcome(refusal.reason, is_error=True, shown=shown)
         if not is_open:
-            await self._report.show(blocks)
-        await self._report.begin()
-        self._note(changes)
+            await self._reporter.show(blocks)
+        await self._reporter.mark_in_progress()
+        self._record_baseline(changes)
         # The checkpoint must be on disk before the change, else a crash in between loses the file.
-        starts = await to_thread.run_sync(_starts, changes)
+        starts = await to_thread.run_sync(_original_files, changes)
         try:
-            async with self._workshop.keeping.editing(starts):
-                done = await self._do(changes)
-        except ChangedMeanwhileError:
+            async with self._services.checkpoint_hooks.editing(starts):
+                done = await self._apply(changes)
+        except FileChangedError:
             if may_redo:
                 return None
             raise
-        touched = tuple(str(place.path) for change in changes for place in change.places)
+        touched = tuple(str(place.path) for change in changes for place in change.paths)
         # Set before the next await: if that is cancelled, the result must still be reported.
-        self.done = Outcome("\n".join(done), shown=blocks, touched=touched)
-        await self._workshop.keeping.after_edit(self._ends)
-        return self.done
+        self.applied_outcome = ToolOutcome("\n".join(done), shown=blocks, touched_paths=touched)
+        await self._services.checkpoint_hooks.after_edit(self._changed_files)
+        return self.applied_outcome
 
-    async def _are_open(self, paths: Sequence[Path]) -> bool:
+    async def _can_preview_paths(self, paths: Sequence[Path]) -> bool:
         """Whether nothing about these paths needs permission to read, where they lead now."""
-        return await self._are_shown([await self._desk.place(str(path)) for path in paths])
+        return await self._can_preview_all([await self._files.resolve(str(path)) for path in paths])
 
-    async def _are_shown(self, places: Sequence[Place]) -> bool:
+    async def _can_preview_all(self, places: Sequence[ResolvedPath]) -> bool:
         """Whether all these files may be previewed, where they led when they were resolved."""
         for place in places:
-            if not await self._workshop.may_preview(place):
+            if not await self._services.can_preview(place):
                 return False
         return True
 
-    def _question(self, changes: Sequence[Change], blocks: tuple[FileDiff, ...]) -> Question:
-        names = [self._workshop.shown(change.target.path) for change in changes]
-        verb, kind = _deed(changes)
+    def _write_question(
+        self, changes: Sequence[PlannedChange], blocks: tuple[FileDiff, ...]
+    ) -> PermissionQuestion:
+        names = [self._services.display_path(change.target.path) for change in changes]
+        verb, kind = _verb_and_kind(changes)
         title = f"{verb} {names[0]}" if len(names) == 1 else f"{verb} {len(names)} files"
         if len(changes) == 1 and changes[0].moved_to is not None:
-            title = f"{verb} {self._workshop.shown(changes[0].place.path)} to {names[0]}"
-        places = tuple(place for change in changes for place in change.places)
-        return Question(
-            call_id=self._report.call_id,
-            effect=WriteFiles(tuple(target_of(place) for place in places)),
+            title = f"{verb} {self._services.display_path(changes[0].source.path)} to {names[0]}"
+        places = tuple(place for change in changes for place in change.paths)
+        return PermissionQuestion(
+            call_id=self._reporter.call_id,
+            effect=WriteFiles(tuple(target_for(place) for place in places)),
             title=title,
             kind=kind,
             content=blocks,
             locations=tuple(Location(str(c.target.path), c.line) for c in changes),
         )
 
-    async def _do(self, changes: Sequence[Change]) -> list[str]:
+    async def _apply(self, changes: Sequence[PlannedChange]) -> list[str]:
         """Apply all changes in order.
 
         Raises:
@@ -322,7 +330,7 @@ class Edit:
         done: list[str] = []
         for change in changes:
             try:
-                done.append(await self._do_one(change))
+                done.append(await self._apply_one(change))
             except FileError as error:
                 if not done:  # keeps a FileChangedError as such: nothing was applied, so retry
                     raise
@@ -330,31 +338,31 @@ class Edit:
                 raise FileError(reason) from error
         return done
 
-    async def _do_one(self, change: Change) -> str:
-        base, name = change.base, self._workshop.shown(change.place.path)
+    async def _apply_one(self, change: PlannedChange) -> str:
+        base, name = change.base, self._services.display_path(change.source.path)
         if change.text is None and base is not None:
-            await self._desk.delete(change.place, base)
-            self._ends.append(gone_from(change.place))
+            await self._files.delete(change.source, base)
+            self._changed_files.append(removed_file(change.source))
             return f"deleted {name}"
         if change.moved_to is not None and base is not None:
-            moved = await self._desk.move(change.place, change.moved_to, base)
-            self._ends.append(gone_from(change.place))
-            self._ends.append(written_to(change.moved_to, moved))
-            name = f"{name} to {self._workshop.shown(change.moved_to.path)}"
-            base = await self._desk.look(change.moved_to)
+            moved = await self._files.move(change.source, change.moved_to, base)
+            self._changed_files.append(removed_file(change.source))
+            self._changed_files.append(written_file(change.moved_to, moved))
+            name = f"{name} to {self._services.display_path(change.moved_to.path)}"
+            base = await self._files.read_if_exists(change.moved_to)
         text = change.text or ""
         if base is None or base.text != text or change.moved_to is None:
-            written = await self._desk.write(change.target, text, base)
-            self._ends.append(written_to(change.target, written.snapshot))
+            written = await self._files.write(change.target, text, base)
+            self._changed_files.append(written_file(change.target, written.snapshot))
         verb = "moved" if change.moved_to else "created" if base is None else "edited"
         return f"{verb} {name}{change.note}"
 
 
-def _starts(changes: Sequence[Change]) -> tuple[Touched, ...]:
-    return tuple(touched for change in changes for touched in change.starts())
+def _original_files(changes: Sequence[PlannedChange]) -> tuple[TouchedFile, ...]:
+    return tuple(touched for change in changes for touched in change.original_files())
 
 
-def _deed(changes: Sequence[Change]) -> tuple[str, CallKind]:
+def _verb_and_kind(changes: Sequence[PlannedChange]) -> tuple[str, CallKind]:
     """Return the verb for the title, and the ACP tool kind."""
     if all(change.text is None for change in changes):
         return "Delete", "delete"

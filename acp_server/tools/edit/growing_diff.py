@@ -9,19 +9,19 @@ from collections.abc import Callable
 
 import anyio
 
-from acp_server.tools.call_reporter import Report
+from acp_server.tools.call_reporter import CallReporter
 from acp_server.turn.events import FileDiff
 
-LEAST_SECONDS = 0.1
-LEAST_GROWTH_CHARACTERS = 200
-GROWTH_SHARE = 8
+MIN_INTERVAL_SECONDS = 0.1
+MIN_GROWTH_CHARACTERS = 200
+GROWTH_DIVISOR = 8
 BUDGET_NEW_FILE = 7
 BUDGET_CHANGED_FILE = 5.8
 """Bytes that all states together may cost, as a multiple of the new text's bytes.
 
 The exact diff is sent twice on top of that: with the permission request and with the result.
 """
-MOST_OLD_CHARACTERS = 200
+MAX_OLD_CHARACTERS = 200
 """How much of the old text a growing diff shows.
 
 The full old text would double each state. The final, exact diff has it.
@@ -31,23 +31,25 @@ The full old text would double each state. The final, exact diff has it.
 class GrowingDiff:
     """Sends states of a growing diff, as often as the budget allows."""
 
-    def __init__(self, report: Report, clock: Callable[[], float] = anyio.current_time) -> None:
+    def __init__(
+        self, reporter: CallReporter, clock: Callable[[], float] = anyio.current_time
+    ) -> None:
         """Create it; `clock` returns seconds."""
-        self._report = report
+        self._reporter = reporter
         self._clock = clock
         self._shown_at = float("-inf")
         self._shown_characters = 0
         self._sent_bytes = 0
 
-    def offer(self, new_characters: int, diff: Callable[[], tuple[FileDiff, ...]]) -> None:
+    def show_if_due(self, new_characters: int, diff: Callable[[], tuple[FileDiff, ...]]) -> None:
         """Show the current state, if it is due and within the budget.
 
         `diff` is called only if the new text has grown enough, for it may be expensive.
         """
         now = self._clock()
         growth = new_characters - self._shown_characters
-        least = max(LEAST_GROWTH_CHARACTERS, self._shown_characters // GROWTH_SHARE)
-        if growth < least or now - self._shown_at < LEAST_SECONDS:
+        least = max(MIN_GROWTH_CHARACTERS, self._shown_characters // GROWTH_DIVISOR)
+        if growth < least or now - self._shown_at < MIN_INTERVAL_SECONDS:
             return
         blocks = diff()
         new_bytes = sum(_size_bytes(block.new_text) for block in blocks)
@@ -58,19 +60,19 @@ class GrowingDiff:
             return
         self._shown_at, self._shown_characters = now, new_characters
         self._sent_bytes += cost_bytes
-        self._report.show_passing(blocks)
+        self._reporter.show_transient(blocks)
 
 
 def _size_bytes(text: str) -> int:
     return len(text.encode(errors="surrogatepass"))
 
 
-def as_far(old_text: str, new_text: str) -> str:
+def matching_head(old_text: str, new_text: str) -> str:
     """Return the first lines of the old text: as many as the new text has, but only a few."""
     end = 0
     for _ in range(new_text.count("\n") + 1):
         following = old_text.find("\n", end) + 1 or len(old_text)
-        if following > MOST_OLD_CHARACTERS:
+        if following > MAX_OLD_CHARACTERS:
             break
         end = following
-    return old_text[: end or MOST_OLD_CHARACTERS]
+    return old_text[: end or MAX_OLD_CHARACTERS]

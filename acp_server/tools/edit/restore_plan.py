@@ -9,37 +9,37 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from acp_server.checkpoints.errors import LostError
-from acp_server.checkpoints.files import FolderInTheWayError, Original, original_at
-from acp_server.checkpoints.manager import Keeper
-from acp_server.checkpoints.records import Change, Record, State
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.checkpoints.errors import CheckpointReadError
+from acp_server.checkpoints.files import DirectoryObstacleError, FileImage, read_file_image
+from acp_server.checkpoints.manager import CheckpointManager
+from acp_server.checkpoints.records import FileVersion, RecordedChange, TurnRecord
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.edit.checkpoint_hooks import original_of
 from acp_server.tools.edit.diffs import exact_diff
-from acp_server.tools.edit.edit_flow import Workshop
+from acp_server.tools.edit.edit_flow import EditServices
 from acp_server.tools.files.encoding import decode
 from acp_server.tools.files.errors import FileError
-from acp_server.tools.files.paths import Place
-from acp_server.tools.files.snapshot import Snapshot
+from acp_server.tools.files.paths import ResolvedPath
+from acp_server.tools.files.snapshot import FileSnapshot
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallContent, FileDiff
 
-MOST_SHOWN_CHARACTERS = 1024 * 1024
+MAX_SHOWN_CHARACTERS = 1024 * 1024
 """Limit of all diffs of one permission question; the files beyond it are only listed."""
-GONE = "no file"
+NO_FILE = "no file"
 
 
-@frozen
-class Step:
+@frozen_dataclass
+class RestoreStep:
     """One file to restore."""
 
     path: Path
-    place: Place
-    on_disk: State | None
-    snapshot: Snapshot | None
+    resolved: ResolvedPath
+    on_disk: FileVersion | None
+    snapshot: FileSnapshot | None
     """The file's current text, if it is a text file."""
-    wanted: State | None
-    is_changed: bool
+    wanted: FileVersion | None
+    is_changed_since: bool
     """Whether the file was changed since the turn."""
 
     @property
@@ -47,7 +47,7 @@ class Step:
         """Whether the current text is in the editor only."""
         return self.snapshot is not None and not self.snapshot.is_saved
 
-    def now(self) -> Original | None:
+    def current(self) -> FileImage | None:
         """Return the file's current content. It blocks.
 
         Raises:
@@ -58,39 +58,39 @@ class Step:
         return _found_at(self.path)
 
 
-@frozen
-class Plan:
+@frozen_dataclass
+class RestorePlan:
     """The files to restore in an undo of one turn."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[RestoreStep, ...]
     obstacles: dict[str, str]
     """Reasons why files cannot be restored, by path."""
 
     @property
-    def plain(self) -> tuple[Step, ...]:
+    def unchanged(self) -> tuple[RestoreStep, ...]:
         """The files that were not changed since the turn."""
-        return tuple(step for step in self.steps if not step.is_changed)
+        return tuple(step for step in self.steps if not step.is_changed_since)
 
     @property
-    def changed(self) -> tuple[Step, ...]:
+    def changed(self) -> tuple[RestoreStep, ...]:
         """The files that were changed since the turn; each needs permission of its own."""
-        return tuple(step for step in self.steps if step.is_changed)
+        return tuple(step for step in self.steps if step.is_changed_since)
 
 
-class Planner:
+class RestorePlanner:
     """Plans undos for one session."""
 
-    def __init__(self, workshop: Workshop, keeper: Keeper) -> None:
-        self._desk = workshop.desk
-        self._keeper = keeper
+    def __init__(self, services: EditServices, checkpoints: CheckpointManager) -> None:
+        self._files = services.files
+        self._checkpoints = checkpoints
 
-    async def plan(self, record: Record) -> Plan:
+    async def plan(self, record: TurnRecord) -> RestorePlan:
         """Return the files to restore; files that are already as before the turn are left out."""
-        steps: list[Step] = []
+        steps: list[RestoreStep] = []
         obstacles: dict[str, str] = {}
         for change in record.changes:
             try:
-                step = await self._step(change)
+                step = await self._plan_file(change)
             except FileError as error:
                 obstacles[change.path] = error.reason
             except OSError as error:
@@ -100,72 +100,74 @@ class Planner:
         # Deletions first, the deepest path first: a file that the turn created may be where a
         # directory has to be made, or its directory where a file has to be restored.
         steps.sort(key=lambda step: (step.wanted is not None, -len(step.path.parts), step.path))
-        return Plan(tuple(steps), obstacles)
+        return RestorePlan(tuple(steps), obstacles)
 
-    async def _step(self, change: Change) -> Step | None:
+    async def _plan_file(self, change: RecordedChange) -> RestoreStep | None:
         path = Path(change.path)
-        place = await self._desk.place(change.path)
+        place = await self._files.resolve(change.path)
         found = await to_thread.run_sync(_found_at, path)
-        on_disk = None if found is None else found.state
-        snapshot = await self._text(place, path, on_disk)
+        on_disk = None if found is None else found.version
+        snapshot = await self._read_text(place, path, on_disk)
         now = on_disk
         if snapshot is not None and not snapshot.is_saved:
-            now = original_of(snapshot).state
+            now = original_of(snapshot).version
         if now == change.before and on_disk == change.before:
             return None
         is_changed = not change.is_after_known or now != change.after
-        return Step(path, place, on_disk, snapshot, change.before, is_changed)
+        return RestoreStep(path, place, on_disk, snapshot, change.before, is_changed)
 
-    async def _text(self, place: Place, path: Path, on_disk: State | None) -> Snapshot | None:
+    async def _read_text(
+        self, place: ResolvedPath, path: Path, on_disk: FileVersion | None
+    ) -> FileSnapshot | None:
         is_file = on_disk is None or on_disk.kind == "file"
         if not is_file or place.real != path:
             return None
         try:
-            return await self._desk.look(place)
+            return await self._files.read_if_exists(place)
         except FileError:  # not a text file, so the editor cannot hold another version of it
             return None
 
-    async def blocks(self, steps: Sequence[Step]) -> tuple[CallContent, ...]:
+    async def describe_changes(self, steps: Sequence[RestoreStep]) -> tuple[CallContent, ...]:
         """Return the changes as diffs; binary files, links and mode changes are listed in text."""
         shown: list[CallContent] = []
         lines: list[str] = []
-        left = MOST_SHOWN_CHARACTERS
+        left = MAX_SHOWN_CHARACTERS
         for step in steps:
-            now = await to_thread.run_sync(_read, step)
-            wanted = await self.wanted(step)
+            now = await to_thread.run_sync(_read_current, step)
+            wanted = await self.load_original(step)
             diffs = _diffs(step.path, now, wanted) if left > 0 else ()
             left -= sum(len(diff.old_text or "") + len(diff.new_text) for diff in diffs)
             shown += diffs
-            if not diffs or _is_mode_news(now, wanted):
-                lines.append(f"- `{step.path}`: {_told(now)} → {_told(wanted)}")
+            if not diffs or _has_new_mode(now, wanted):
+                lines.append(f"- `{step.path}`: {_describe_state(now)} → {_describe_state(wanted)}")
         return (*shown, Text("\n".join(lines))) if lines else tuple(shown)
 
-    async def wanted(self, step: Step) -> Original | None:
+    async def load_original(self, step: RestoreStep) -> FileImage | None:
         """Return the content to restore; None if the file did not exist.
 
         Raises:
-            LostError: The checkpoint's copy is missing or damaged.
+            CheckpointReadError: The checkpoint's copy is missing or damaged.
         """
         if step.wanted is None:
             return None
-        data = await self._keeper.read(step.wanted.blob)
-        return Original(step.wanted.kind, data, step.wanted.mode)
+        data = await self._checkpoints.read(step.wanted.blob)
+        return FileImage(step.wanted.kind, data, step.wanted.mode)
 
-    async def without_lost(self, plan: Plan) -> Plan:
+    async def without_lost(self, plan: RestorePlan) -> RestorePlan:
         """Move the files whose checkpointed content is missing from the steps to the obstacles."""
-        steps: list[Step] = []
+        steps: list[RestoreStep] = []
         obstacles = dict(plan.obstacles)
         for step in plan.steps:
             try:
-                await self.wanted(step)
-            except LostError as error:
+                await self.load_original(step)
+            except CheckpointReadError as error:
                 obstacles[str(step.path)] = error.reason
             else:
                 steps.append(step)
-        return Plan(tuple(steps), obstacles)
+        return RestorePlan(tuple(steps), obstacles)
 
 
-def _found_at(path: Path) -> Original | None:
+def _found_at(path: Path) -> FileImage | None:
     """Return the file or link at a path; None if there is none.
 
     A directory counts as none: it may be removed by an earlier step of the same undo.
@@ -174,19 +176,19 @@ def _found_at(path: Path) -> Original | None:
         OSError: It cannot be read.
     """
     try:
-        return original_at(path)
-    except FolderInTheWayError:
+        return read_file_image(path)
+    except DirectoryObstacleError:
         return None
 
 
-def _read(step: Step) -> Original | None:
+def _read_current(step: RestoreStep) -> FileImage | None:
     try:
-        return step.now()
+        return step.current()
     except OSError:
         return None
 
 
-def _diffs(path: Path, now: Original | None, wanted: Original | None) -> tuple[FileDiff, ...]:
+def _diffs(path: Path, now: FileImage | None, wanted: FileImage | None) -> tuple[FileDiff, ...]:
     """Return the diff of a file; empty if its text stays equal or one state is not text."""
     try:
         old, new = _text_of(now), _text_of(wanted)
@@ -197,7 +199,7 @@ def _diffs(path: Path, now: Original | None, wanted: Original | None) -> tuple[F
     return exact_diff(str(path), old, new or "")
 
 
-def _text_of(original: Original | None) -> str | None:
+def _text_of(original: FileImage | None) -> str | None:
     """Return a file's text; None if there is no file.
 
     Raises:
@@ -211,13 +213,13 @@ def _text_of(original: Original | None) -> str | None:
     return decode(original.data)[0]
 
 
-def _is_mode_news(now: Original | None, wanted: Original | None) -> bool:
+def _has_new_mode(now: FileImage | None, wanted: FileImage | None) -> bool:
     return now is not None and wanted is not None and now.mode != wanted.mode
 
 
-def _told(original: Original | None) -> str:
+def _describe_state(original: FileImage | None) -> str:
     if original is None:
-        return GONE
+        return NO_FILE
     if original.kind == "link":
         return f"a link to {original.data.decode(errors='replace')!r}"
     return f"a file of {len(original.data):,} bytes, mode {original.mode:o}"

@@ -12,17 +12,17 @@ from hashlib import blake2b
 from pathlib import Path
 
 from acp_server.checkpoints.errors import CheckpointError
-from acp_server.checkpoints.manager import Keeper
-from acp_server.checkpoints.records import Record
+from acp_server.checkpoints.manager import CheckpointManager
+from acp_server.checkpoints.records import TurnRecord
 from acp_server.session.ids import new_id
-from acp_server.session.recorder import title_of
+from acp_server.session.recorder import make_title
 from acp_server.session.session import Session
 from acp_server.session.steering import prompt_parts
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.tools.display_paths import shown
-from acp_server.tools.edit.edit_flow import Workshop
-from acp_server.tools.edit.restore import Restored, Restorer
-from acp_server.tools.edit.restore_plan import Plan, Planner
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.display_paths import display_path
+from acp_server.tools.edit.edit_flow import EditServices
+from acp_server.tools.edit.restore import Restorer, RestoreResult
+from acp_server.tools.edit.restore_plan import RestorePlan, RestorePlanner
 from acp_server.turn.conversation import (
     AssistantMessage,
     Conversation,
@@ -30,34 +30,36 @@ from acp_server.turn.conversation import (
     Text,
     UserMessage,
 )
-from acp_server.turn.ports import Sink
+from acp_server.turn.ports import TurnSink
 
-CONVERSATION = "--conversation"
-MOST_LISTED = 20
-MOST_NAMED = 20
-NOTHING = "There is nothing to undo: no turn of this session has a checkpoint with changed files."
-OFF = "Checkpoints are off. Turn them on with the setting `checkpoints.enabled`."
-UNKNOWN = "There is no checkpoint `{name}`. Use `/checkpoints` to list them."
+CONVERSATION_FLAG = "--conversation"
+MAX_LISTED = 20
+MAX_NAMED = 20
+NOTHING_TO_UNDO = (
+    "There is nothing to undo: no turn of this session has a checkpoint with changed files."
+)
+CHECKPOINTS_OFF = "Checkpoints are off. Turn them on with the setting `checkpoints.enabled`."
+UNKNOWN_CHECKPOINT = "There is no checkpoint `{name}`. Use `/checkpoints` to list them."
 USAGE = (
     "Usage: `/undo [NUMBER or ID] [--conversation]`. Use `/checkpoints` to list numbers and ids."
 )
-CANNOT_CUT = (
+CANNOT_REWIND = (
     "The conversation cannot be rewound to that turn: it was compacted since, or the turn is no "
     "longer in it. Nothing was changed. Use `/undo {name}` to restore the files only."
 )
-NOTED = "(Noted.)"
+ACKNOWLEDGEMENT = "(Noted.)"
 
 
 class _UndoError(Exception):
     """The undo cannot be done. The text is for the user."""
 
 
-@frozen
-class _Wish:
+@frozen_dataclass
+class _UndoRequest:
     """Parsed arguments of `/undo`; `name` is empty for the last turn."""
 
     name: str
-    is_with_conversation: bool
+    should_rewind: bool
 
 
 @dataclass(slots=True)
@@ -65,17 +67,19 @@ class SessionCheckpoints:
     """Records the file changes of one session's turns, and undoes them."""
 
     session: Session
-    workshop: Workshop
-    keeper: Keeper
+    services: EditServices
+    manager: CheckpointManager
     root: Path
     """The session's directory, links resolved; shown paths are relative to it."""
-    _cut: dict[str, tuple[Message, ...]] = field(
+    _removed_messages: dict[str, tuple[Message, ...]] = field(
         default_factory=dict[str, tuple[Message, ...]], init=False
     )
     """Messages removed by undos of this process, by the id of the undone record."""
 
     @asynccontextmanager
-    async def turn(self, prompt: UserMessage, conversation: Conversation) -> AsyncGenerator[None]:
+    async def record_turn(
+        self, prompt: UserMessage, conversation: Conversation
+    ) -> AsyncGenerator[None]:
         """Record the file changes made inside this context."""
         position, generation = len(conversation), conversation.generation
 
@@ -85,95 +89,97 @@ class SessionCheckpoints:
             is_whole = conversation.generation == generation
             return _digest_at(conversation, position) if is_whole else ""
 
-        async with self.keeper.turn(title_of(prompt_parts(prompt)), position, digest):
+        async with self.manager.turn(make_title(prompt_parts(prompt)), position, digest):
             yield
-        await self.keeper.tidy()
+        await self.manager.prune()
 
-    async def listing(self) -> str:
+    async def describe(self) -> str:
         """Return the checkpoints as a Markdown table, the latest first."""
-        if not self.keeper.is_enabled:
-            return OFF
-        records = await self.keeper.records()
-        rows = [_row(number, record) for number, record in enumerate(records[:MOST_LISTED], 1)]
+        if not self.manager.is_enabled:
+            return CHECKPOINTS_OFF
+        records = await self.manager.records()
+        rows = [_table_row(number, record) for number, record in enumerate(records[:MAX_LISTED], 1)]
         if not rows:
-            return NOTHING
+            return NOTHING_TO_UNDO
         head = "| | ID | When | Turn | Files |\n|---|---|---|---|---|"
         return "\n".join([head, *rows]) + (
             "\n\nUse `/undo NUMBER` to restore the files to their state before that turn."
         )
 
-    async def undo(self, arguments: str, sink: Sink) -> str:
+    async def undo(self, arguments: str, sink: TurnSink) -> str:
         """Restore the files the user permits; return Markdown that reports the result."""
-        if not self.keeper.is_enabled:
-            return OFF
+        if not self.manager.is_enabled:
+            return CHECKPOINTS_OFF
         try:
-            wish = _wish(arguments)
-            record = await self._chosen(wish)
-            if wish.is_with_conversation and not self._can_cut(record):
-                return CANNOT_CUT.format(name=wish.name or record.id)
-            return await self._undo(await self.keeper.completed(record), wish, sink)
+            wish = _parse_arguments(arguments)
+            record = await self._select_record(wish)
+            if wish.should_rewind and not self._can_rewind(record):
+                return CANNOT_REWIND.format(name=wish.name or record.id)
+            return await self._undo(await self.manager.complete(record), wish, sink)
         except _UndoError as error:
             return str(error)
         except CheckpointError as error:
             return f"Nothing was undone: {error.reason}."
 
-    async def _chosen(self, wish: _Wish) -> Record:
-        records = await self.keeper.records()
+    async def _select_record(self, wish: _UndoRequest) -> TurnRecord:
+        records = await self.manager.records()
         if wish.name:
             by_name = {str(number): record for number, record in enumerate(records, 1)}
             by_name |= {record.id: record for record in records}
             if wish.name not in by_name:
-                raise _UndoError(UNKNOWN.format(name=wish.name))
+                raise _UndoError(UNKNOWN_CHECKPOINT.format(name=wish.name))
             return by_name[wish.name]
         turns = (each for each in records if not each.is_undone and not each.origin.undoes)
         record = next(turns, None)
         if record is None:
-            raise _UndoError(NOTHING)
+            raise _UndoError(NOTHING_TO_UNDO)
         return record
 
-    async def _undo(self, record: Record, wish: _Wish, sink: Sink) -> str:
-        planner = Planner(self.workshop, self.keeper)
+    async def _undo(self, record: TurnRecord, wish: _UndoRequest, sink: TurnSink) -> str:
+        planner = RestorePlanner(self.services, self.manager)
         plan = await planner.without_lost(await planner.plan(record))
         title = f"Undo of “{record.origin.title}”"
-        restorer = Restorer(self.workshop, self.keeper, sink, new_id)
-        async with self.keeper.turn(title, len(self.session.conversation), str, record.id):
-            notes = self._notes(record)
+        restorer = Restorer(self.services, self.manager, sink, new_id)
+        async with self.manager.turn(title, len(self.session.conversation), str, record.id):
+            notes = self._uncovered_files_note(record)
             restored = await restorer.restore(plan, notes, record.folders)
         # A partial undo does not count as one: `/undo` must offer the same record again.
-        is_whole = not restored.left and bool(restored.done or not plan.steps)
+        is_whole = not restored.failures and bool(restored.done or not plan.steps)
         if is_whole:
-            await self.keeper.note_undone(record, is_undone=True)
-        has_cut = wish.is_with_conversation and (is_whole or bool(restored.done))
-        self._tell_model(record, restored, has_cut=has_cut)
-        return self._answer(record, plan, restored, has_cut=has_cut)
+            await self.manager.mark_undone(record, is_undone=True)
+        has_cut = wish.should_rewind and (is_whole or bool(restored.done))
+        self._note_in_conversation(record, restored, has_cut=has_cut)
+        return self._describe_result(record, plan, restored, has_cut=has_cut)
 
-    def _notes(self, record: Record) -> Sequence[str]:
+    def _uncovered_files_note(self, record: TurnRecord) -> Sequence[str]:
         """Return a note about the files without a checkpoint, to be shown before any question."""
         named = [
-            f"{self._name(path) if path else 'files changed by commands'}: {reason}"
-            for path, reason in record.unkept.items()
+            f"{self._display_name(path) if path else 'files changed by commands'}: {reason}"
+            for path, reason in record.omitted.items()
         ]
         if not named:
             return ()
-        more = f"\n- and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
-        lines = "\n".join(f"- {each}" for each in named[:MOST_NAMED])
+        more = f"\n- and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else ""
+        lines = "\n".join(f"- {each}" for each in named[:MAX_NAMED])
         return (f"These files have no checkpoint and are not restored:\n{lines}{more}",)
 
-    def _can_cut(self, record: Record) -> bool:
+    def _can_rewind(self, record: TurnRecord) -> bool:
         conversation, origin = self.session.conversation, record.origin
         if origin.undoes:
-            return origin.undoes in self._cut
+            return origin.undoes in self._removed_messages
         digest = record.prompt_digest
         return bool(digest) and _digest_at(conversation, origin.position) == digest
 
-    def _tell_model(self, record: Record, restored: Restored, *, has_cut: bool) -> None:
+    def _note_in_conversation(
+        self, record: TurnRecord, restored: RestoreResult, *, has_cut: bool
+    ) -> None:
         """Append a message about the undo to the conversation, and rewind it if asked to."""
         conversation = self.session.conversation
         if not restored.done and not has_cut:
             return
-        names = self._names(restored.done) or "none"
+        names = self._display_names(restored.done) or "none"
         told = f"[The user has undone “{record.origin.title}”. Brought back: {names}.]"
-        pair = (UserMessage((Text(told),)), AssistantMessage((Text(NOTED),)))
+        pair = (UserMessage((Text(told),)), AssistantMessage((Text(ACKNOWLEDGEMENT),)))
         # Rewinding needs a rebuild, which invalidates the prompt cache; appending does not.
         if not has_cut:
             for message in pair:
@@ -181,17 +187,21 @@ class SessionCheckpoints:
             return
         messages = tuple(conversation)
         if record.origin.undoes:
-            conversation.rebuild((*messages, *self._cut.pop(record.origin.undoes), *pair))
+            conversation.rebuild(
+                (*messages, *self._removed_messages.pop(record.origin.undoes), *pair)
+            )
         else:
-            self._cut[record.id] = messages[record.origin.position :]
+            self._removed_messages[record.id] = messages[record.origin.position :]
             conversation.rebuild((*messages[: record.origin.position], *pair))
-        self.session.spent.context_tokens = 0  # measured before the rewind, so no longer valid
+        self.session.totals.context_tokens = 0  # measured before the rewind, so no longer valid
 
-    def _answer(self, record: Record, plan: Plan, restored: Restored, *, has_cut: bool) -> str:
+    def _describe_result(
+        self, record: TurnRecord, plan: RestorePlan, restored: RestoreResult, *, has_cut: bool
+    ) -> str:
         lines: list[str] = []
         title = record.origin.title
         if restored.done:
-            names = self._names(restored.done)
+            names = self._display_names(restored.done)
             lines.append(
                 f"Restored to before “{title}”: {names}. Use `/checkpoints` to reverse this."
             )
@@ -199,32 +209,34 @@ class SessionCheckpoints:
             lines.append(f"All files are already as they were before “{title}”.")
         else:
             lines.append("No file was restored.")
-        left = restored.left.items()
-        lines += [f"- {self._name(path)} was not restored: {reason}" for path, reason in left]
-        lines += self._notes(record)
+        left = restored.failures.items()
+        lines += [
+            f"- {self._display_name(path)} was not restored: {reason}" for path, reason in left
+        ]
+        lines += self._uncovered_files_note(record)
         if has_cut:
             lines.append("The conversation was restored to the same point.")
         return "\n".join(lines)
 
-    def _names(self, paths: Sequence[str]) -> str:
-        more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
-        return ", ".join(map(self._name, paths[:MOST_NAMED])) + more
+    def _display_names(self, paths: Sequence[str]) -> str:
+        more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
+        return ", ".join(map(self._display_name, paths[:MAX_NAMED])) + more
 
-    def _name(self, path: str) -> str:
-        return f"`{shown(Path(path), self.root)}`"
+    def _display_name(self, path: str) -> str:
+        return f"`{display_path(Path(path), self.root)}`"
 
 
-def _wish(arguments: str) -> _Wish:
+def _parse_arguments(arguments: str) -> _UndoRequest:
     """Parse the arguments of `/undo`.
 
     Raises:
         _UndoError: They are invalid.
     """
     words = arguments.split()
-    names = [word for word in words if word != CONVERSATION]
+    names = [word for word in words if word != CONVERSATION_FLAG]
     if len(names) > 1 or any(word.startswith("-") for word in names):
         raise _UndoError(USAGE)
-    return _Wish(names[0] if names else "", CONVERSATION in words)
+    return _UndoRequest(names[0] if names else "", CONVERSATION_FLAG in words)
 
 
 def _digest_at(conversation: Conversation, position: int) -> str:
@@ -235,11 +247,11 @@ def _digest_at(conversation: Conversation, position: int) -> str:
     return blake2b(repr(messages[position]).encode(errors="replace"), digest_size=16).hexdigest()
 
 
-def _row(number: int, record: Record) -> str:
+def _table_row(number: int, record: TurnRecord) -> str:
     when = time.strftime("%d %b %H:%M", time.localtime(record.origin.started_at))
     count = len(record.changes) if record.is_closed else len(record.edits)
     files = f"{count}" if record.is_closed else f"{count or 'unknown'} (interrupted)"
-    more = f", {len(record.unkept)} without checkpoint" if record.unkept else ""
+    more = f", {len(record.omitted)} without checkpoint" if record.omitted else ""
     undone = " (undone)" if record.is_undone else ""
     title = record.origin.title.replace("|", "\\|")
     return f"| {number} | `{record.id}` | {when} | {title}{undone} | {files}{more} |"

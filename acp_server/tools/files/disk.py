@@ -14,19 +14,19 @@ from typing import BinaryIO
 
 from acp_server.tools.files.encoding import decode
 from acp_server.tools.files.errors import (
-    ChangedMeanwhileError,
-    ExistsError,
-    FolderError,
+    FileAlreadyExistsError,
+    FileChangedError,
+    FileNotReadableError,
+    FileNotWritableError,
     HugeFileError,
-    ReadOnlyError,
-    UnreadableError,
-    UnwritableError,
+    PathIsDirectoryError,
+    ReadOnlyFileError,
 )
-from acp_server.tools.files.neighbours import shown_entries
-from acp_server.tools.files.paths import Place, real_path
-from acp_server.tools.files.snapshot import OnDisk, digest_of
-from skills_store.atomic import write_held, write_in_place
-from skills_store.pinned_folder import HeldFolder, LinkInTheWayError
+from acp_server.tools.files.neighbours import list_entries
+from acp_server.tools.files.paths import ResolvedPath, follow_links
+from acp_server.tools.files.snapshot import DiskFile, bytes_digest
+from skills_store.atomic import write_atomically_in, write_in_place
+from skills_store.pinned_folder import PinnedFolder, SymlinkInPathError
 
 MAX_BYTES = 10 * 1024 * 1024
 
@@ -41,22 +41,22 @@ _SPECIAL = {
 }
 
 
-def read_disk(place: Place) -> OnDisk | None:
+def read_text_file(place: ResolvedPath) -> DiskFile | None:
     """Read a text file; None if it does not exist.
 
     Raises:
         FileError: It exists, but is not text or is too large.
     """
-    with _folder_of(place) as folder:
-        status = None if folder is None else _status_in(folder, place)
-        data = None if folder is None or status is None else _content(folder, place, status)
+    with _open_directory(place) as folder:
+        status = None if folder is None else _stat_in(folder, place)
+        data = None if folder is None or status is None else _read_in(folder, place, status)
     if status is None or data is None:
         return None
     text, form = decode(data, place.given)
-    return OnDisk(text, form, stat.S_IMODE(status.st_mode), digest_of(data), len(data))
+    return DiskFile(text, form, stat.S_IMODE(status.st_mode), bytes_digest(data), len(data))
 
 
-def status_of(place: Place) -> os.stat_result | None:
+def stat_file(place: ResolvedPath) -> os.stat_result | None:
     """Return the `stat` result of a regular, readable file; None if it does not exist.
 
     Raises:
@@ -64,11 +64,11 @@ def status_of(place: Place) -> os.stat_result | None:
         FileChangedError: A directory on its path was replaced by a link.
         FileNotReadableError: It is not a regular file, or its mode allows no one to read it.
     """
-    with _folder_of(place) as folder:
-        return None if folder is None else _status_in(folder, place)
+    with _open_directory(place) as folder:
+        return None if folder is None else _stat_in(folder, place)
 
 
-def open_file(place: Place) -> BinaryIO:
+def open_file(place: ResolvedPath) -> BinaryIO:
     """Open a regular file for reading.
 
     Raises:
@@ -76,13 +76,13 @@ def open_file(place: Place) -> BinaryIO:
         FileChangedError: A directory on its path was replaced by a link.
         FileNotReadableError: It is not a regular file, or the system refuses to open it.
     """
-    with _folder_of(place) as folder:
+    with _open_directory(place) as folder:
         if folder is None:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(place.real))
-        return _opened(folder, place)
+        return _open_in(folder, place)
 
 
-def check_writable(place: Place) -> None:
+def check_writable(place: ResolvedPath) -> None:
     """Make sure that a path still leads to the same file, and that the file, if any, is writable.
 
     Raises:
@@ -90,21 +90,23 @@ def check_writable(place: Place) -> None:
         ReadOnlyFileError: Its mode allows no one to write it, or this process may not.
         FileError: It is not a regular file.
     """
-    real = real_path(place.path)
+    real = follow_links(place.path)
     if real != place.real:
-        raise ChangedMeanwhileError(place.given, f"it leads to {real} now")
-    with _folder_of(place) as folder:
+        raise FileChangedError(place.given, f"it leads to {real} now")
+    with _open_directory(place) as folder:
         if folder is not None:
             _check_writable_in(folder, place)
 
 
-def disk_digest(place: Place) -> str | None:
+def disk_digest(place: ResolvedPath) -> str | None:
     """Return the digest of a file's bytes, text or not; None if it does not exist."""
-    with _folder_of(place) as folder:
+    with _open_directory(place) as folder:
         return None if folder is None else _digest_in(folder, place)
 
 
-def replace(place: Place, data: bytes, expected: str | None, mode: int | None = None) -> None:
+def replace(
+    place: ResolvedPath, data: bytes, expected_digest: str | None, mode: int | None = None
+) -> None:
     """Replace the bytes of a file, atomically unless it has several hard links.
 
     Missing parent directories are created. `expected` is the digest of the replaced bytes, None
@@ -115,34 +117,37 @@ def replace(place: Place, data: bytes, expected: str | None, mode: int | None = 
         FileNotWritableError: The system failed to write it; the file is unchanged.
     """
     check_writable(place)
-    with _making_folder_of(place) as folder:
-        _check_unchanged(folder, place, expected)
-        with _writing(place):
+    with _open_or_create_directory(place) as folder:
+        _check_unchanged(folder, place, expected_digest)
+        with _translating_errors(place):
             # A file with several hard links is overwritten in place: an atomic rename would give
             # only this name the new content and detach it from the others.
-            if _has_other_names(folder, place.real.name):
+            if _has_hard_links(folder, place.real.name):
                 write_in_place(folder, place.real.name, data)
                 if mode is not None:
                     folder.chmod(place.real.name, mode)
             else:
-                write_held(folder, place.real.name, data, mode)
+                write_atomically_in(folder, place.real.name, data, mode)
 
 
-def remove(place: Place, expected: str | None) -> None:
+def remove(place: ResolvedPath, expected_digest: str | None) -> None:
     """Delete a file; of a link, the link.
 
     Raises:
         FileChangedError: The file does not have the expected content.
         FileNotWritableError: The system failed to delete it.
     """
-    _check_place(place, expected)
-    with _writing(place), HeldFolder.plain(place.own.parent) as folder:
-        if place.stands is None:  # of a link, only the link goes: its target stays as it is
-            _check_unchanged(folder, place, expected)
-        folder.unlink(place.own.name)
+    _check_content(place, expected_digest)
+    with (
+        _translating_errors(place),
+        PinnedFolder.at_without_links(place.entry_path.parent) as folder,
+    ):
+        if place.link_path is None:  # of a link, only the link goes: its target stays as it is
+            _check_unchanged(folder, place, expected_digest)
+        folder.unlink(place.entry_path.name)
 
 
-def rename(place: Place, to: Place, expected: str | None) -> None:
+def rename(place: ResolvedPath, to: ResolvedPath, expected_digest: str | None) -> None:
     """Move a file; missing parent directories are created.
 
     Raises:
@@ -150,152 +155,152 @@ def rename(place: Place, to: Place, expected: str | None) -> None:
         FileChangedError: The file does not have the expected content.
         FileNotWritableError: The system failed to move it.
     """
-    _check_place(place, expected)
-    check_free(to)
+    _check_content(place, expected_digest)
+    check_not_exists(to)
     with (
-        _making_folder_of(to) as new_folder,
-        _writing(to),
-        HeldFolder.plain(place.own.parent) as folder,
+        _open_or_create_directory(to) as new_folder,
+        _translating_errors(to),
+        PinnedFolder.at_without_links(place.entry_path.parent) as folder,
     ):
-        _move(folder, place.own.name, new_folder, to.real.name)
+        _move(folder, place.entry_path.name, new_folder, to.real.name)
 
 
-def check_free(place: Place) -> None:
+def check_not_exists(place: ResolvedPath) -> None:
     """Make sure that there is nothing at a path, not even a dangling link.
 
     Raises:
         FileAlreadyExistsError: There is something.
     """
     if os.path.lexists(place.path) or os.path.lexists(place.real):
-        raise ExistsError(place.given)
+        raise FileAlreadyExistsError(place.given)
 
 
 @contextmanager
-def _folder_of(place: Place) -> Generator[HeldFolder | None]:
+def _open_directory(place: ResolvedPath) -> Generator[PinnedFolder | None]:
     """Open the directory of a file's real path by descriptor; None if it does not exist."""
     try:
-        folder = HeldFolder.plain(place.real.parent)
-    except LinkInTheWayError as error:
-        raise _moved(place, error) from None
+        folder = PinnedFolder.at_without_links(place.real.parent)
+    except SymlinkInPathError as error:
+        raise _link_error(place, error) from None
     except (FileNotFoundError, NotADirectoryError):
         yield None
         return
     except OSError as error:
-        raise UnreadableError(place.given, _why(error)) from None
+        raise FileNotReadableError(place.given, _reason_of(error)) from None
     with folder:
         yield folder
 
 
 @contextmanager
-def _making_folder_of(place: Place) -> Generator[HeldFolder]:
+def _open_or_create_directory(place: ResolvedPath) -> Generator[PinnedFolder]:
     """Open the directory of a file's real path by descriptor; create it if necessary."""
-    with _writing(place):
-        folder = HeldFolder.made(place.real.parent)
+    with _translating_errors(place):
+        folder = PinnedFolder.create(place.real.parent)
     with folder:
         yield folder
 
 
-def _moved(place: Place, error: LinkInTheWayError) -> ChangedMeanwhileError:
-    return ChangedMeanwhileError(place.given, f"its folder {error.folder} is a link by now")
+def _link_error(place: ResolvedPath, error: SymlinkInPathError) -> FileChangedError:
+    return FileChangedError(place.given, f"its folder {error.folder} is a link by now")
 
 
-def _status_in(folder: HeldFolder, place: Place) -> os.stat_result | None:
+def _stat_in(folder: PinnedFolder, place: ResolvedPath) -> os.stat_result | None:
     name = _name_of(place)
     try:
         status = folder.status(name)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise UnreadableError(place.given, _why(error)) from None
+        raise FileNotReadableError(place.given, _reason_of(error)) from None
     if stat.S_ISDIR(status.st_mode):
-        raise FolderError(place.given, *shown_entries(folder, name))
+        raise PathIsDirectoryError(place.given, *list_entries(folder, name))
     _check_regular(place, status)  # before anything is opened: opening a device may have effects
     if not status.st_mode & _READ_BITS:
-        raise UnreadableError(place.given, "its mode lets nobody read it")
+        raise FileNotReadableError(place.given, "its mode lets nobody read it")
     return status
 
 
-def _opened(folder: HeldFolder, place: Place) -> BinaryIO:
+def _open_in(folder: PinnedFolder, place: ResolvedPath) -> BinaryIO:
     try:
         descriptor = folder.open(_name_of(place), os.O_RDONLY)
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise UnreadableError(place.given, _why(error)) from None
+        raise FileNotReadableError(place.given, _reason_of(error)) from None
     file = os.fdopen(descriptor, "rb")
     try:
         # Checked on the descriptor: the file may have been replaced since its status was read.
         _check_regular(place, os.fstat(descriptor))
-    except UnreadableError:
+    except FileNotReadableError:
         file.close()
         raise
     return file
 
 
-def _content(folder: HeldFolder, place: Place, status: os.stat_result) -> bytes | None:
+def _read_in(folder: PinnedFolder, place: ResolvedPath, status: os.stat_result) -> bytes | None:
     if status.st_size > MAX_BYTES:
         raise HugeFileError(place.given, status.st_size, "read some of its lines, or search in it")
     try:
-        with _opened(folder, place) as file:
+        with _open_in(folder, place) as file:
             data = file.read(MAX_BYTES + 1)  # the file may have grown since its size was read
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UnreadableError(place.given, _why(error)) from None
+        raise FileNotReadableError(place.given, _reason_of(error)) from None
     if len(data) > MAX_BYTES:
         raise HugeFileError(place.given, len(data), "it grows while it is read")
     return data
 
 
-def _digest_in(folder: HeldFolder, place: Place) -> str | None:
-    status = _status_in(folder, place)
-    data = None if status is None else _content(folder, place, status)
-    return None if data is None else digest_of(data)
+def _digest_in(folder: PinnedFolder, place: ResolvedPath) -> str | None:
+    status = _stat_in(folder, place)
+    data = None if status is None else _read_in(folder, place, status)
+    return None if data is None else bytes_digest(data)
 
 
-def _check_regular(place: Place, status: os.stat_result) -> None:
+def _check_regular(place: ResolvedPath, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         why = _SPECIAL.get(stat.S_IFMT(status.st_mode), "it is no regular file")
-        raise UnreadableError(place.given, why)
+        raise FileNotReadableError(place.given, why)
 
 
-def _check_writable_in(folder: HeldFolder, place: Place) -> None:
-    status = _status_in(folder, place)
+def _check_writable_in(folder: PinnedFolder, place: ResolvedPath) -> None:
+    status = _stat_in(folder, place)
     if status is None:
         return
-    if not status.st_mode & _WRITE_BITS or not folder.may_write(_name_of(place)):
-        raise ReadOnlyError(place.given)
+    if not status.st_mode & _WRITE_BITS or not folder.can_write(_name_of(place)):
+        raise ReadOnlyFileError(place.given)
 
 
-def _check_place(place: Place, expected: str | None) -> None:
+def _check_content(place: ResolvedPath, expected: str | None) -> None:
     """Check again where a path leads, and that the file has the expected content."""
     check_writable(place)
-    with _folder_of(place) as folder:
+    with _open_directory(place) as folder:
         if (None if folder is None else _digest_in(folder, place)) != expected:
-            raise ChangedMeanwhileError(place.given, "the file on disk is another")
+            raise FileChangedError(place.given, "the file on disk is another")
 
 
-def _check_unchanged(folder: HeldFolder, place: Place, expected: str | None) -> None:
+def _check_unchanged(folder: PinnedFolder, place: ResolvedPath, expected: str | None) -> None:
     """Check the content again right before the change.
 
     POSIX has no compare-and-swap for files, so a race remains while the change itself is made.
     """
     if _digest_in(folder, place) != expected:
-        raise ChangedMeanwhileError(place.given, "the file on disk is another")
+        raise FileChangedError(place.given, "the file on disk is another")
 
 
-def _name_of(place: Place) -> str:
+def _name_of(place: ResolvedPath) -> str:
     return place.real.name or "."
 
 
-def _has_other_names(folder: HeldFolder, name: str) -> bool:
+def _has_hard_links(folder: PinnedFolder, name: str) -> bool:
     try:
         return folder.status(name).st_nlink > 1
     except FileNotFoundError:
         return False
 
 
-def _move(folder: HeldFolder, name: str, to: HeldFolder, new_name: str) -> None:
+def _move(folder: PinnedFolder, name: str, to: PinnedFolder, new_name: str) -> None:
     """Move a file or a link to another directory; to another file system by copying it."""
     try:
         folder.rename(name, to, new_name)
@@ -309,21 +314,21 @@ def _move(folder: HeldFolder, name: str, to: HeldFolder, new_name: str) -> None:
         to.symlink_to(new_name, folder.link_target(name))
     else:
         with os.fdopen(folder.open(name, os.O_RDONLY), "rb") as file:
-            write_held(to, new_name, file.read(), stat.S_IMODE(status.st_mode))
+            write_atomically_in(to, new_name, file.read(), stat.S_IMODE(status.st_mode))
     folder.unlink(name)  # last: a crash before it leaves two files rather than none
 
 
 @contextmanager
-def _writing(place: Place) -> Generator[None]:
+def _translating_errors(place: ResolvedPath) -> Generator[None]:
     try:
         yield
-    except LinkInTheWayError as error:
-        raise _moved(place, error) from None
+    except SymlinkInPathError as error:
+        raise _link_error(place, error) from None
     except OSError as error:
-        raise UnwritableError(place.given, _why(error)) from None
+        raise FileNotWritableError(place.given, _reason_of(error)) from None
 
 
-def _why(error: OSError) -> str:
+def _reason_of(error: OSError) -> str:
     if error.errno == errno.ELOOP:
         return _SPECIAL[stat.S_IFLNK]
     return error.strerror or str(error)

@@ -7,9 +7,9 @@ import codecs
 from collections.abc import Iterator
 from typing import Literal
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.files.errors import BinaryFileError, EncodingError
-from acp_server.tools.files.kinds import kind_of
+from acp_server.tools.files.kinds import describe_file_type
 
 Encoding = Literal["utf-8", "utf-16-le", "utf-16-be", "cp1252", "latin-1"]
 Newline = Literal["\n", "\r\n", "\r"]
@@ -20,18 +20,18 @@ _BOMS: dict[Encoding, bytes] = {
     "utf-16-le": codecs.BOM_UTF16_LE,
     "utf-16-be": codecs.BOM_UTF16_BE,
 }
-_NAME = "this file"
+_DEFAULT_NAME = "this file"
 
 # Tab, newlines, form feed, backspace and escape occur in texts and logs. The other control
 # characters do not: a file with many of them is binary.
 _CONTROLS = bytes({*range(0x20), 0x7F} - set(b"\b\t\n\f\r\x1b"))
 _UPPER_CONTROLS = bytes(range(0x80, 0xA0))
-_TEXT_PER_CONTROL = 20
+_MIN_BYTES_PER_CONTROL = 20
 
-_FEWEST_CHARACTERS = 3  # shorter files are not recognized as UTF-16 without a byte order mark
+_MIN_UTF16_CHARACTERS = 3  # shorter files are not recognized as UTF-16 without a byte order mark
 
 
-@frozen
+@frozen_dataclass
 class TextForm:
     """How a text is stored; `newline` is None if the file mixes newlines."""
 
@@ -40,7 +40,7 @@ class TextForm:
     newline: Newline | None = "\n"
 
 
-def decode(data: bytes, name: str = _NAME) -> tuple[str, TextForm]:
+def decode(data: bytes, name: str = _DEFAULT_NAME) -> tuple[str, TextForm]:
     r"""Decode a file and return its text and form; `name` is used in errors.
 
     Newlines in the text are `\n`; if the file mixes newlines, they are kept as they are.
@@ -48,32 +48,32 @@ def decode(data: bytes, name: str = _NAME) -> tuple[str, TextForm]:
     Raises:
         BinaryFileError: It is not text.
     """
-    for encoding, has_bom, body in _readings(data):
-        text = _decoded(body, encoding)
+    for encoding, has_bom, body in _candidates(data):
+        text = _try_decode(body, encoding)
         if text is not None:
-            newline = newline_of(text)
+            newline = detect_newline(text)
             plain = text if newline is None else text.replace(newline, "\n")
             return plain, TextForm(encoding, has_bom, newline)
-    raise BinaryFileError(name, kind_of(data) or "binary data")
+    raise BinaryFileError(name, describe_file_type(data) or "binary data")
 
 
-def encode(text: str, form: TextForm, name: str = _NAME) -> bytes:
+def encode(text: str, form: TextForm, name: str = _DEFAULT_NAME) -> bytes:
     r"""Encode a text in a form; every `\n` becomes the form's newline.
 
     Raises:
         EncodingError: The encoding lacks one of the text's characters.
     """
-    styled = text if form.newline in {None, "\n"} else with_newline(text, form.newline)
+    styled = text if form.newline in {None, "\n"} else convert_newlines(text, form.newline)
     try:
         body = styled.encode(form.encoding)
     except UnicodeEncodeError as error:
-        line = with_newline(styled[: error.start], "\n").count("\n") + 1
+        line = convert_newlines(styled[: error.start], "\n").count("\n") + 1
         character = styled[error.start]
         raise EncodingError(name, form.encoding, character, line) from None
     return _BOMS[form.encoding] + body if form.has_bom else body
 
 
-def newline_of(text: str) -> Newline | None:
+def detect_newline(text: str) -> Newline | None:
     r"""Return the newline that a text uses; `\n` if it has none, None if it mixes several."""
     pairs = text.count("\r\n")
     counts: dict[Newline, int] = {
@@ -87,7 +87,7 @@ def newline_of(text: str) -> Newline | None:
     return used[0] if used else "\n"
 
 
-def with_newline(text: str, newline: Newline | None) -> str:
+def convert_newlines(text: str, newline: Newline | None) -> str:
     """Return a text with all newlines converted to one kind; None converts none."""
     if newline is None:
         return text
@@ -95,7 +95,7 @@ def with_newline(text: str, newline: Newline | None) -> str:
     return plain if newline == "\n" else plain.replace("\n", newline)
 
 
-def _readings(data: bytes) -> Iterator[tuple[Encoding, bool, bytes]]:
+def _candidates(data: bytes) -> Iterator[tuple[Encoding, bool, bytes]]:
     """Yield candidates, the most likely first: encoding, whether it has a BOM, the bytes after it.
 
     Every byte sequence is valid Latin-1, so that comes last, and only if no binary type matches.
@@ -104,18 +104,18 @@ def _readings(data: bytes) -> Iterator[tuple[Encoding, bool, bytes]]:
         if data.startswith(mark):
             yield encoding, True, data[len(mark) :]
     yield "utf-8", False, data
-    if unmarked := _unmarked_utf16(data):
+    if unmarked := _detect_utf16(data):
         yield unmarked, False, data
-    if kind_of(data) is None:
+    if describe_file_type(data) is None:
         if data.translate(None, _UPPER_CONTROLS) != data:
             yield "cp1252", False, data
         yield "latin-1", False, data
 
 
-def _unmarked_utf16(data: bytes) -> Literal["utf-16-le", "utf-16-be"] | None:
+def _detect_utf16(data: bytes) -> Literal["utf-16-le", "utf-16-be"] | None:
     """Recognize UTF-16 without a BOM: nine of ten high bytes are zero, and no low byte is."""
     first, second = data[::2], data[1::2]
-    if len(second) < _FEWEST_CHARACTERS or len(first) != len(second):
+    if len(second) < _MIN_UTF16_CHARACTERS or len(first) != len(second):
         return None
     if b"\0" not in first and second.count(0) * 10 >= len(second) * 9:
         return "utf-16-le"
@@ -124,7 +124,7 @@ def _unmarked_utf16(data: bytes) -> Literal["utf-16-le", "utf-16-be"] | None:
     return None
 
 
-def _decoded(body: bytes, encoding: Encoding) -> str | None:
+def _try_decode(body: bytes, encoding: Encoding) -> str | None:
     try:
         text = body.decode(encoding)
     except UnicodeDecodeError:
@@ -138,4 +138,4 @@ def _is_text(plain: bytes, controls: bytes) -> bool:
     if b"\0" in plain:
         return False
     count = len(plain) - len(plain.translate(None, controls))
-    return count * _TEXT_PER_CONTROL <= len(plain)
+    return count * _MIN_BYTES_PER_CONTROL <= len(plain)

@@ -32,7 +32,7 @@ class InvalidPathError(FileError):
     """The given name cannot be a path."""
 
 
-class MissingFileError(FileError):
+class NoSuchFileError(FileError):
     """The file does not exist. `similar` are files that may have been meant."""
 
     def __init__(self, name: str, similar: Sequence[str]) -> None:
@@ -41,7 +41,7 @@ class MissingFileError(FileError):
         self.similar = tuple(similar)
 
 
-class FolderError(FileError):
+class PathIsDirectoryError(FileError):
     """The path is a directory. `entries` are the first of `count`, directories with a slash."""
 
     def __init__(self, name: str, entries: Sequence[str], count: int) -> None:
@@ -52,7 +52,7 @@ class FolderError(FileError):
         self.count = count
 
 
-class UnreadableError(FileError):
+class FileNotReadableError(FileError):
     """The file exists but cannot or must not be read."""
 
     def __init__(self, name: str, why: str) -> None:
@@ -89,28 +89,28 @@ class EncodingError(FileError):
         self.line = line
 
 
-class ReadOnlyError(FileError):
+class ReadOnlyFileError(FileError):
     """The file is read-only."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} is read-only; ask the user before you make it writable")
 
 
-class ExistsError(FileError):
+class FileAlreadyExistsError(FileError):
     """There is already a file at the path."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} exists already; delete it first or choose another name")
 
 
-class ChangedMeanwhileError(FileError):
+class FileChangedError(FileError):
     """The file has changed since it was read, so the planned change does not apply."""
 
     def __init__(self, name: str, how: str) -> None:
         super().__init__(f"{name} changed meanwhile: {how}; read it again and redo the change")
 
 
-class UnwritableError(FileError):
+class FileNotWritableError(FileError):
     """The system failed to write, delete or move the file."""
 
     def __init__(self, name: str, why: str) -> None:

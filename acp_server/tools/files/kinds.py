@@ -1,6 +1,6 @@
 """Recognizes the type of a binary file by its first bytes."""
 
-_KINDS = (
+_SIGNATURES = (
     (0, b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (0, b"\xff\xd8\xff", "a JPEG image"),
     (0, b"GIF87a", "a GIF image"),
@@ -36,6 +36,6 @@ _KINDS = (
 )
 
 
-def kind_of(data: bytes) -> str | None:
+def describe_file_type(data: bytes) -> str | None:
     """Return the type of a file from its bytes, with an article; None if it is not recognized."""
-    return next((kind for at, mark, kind in _KINDS if data.startswith(mark, at)), None)
+    return next((kind for at, mark, kind in _SIGNATURES if data.startswith(mark, at)), None)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import anyio
 
 
-class Lines:
+class KeyedLocks:
     """Fair exclusive locks by key, of which a task can acquire several at once.
 
     A task joins the queues of all its keys at once, before it waits for the first. Therefore the
@@ -15,15 +15,15 @@ class Lines:
     """
 
     def __init__(self) -> None:
-        self._lines: dict[str, deque[anyio.Event]] = {}
+        self._queues: dict[str, deque[anyio.Event]] = {}
 
     @asynccontextmanager
-    async def place_in(self, keys: Iterable[str]) -> AsyncGenerator[None]:
+    async def acquire(self, keys: Iterable[str]) -> AsyncGenerator[None]:
         """Acquire the locks of all keys, and hold them inside this context."""
         places = {key: anyio.Event() for key in keys}
         # No await in this loop: joining all queues must be atomic to rule out deadlocks.
         for key, is_first in places.items():
-            line = self._lines.setdefault(key, deque())
+            line = self._queues.setdefault(key, deque())
             line.append(is_first)
             line[0].set()
         try:
@@ -32,12 +32,12 @@ class Lines:
             yield
         finally:  # also if cancelled while waiting: an abandoned entry would block the queue
             for key, is_first in places.items():
-                self._leave(key, is_first)
+                self._release(key, is_first)
 
-    def _leave(self, key: str, is_first: anyio.Event) -> None:
-        line = self._lines[key]
+    def _release(self, key: str, is_first: anyio.Event) -> None:
+        line = self._queues[key]
         line.remove(is_first)
         if line:
             line[0].set()
         else:
-            del self._lines[key]
+            del self._queues[key]

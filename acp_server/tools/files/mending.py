@@ -3,14 +3,14 @@
 The saved text itself is not changed: an editor may format on save.
 """
 
-from acp_server.tools.files.disk import MAX_BYTES, read_disk, replace
-from acp_server.tools.files.encoding import TextForm, decode, encode, with_newline
+from acp_server.tools.files.disk import MAX_BYTES, read_text_file, replace
+from acp_server.tools.files.encoding import TextForm, convert_newlines, decode, encode
 from acp_server.tools.files.errors import BinaryFileError, HugeFileError
-from acp_server.tools.files.paths import Place
-from acp_server.tools.files.snapshot import OnDisk, Snapshot, digest_of
+from acp_server.tools.files.paths import ResolvedPath
+from acp_server.tools.files.snapshot import DiskFile, FileSnapshot, bytes_digest
 
 
-def encoded(text: str, form: TextForm, place: Place) -> bytes:
+def encode_checked(text: str, form: TextForm, place: ResolvedPath) -> bytes:
     """Encode a text for writing, and make sure that the file could be read again.
 
     Raises:
@@ -27,9 +27,9 @@ def encoded(text: str, form: TextForm, place: Place) -> bytes:
     return data
 
 
-def mend(
-    place: Place, text: str, form: TextForm, base: Snapshot | None
-) -> tuple[OnDisk | None, bool]:
+def repair(
+    place: ResolvedPath, text: str, form: TextForm, base: FileSnapshot | None
+) -> tuple[DiskFile | None, bool]:
     """Repair the file on disk after a write through the editor.
 
     `base` is the file before the write. If the disk is unchanged, the editor keeps the text in its
@@ -40,25 +40,25 @@ def mend(
     Raises:
         FileError: The disk cannot be read or written.
     """
-    found = read_disk(place)
+    found = read_text_file(place)
     before = base.disk_digest if base else None
     if found is None or found.digest == before:
         return found, False
-    data = _as_it_should_be(found, text, form)
+    data = _expected_bytes(found, text, form)
     mode = base.mode if base and before else found.mode
-    if digest_of(data) == found.digest and mode == found.mode:
+    if bytes_digest(data) == found.digest and mode == found.mode:
         return found, False
     replace(place, data, found.digest, mode)
-    return read_disk(place), True
+    return read_text_file(place), True
 
 
-def _as_it_should_be(found: OnDisk, text: str, form: TextForm) -> bytes:
+def _expected_bytes(found: DiskFile, text: str, form: TextForm) -> bytes:
     """Return the bytes that the file should have: the saved text in the file's previous form.
 
     If the file mixes newlines and the editor changed the text, the right newlines are unknown, so
     those of the saved file are kept.
     """
-    plain = with_newline(found.text, "\n")
-    if plain == with_newline(text, "\n"):
+    plain = convert_newlines(found.text, "\n")
+    if plain == convert_newlines(text, "\n"):
         return encode(text, form)
     return encode(found.text, found.form) if form.newline is None else encode(plain, form)

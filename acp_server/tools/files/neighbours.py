@@ -6,19 +6,19 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path, PurePath
 
-from acp_server.session.session import Workspace
-from acp_server.tools.files.paths import Place
-from skills_store.pinned_folder import HeldFolder
+from acp_server.session.session import SessionWorkspace
+from acp_server.tools.files.paths import ResolvedPath
+from skills_store.pinned_folder import PinnedFolder
 
 MAX_LISTED = 50
 MAX_SIMILAR = 3
-MAX_SEEN = 2000
+MAX_SCANNED = 2000
 """How many directory entries are read in the search for similar names."""
 
-_DULL_FOLDERS = {"node_modules", "__pycache__", "venv", "target", "dist", "build"}
+_SKIPPED_DIRECTORIES = {"node_modules", "__pycache__", "venv", "target", "dist", "build"}
 
 
-def shown_entries(folder: HeldFolder, name: str) -> tuple[list[str], int]:
+def list_entries(folder: PinnedFolder, name: str) -> tuple[list[str], int]:
     """List a directory inside another.
 
     Returns the first names, directories with a slash, and the number of all entries.
@@ -28,34 +28,36 @@ def shown_entries(folder: HeldFolder, name: str) -> tuple[list[str], int]:
     return sorted(names)[:MAX_LISTED], len(names)
 
 
-def similar_files(place: Place, workspace: Workspace) -> list[str]:
+def find_similar_files(place: ResolvedPath, workspace: SessionWorkspace) -> list[str]:
     """Return files that the model may have meant.
 
     These have a similar name in the same directory; if there are none, the same name elsewhere in
     the workspace.
     """
     folder = place.real.parent
-    with HeldFolder.at(Path(folder.anchor)) as top:
-        entries = islice(_scan(top, folder.relative_to(folder.anchor)), MAX_SEEN)
+    with PinnedFolder.at(Path(folder.anchor)) as top:
+        entries = islice(_scan(top, folder.relative_to(folder.anchor)), MAX_SCANNED)
         names = {
             name.casefold(): name
             for name, is_folder in entries
             if not is_folder and name != place.path.name
         }
     close = get_close_matches(place.path.name.casefold(), names, n=MAX_SIMILAR)
-    found = [place.path.parent / names[name] for name in close] or _namesakes(place, workspace)
-    return [_shown(path, workspace) for path in found]
+    found = [place.path.parent / names[name] for name in close] or _same_name_files(
+        place, workspace
+    )
+    return [_display(path, workspace) for path in found]
 
 
-def _namesakes(place: Place, workspace: Workspace) -> list[Path]:
+def _same_name_files(place: ResolvedPath, workspace: SessionWorkspace) -> list[Path]:
     wanted = place.path.name.casefold()
-    with HeldFolder.at(workspace.cwd) as root:
-        seen = (workspace.cwd / path for path in islice(_walk(root), MAX_SEEN))
+    with PinnedFolder.at(workspace.cwd) as root:
+        seen = (workspace.cwd / path for path in islice(_walk(root), MAX_SCANNED))
         found = (path for path in seen if path.name.casefold() == wanted and path != place.path)
         return list(islice(found, MAX_SIMILAR))
 
 
-def _walk(root: HeldFolder) -> Iterator[PurePath]:
+def _walk(root: PinnedFolder) -> Iterator[PurePath]:
     """Yield the files below a directory, breadth first; skip hidden and generated directories."""
     folders = deque([PurePath()])
     while folders:
@@ -63,19 +65,19 @@ def _walk(root: HeldFolder) -> Iterator[PurePath]:
         for name, is_folder in _scan(root, folder):
             if not is_folder:
                 yield folder / name
-            elif not name.startswith(".") and name not in _DULL_FOLDERS:
+            elif not name.startswith(".") and name not in _SKIPPED_DIRECTORIES:
                 folders.append(folder / name)
 
 
-def _scan(above: HeldFolder, folder: PurePath) -> list[tuple[str, bool]]:
+def _scan(above: PinnedFolder, folder: PurePath) -> list[tuple[str, bool]]:
     """Return the entries of a directory below another; empty if it cannot be read."""
     try:
-        with above.below(folder) as held:
+        with above.descend(folder) as held:
             return held.entries()
     except OSError:
         return []
 
 
-def _shown(path: Path, workspace: Workspace) -> str:
+def _display(path: Path, workspace: SessionWorkspace) -> str:
     is_near = path.is_relative_to(workspace.cwd)
     return str(path.relative_to(workspace.cwd) if is_near else path)

@@ -5,17 +5,17 @@ import io
 from collections.abc import Callable
 from typing import BinaryIO, Literal, TextIO
 
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.tools.files.disk import open_file, status_of
-from acp_server.tools.files.encoding import Newline, TextForm, decode, newline_of
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.files.disk import open_file, stat_file
+from acp_server.tools.files.encoding import Newline, TextForm, decode, detect_newline
 from acp_server.tools.files.errors import (
     BinaryFileError,
+    FileNotReadableError,
     HugeFileError,
-    MissingFileError,
-    UnreadableError,
+    NoSuchFileError,
 )
-from acp_server.tools.files.paths import Place
-from acp_server.tools.files.snapshot import Part
+from acp_server.tools.files.paths import ResolvedPath
+from acp_server.tools.files.snapshot import FileExcerpt
 
 MAX_STREAM_BYTES = 1024**3
 MAX_PART_CHARACTERS = 1024**2
@@ -24,8 +24,8 @@ _BLOCK_CHARACTERS = 256 * 1024
 _LONGEST_CHARACTER_BYTES = 4
 
 
-@frozen
-class Wanted:
+@frozen_dataclass
+class LineRequest:
     """Which lines to read; `check` is called between blocks and may raise to stop the reading."""
 
     first_line: int
@@ -33,14 +33,18 @@ class Wanted:
     check: Callable[[], None]
 
 
-def part_of(text: str, first_line: int, line_count: int) -> Part:
+def extract_lines(text: str, first_line: int, line_count: int) -> FileExcerpt:
     """Return a range of lines of a text in memory, with the total number of lines."""
-    part = _read(io.StringIO(text, newline="\n"), "\n", Wanted(first_line, line_count, _go_on))
+    part = _read(
+        io.StringIO(text, newline="\n"), "\n", LineRequest(first_line, line_count, _no_check)
+    )
     total = text.count("\n") + (not text.endswith("\n") and text != "")
     return dataclasses.replace(part, total_lines=total)
 
 
-def stream_part(place: Place, first_line: int, line_count: int, check: Callable[[], None]) -> Part:
+def stream_lines(
+    place: ResolvedPath, first_line: int, line_count: int, check: Callable[[], None]
+) -> FileExcerpt:
     """Return a range of lines of a file without loading the rest; `check` is called between blocks.
 
     Bytes that are invalid in the file's encoding become replacement characters.
@@ -48,22 +52,22 @@ def stream_part(place: Place, first_line: int, line_count: int, check: Callable[
     Raises:
         FileError: It is not text, does not exist, or is larger than `MAX_STREAM_BYTES`.
     """
-    status = status_of(place)
+    status = stat_file(place)
     if status is not None and status.st_size > MAX_STREAM_BYTES:
         raise HugeFileError(place.given, status.st_size, "cut it by a command")
     try:
         with open_file(place) as file:
-            form = _form_of(file.read(_HEAD_BYTES), place.given)
+            form = _detect_form(file.read(_HEAD_BYTES), place.given)
             file.seek(0)
-            return _stream(file, form, Wanted(first_line, line_count, check))
+            return _stream(file, form, LineRequest(first_line, line_count, check))
     except FileNotFoundError:
-        raise MissingFileError(place.given, ()) from None
+        raise NoSuchFileError(place.given, ()) from None
     except OSError as error:
-        raise UnreadableError(place.given, str(error)) from None
+        raise FileNotReadableError(place.given, str(error)) from None
 
 
-def _stream(file: BinaryIO, form: TextForm, wanted: Wanted) -> Part:
-    end = _end_of_line(form.newline)
+def _stream(file: BinaryIO, form: TextForm, wanted: LineRequest) -> FileExcerpt:
+    end = _split_character(form.newline)
     with io.TextIOWrapper(file, form.encoding, errors="replace", newline=end) as text:
         text.read(int(form.has_bom))  # skips the byte order mark, one character
         part = _read(text, end, wanted)
@@ -71,7 +75,7 @@ def _stream(file: BinaryIO, form: TextForm, wanted: Wanted) -> Part:
     return dataclasses.replace(part, text=plain)
 
 
-def _form_of(head: bytes, name: str) -> TextForm:
+def _detect_form(head: bytes, name: str) -> TextForm:
     """Return the text form of a file from its first bytes.
 
     The bytes may end in the middle of a character or of a newline pair.
@@ -82,12 +86,12 @@ def _form_of(head: bytes, name: str) -> TextForm:
         except BinaryFileError:
             continue
         if form.encoding.startswith("utf"):
-            newline = form.newline or newline_of(text.removesuffix("\r"))
+            newline = form.newline or detect_newline(text.removesuffix("\r"))
             return TextForm(form.encoding, form.has_bom, newline)
     return decode(head, name)[1]
 
 
-def _end_of_line(newline: Newline | None) -> Literal["\n", "\r"]:
+def _split_character(newline: Newline | None) -> Literal["\n", "\r"]:
     r"""Return the character to split lines at.
 
     For `\r\n` that is `\n` alone: a pair could be torn apart where a long line is cut.
@@ -95,26 +99,26 @@ def _end_of_line(newline: Newline | None) -> Literal["\n", "\r"]:
     return "\r" if newline == "\r" else "\n"
 
 
-def _read(text: TextIO, end: str, wanted: Wanted) -> Part:
+def _read(text: TextIO, end: str, wanted: LineRequest) -> FileExcerpt:
     skipped, rest = _skip(text, end, wanted)
     begun = io.StringIO(rest, newline=end)
     lines: list[str] = []
-    room = MAX_PART_CHARACTERS
-    while len(lines) < wanted.line_count and room > 0:
-        line = begun.readline(room)
+    available = MAX_PART_CHARACTERS
+    while len(lines) < wanted.line_count and available > 0:
+        line = begun.readline(available)
         if not line.endswith(end):
-            line += text.readline(room - len(line))
+            line += text.readline(available - len(line))
         if not line:
             break
         lines.append(line)
-        room -= len(line)
-    is_end = len(lines) < wanted.line_count and room > 0
-    is_cut = room <= 0 and not (len(lines) == wanted.line_count and lines[-1].endswith(end))
+        available -= len(line)
+    is_end = len(lines) < wanted.line_count and available > 0
+    is_cut = available <= 0 and not (len(lines) == wanted.line_count and lines[-1].endswith(end))
     total = skipped + len(lines) if is_end else None
-    return Part("".join(lines), wanted.first_line, len(lines), total, is_cut)
+    return FileExcerpt("".join(lines), wanted.first_line, len(lines), total, is_cut)
 
 
-def _skip(text: TextIO, end: str, wanted: Wanted) -> tuple[int, str]:
+def _skip(text: TextIO, end: str, wanted: LineRequest) -> tuple[int, str]:
     """Skip the lines before the requested ones.
 
     Returns the number of skipped lines, and the text that was read beyond them.
@@ -132,5 +136,5 @@ def _skip(text: TextIO, end: str, wanted: Wanted) -> tuple[int, str]:
     return skipped, ""
 
 
-def _go_on() -> None:
+def _no_check() -> None:
     """Do nothing: a text in memory is read at once, so there is no need to stop."""

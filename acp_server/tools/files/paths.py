@@ -10,17 +10,17 @@ import unicodedata
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from acp_server.permissions.symlinks import followed
-from acp_server.session.session import Workspace
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.tools.files.errors import ChangedMeanwhileError, InvalidPathError
+from acp_server.permissions.symlinks import resolve_links
+from acp_server.session.session import SessionWorkspace
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.files.errors import FileChangedError, InvalidPathError
 
 MAX_NAME_BYTES = 255
 _WINDOWS_DRIVE = re.compile(r"/[A-Za-z]:(/|$)")
 
 
-@frozen
-class Place:
+@frozen_dataclass
+class ResolvedPath:
     """Resolved path of a file, which need not exist.
 
     Attributes:
@@ -35,16 +35,16 @@ class Place:
     given: str
     path: Path
     real: Path
-    is_inside: bool
-    stands: Path | None = None
+    is_in_workspace: bool
+    link_path: Path | None = None
 
     @property
-    def own(self) -> Path:
+    def entry_path(self) -> Path:
         """The directory entry that a deletion or a move affects: of a link, the link itself."""
-        return self.stands or self.real
+        return self.link_path or self.real
 
 
-def lexical_path(given: str, workspace: Workspace, home: Path) -> Path:
+def lexical_path(given: str, workspace: SessionWorkspace, home: Path) -> Path:
     """Return the absolute path that a name means, without accessing the file system.
 
     Relative names start at the workspace's `cwd`, `~` is `home`; `file:` URIs are accepted too.
@@ -53,7 +53,7 @@ def lexical_path(given: str, workspace: Workspace, home: Path) -> Path:
         InvalidPathError: It cannot be a path.
     """
     name = _path_of_uri(given) if given.lower().startswith("file:/") else given
-    _check(name)
+    _check_name(name)
     start, name = (
         (home, name[1:].lstrip("/")) if re.match(r"~(/|$)", name) else (workspace.cwd, name)
     )
@@ -63,7 +63,7 @@ def lexical_path(given: str, workspace: Workspace, home: Path) -> Path:
     return Path(re.sub(r"^//(?=[^/])", "/", normal) if os.sep == "/" else normal)
 
 
-def place_of(given: str, workspace: Workspace, home: Path) -> Place:
+def resolve_path(given: str, workspace: SessionWorkspace, home: Path) -> ResolvedPath:
     """Resolve a name; links are followed as far as the path exists. It blocks.
 
     Raises:
@@ -71,30 +71,30 @@ def place_of(given: str, workspace: Workspace, home: Path) -> Place:
         FileChangedError: Its links keep changing.
     """
     path = lexical_path(given, workspace, home)
-    real = real_path(path)
-    stands = path if real == path else real_path(path.parent) / path.name
+    real = follow_links(path)
+    stands = path if real == path else follow_links(path.parent) / path.name
     is_inside = _is_in_roots(real, workspace)
-    return Place(given, path, real, is_inside, None if stands == real else stands)
+    return ResolvedPath(given, path, real, is_inside, None if stands == real else stands)
 
 
-def real_path(path: Path) -> Path:
+def follow_links(path: Path) -> Path:
     """Return an absolute path with all links followed, as far as it exists. It blocks.
 
     Raises:
         FileChangedError: A part of it keeps changing between a link and something else.
     """
     try:
-        return followed(path)
+        return resolve_links(path)
     except OSError:
-        raise ChangedMeanwhileError(str(path), "it keeps changing") from None
+        raise FileChangedError(str(path), "it keeps changing") from None
 
 
-def lies_below(path: Path, workspace: Workspace) -> bool:
+def is_below_root(path: Path, workspace: SessionWorkspace) -> bool:
     """Whether a path is inside a root of the workspace by name, without following links."""
     return any(path.is_relative_to(root) for root in _roots(workspace))
 
 
-def folded(path: Path) -> str:
+def lock_key(path: Path) -> str:
     """Return a key that is equal for all spellings that some file system treats as one file.
 
     On a case-sensitive file system, two files may share a key. Use it for locks only, not to
@@ -114,7 +114,7 @@ def _path_of_uri(uri: str) -> str:
     return path[1:] if os.name == "nt" and _WINDOWS_DRIVE.match(path) else path
 
 
-def _check(name: str) -> None:
+def _check_name(name: str) -> None:
     if not name.strip():
         raise InvalidPathError("the path is empty; name a file")
     if "\0" in name:
@@ -127,11 +127,11 @@ def _check(name: str) -> None:
         raise InvalidPathError(f"a name in the path is longer than {MAX_NAME_BYTES} bytes")
 
 
-def _is_in_roots(real: Path, workspace: Workspace) -> bool:
-    return any(_lies_in(real, real_path(root)) for root in _roots(workspace))
+def _is_in_roots(real: Path, workspace: SessionWorkspace) -> bool:
+    return any(_is_within(real, follow_links(root)) for root in _roots(workspace))
 
 
-def _lies_in(real: Path, root: Path) -> bool:
+def _is_within(real: Path, root: Path) -> bool:
     """Whether a path is inside a root: by name, or because one of its parents is the root.
 
     The latter is compared by inode, for file systems where several spellings (letter case, Unicode
@@ -151,5 +151,5 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _roots(workspace: Workspace) -> tuple[Path, ...]:
-    return (workspace.cwd, *workspace.additional)
+def _roots(workspace: SessionWorkspace) -> tuple[Path, ...]:
+    return (workspace.cwd, *workspace.additional_directories)

@@ -3,13 +3,13 @@
 import hashlib
 from typing import Literal
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.files.encoding import Newline, TextForm
-from acp_server.tools.files.paths import Place
+from acp_server.tools.files.paths import ResolvedPath
 
 
-@frozen
-class OnDisk:
+@frozen_dataclass
+class DiskFile:
     """A text file on disk. `mode` holds its permission bits, `digest` is that of its bytes."""
 
     text: str
@@ -19,7 +19,7 @@ class OnDisk:
     size_bytes: int
 
 
-@frozen
+@frozen_dataclass
 class BufferStyle:
     """How the editor returns a file. `digest` is that of its text with newlines normalized."""
 
@@ -28,8 +28,8 @@ class BufferStyle:
     has_bom: bool
 
 
-@frozen
-class Snapshot:
+@frozen_dataclass
+class FileSnapshot:
     r"""An existing file when it was read, from disk or from the editor's buffer.
 
     `text` has `\n` newlines, unless the file mixes them. `form` is how it is or will be stored.
@@ -37,7 +37,7 @@ class Snapshot:
     `is_saved` is whether the disk holds this text; `buffer` is how the editor returned it.
     """
 
-    place: Place
+    resolved: ResolvedPath
     text: str
     form: TextForm
     mode: int
@@ -48,44 +48,46 @@ class Snapshot:
     buffer: BufferStyle | None = None
 
 
-@frozen
-class Part:
+@frozen_dataclass
+class FileExcerpt:
     """A range of lines of a file, starting at `first_line` (counted from 1).
 
     `line_count` is the number of lines in `text`; `total_lines` is None if they were not counted.
-    `is_cut` is whether the text was truncated because it was too long.
+    `is_truncated` is whether the text was truncated because it was too long.
     """
 
     text: str
     first_line: int
     line_count: int
     total_lines: int | None
-    is_cut: bool = False
+    is_truncated: bool = False
 
 
-@frozen
-class Written:
-    """Result of a write. `mended` is whether the disk was repaired after the editor saved it."""
+@frozen_dataclass
+class WriteResult:
+    """Result of a write. `is_repaired`: the disk was repaired after the editor saved."""
 
-    snapshot: Snapshot
+    snapshot: FileSnapshot
     through: Literal["editor", "disk"]
-    mended: bool = False
+    is_repaired: bool = False
 
 
-def digest_of(data: bytes) -> str:
+def bytes_digest(data: bytes) -> str:
     """Return the BLAKE2b digest of bytes, in hexadecimal."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def text_digest(text: str) -> str:
     """Return the BLAKE2b digest of a text, in hexadecimal."""
-    return digest_of(text.encode(errors="surrogatepass"))
+    return bytes_digest(text.encode(errors="surrogatepass"))
 
 
-def disk_snapshot(place: Place, found: OnDisk, buffer: BufferStyle | None = None) -> Snapshot:
+def disk_snapshot(
+    place: ResolvedPath, found: DiskFile, buffer: BufferStyle | None = None
+) -> FileSnapshot:
     """Return the snapshot of a file whose text is that on disk."""
-    return Snapshot(
-        place=place,
+    return FileSnapshot(
+        resolved=place,
         text=found.text,
         form=found.form,
         mode=found.mode,
@@ -97,7 +99,7 @@ def disk_snapshot(place: Place, found: OnDisk, buffer: BufferStyle | None = None
     )
 
 
-def difference(base: Snapshot | None, now: Snapshot | None) -> str | None:
+def describe_change(base: FileSnapshot | None, now: FileSnapshot | None) -> str | None:
     """Return how a file has changed since it was read; None if it has not.
 
     If an unsaved text was saved in between, the file is unchanged. If the disk changed under an

@@ -9,14 +9,14 @@ from pydantic import Field
 
 from acp_server.permissions.effects import LeavePlanMode
 from acp_server.permissions.gate import Gate
-from acp_server.permissions.questions import Question
-from acp_server.session.ports.user_questions import Enquirer
-from acp_server.tools.arguments import Arguments, SoFar
-from acp_server.tools.call_reporter import Report
-from acp_server.tools.tool import Description, Tool, Use, spec_of
+from acp_server.permissions.questions import PermissionQuestion
+from acp_server.session.ports.user_questions import UserAsker
+from acp_server.tools.arguments import Arguments, PartialArguments
+from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallKind
-from acp_server.turn.ports import Outcome
+from acp_server.turn.ports import ToolOutcome
 
 NAME = "exit_plan"
 DESCRIPTION = (
@@ -25,43 +25,43 @@ DESCRIPTION = (
 )
 TITLE = "Carry out this plan?"
 KIND: CallKind = "switch_mode"
-NOBODY = "nobody can accept a plan here: end your turn with the plan as your answer"
+UNATTENDED = "nobody can accept a plan here: end your turn with the plan as your answer"
 ACCEPTED = "the user has accepted the plan and plan mode is off: carry it out now"
 
 
-class PlanArguments(Arguments):
+class ExitPlanArguments(Arguments):
     """The plan, as Markdown."""
 
     plan: str = Field(min_length=1)
 
 
-class PlanUse(Use[PlanArguments]):
+class ExitPlanUse(TypedToolUse[ExitPlanArguments]):
     """One call of `exit_plan`."""
 
-    def __init__(self, gate: Gate, enquirer: Enquirer, report: Report) -> None:
-        super().__init__(PlanArguments, report)
+    def __init__(self, gate: Gate, user_asker: UserAsker, reporter: CallReporter) -> None:
+        super().__init__(ExitPlanArguments, reporter)
         self._gate = gate
-        self._enquirer = enquirer
+        self._user_asker = user_asker
 
-    def describe(self, so_far: SoFar) -> Description | None:
+    def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the title once the first part of the plan was received."""
-        return Description(TITLE) if so_far.text("plan") else None
+        return CallDescription(TITLE) if so_far.text("plan") else None
 
-    async def run(self, arguments: PlanArguments) -> Outcome:
+    async def run(self, arguments: ExitPlanArguments) -> ToolOutcome:
         """Show the plan and ask the user to accept it."""
         plan = (Text(arguments.plan),)
-        await self.report.show(plan)
-        if not self._enquirer.is_attended:
-            return Outcome(NOBODY, is_error=True, shown=(*plan, Text(NOBODY)))
-        question = Question(self.report.call_id, LeavePlanMode(), TITLE, KIND, plan)
-        refusal = await self._gate.pass_through(question)
+        await self.reporter.show(plan)
+        if not self._user_asker.is_attended:
+            return ToolOutcome(UNATTENDED, is_error=True, shown=(*plan, Text(UNATTENDED)))
+        question = PermissionQuestion(self.reporter.call_id, LeavePlanMode(), TITLE, KIND, plan)
+        refusal = await self._gate.authorize(question)
         if refusal is not None:
             shown = (*plan, Text(refusal.reason))
-            return Outcome(refusal.reason, is_error=True, shown=shown)
-        return Outcome(ACCEPTED, shown=plan)
+            return ToolOutcome(refusal.reason, is_error=True, shown=shown)
+        return ToolOutcome(ACCEPTED, shown=plan)
 
 
-def exit_plan_tool(gate: Gate, enquirer: Enquirer) -> Tool:
+def exit_plan_tool(gate: Gate, user_asker: UserAsker) -> Tool:
     """Return the tool for a session."""
-    spec = spec_of(NAME, DESCRIPTION, PlanArguments)
-    return Tool(spec, KIND, "Plan", partial(PlanUse, gate, enquirer))
+    spec = build_spec(NAME, DESCRIPTION, ExitPlanArguments)
+    return Tool(spec, KIND, "Plan", partial(ExitPlanUse, gate, user_asker))

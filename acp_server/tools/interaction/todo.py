@@ -6,12 +6,17 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from acp_server.tools.arguments import ArgumentError, Arguments, SoFar, read_arguments
-from acp_server.tools.call_reporter import Report
-from acp_server.tools.tool import Description, Tool, Use, spec_of
-from acp_server.turn.conversation import Message, ToolCall, ToolResult, arguments_of
+from acp_server.tools.arguments import (
+    ArgumentError,
+    Arguments,
+    PartialArguments,
+    validate_arguments,
+)
+from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
+from acp_server.turn.conversation import Message, ToolCall, ToolResult, parse_arguments
 from acp_server.turn.events import PlanChanged, PlanEntry
-from acp_server.turn.ports import Outcome
+from acp_server.turn.ports import ToolOutcome
 
 Status = Literal["pending", "in_progress", "completed", "cancelled"]
 
@@ -46,9 +51,9 @@ class TodoList:
     def __init__(self) -> None:
         self._items: dict[str, TodoItem] = {}
 
-    def update(self, items: Sequence[TodoItem], *, is_merge: bool) -> None:
-        """Update items by id, or without `is_merge`, replace the list."""
-        kept = self._items if is_merge else {}
+    def update(self, items: Sequence[TodoItem], *, should_merge: bool) -> None:
+        """Update items by id, or without `should_merge`, replace the list."""
+        kept = self._items if should_merge else {}
         # `|` keeps the position of an updated item in the list.
         self._items = kept | {item.id: item for item in items}
 
@@ -57,7 +62,7 @@ class TodoList:
         """All items, in order."""
         return tuple(self._items.values())
 
-    def plan(self) -> PlanChanged:
+    def to_plan(self) -> PlanChanged:
         """Return the list as an ACP plan, without cancelled items: plans have no such status."""
         return PlanChanged(
             tuple(
@@ -67,60 +72,60 @@ class TodoList:
             )
         )
 
-    def text(self) -> str:
+    def to_json_lines(self) -> str:
         """Return the list as JSON lines for the model."""
         lines = [json.dumps(item.model_dump(), ensure_ascii=False) for item in self.items]
         return "\n".join(lines) or "the list is empty"
 
 
-class TodoUse(Use[TodoArguments]):
+class TodoUse(TypedToolUse[TodoArguments]):
     """One call of `todo`."""
 
-    def __init__(self, todos: TodoList, report: Report) -> None:
-        super().__init__(TodoArguments, report)
+    def __init__(self, todos: TodoList, reporter: CallReporter) -> None:
+        super().__init__(TodoArguments, reporter)
         self._todos = todos
 
-    def describe(self, so_far: SoFar) -> Description | None:
+    def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the title, once it is known whether the list is read or changed."""
         if "todos" not in so_far.complete:
             return None
         is_look = so_far.complete["todos"] is None
-        return Description("Look at the plan" if is_look else "Update the plan")
+        return CallDescription("Look at the plan" if is_look else "Update the plan")
 
-    async def run(self, arguments: TodoArguments) -> Outcome:
+    async def run(self, arguments: TodoArguments) -> ToolOutcome:
         """Update the list and the plan, or return the list."""
-        await self.report.begin()
+        await self.reporter.mark_in_progress()
         if arguments.todos is None:
-            return Outcome(self._todos.text())
-        self._todos.update(arguments.todos, is_merge=arguments.merge)
-        await self.report.tell(self._todos.plan())
+            return ToolOutcome(self._todos.to_json_lines())
+        self._todos.update(arguments.todos, should_merge=arguments.merge)
+        await self.reporter.emit(self._todos.to_plan())
         open_count = sum(item.status in {"pending", "in_progress"} for item in self._todos.items)
-        text = self._todos.text() if arguments.merge else f"{len(self._todos.items)} items"
-        return Outcome(f"{text}; {open_count} open")
+        text = self._todos.to_json_lines() if arguments.merge else f"{len(self._todos.items)} items"
+        return ToolOutcome(f"{text}; {open_count} open")
 
 
-def list_in(messages: Iterable[Message]) -> TodoList:
+def todo_list_from(messages: Iterable[Message]) -> TodoList:
     """Rebuild the list by replaying the successful `todo` calls of a conversation."""
     todos = TodoList()
     parts = [part for message in messages for part in message.parts]
     failed = {part.call_id for part in parts if isinstance(part, ToolResult) and part.is_error}
     for part in parts:
         if isinstance(part, ToolCall) and part.name == NAME and part.id not in failed:
-            _repeat(part, todos)
+            _replay(part, todos)
     return todos
 
 
-def _repeat(call: ToolCall, todos: TodoList) -> None:
+def _replay(call: ToolCall, todos: TodoList) -> None:
     try:
-        arguments = read_arguments(TodoArguments, arguments_of(call))
+        arguments = validate_arguments(TodoArguments, parse_arguments(call))
     except (ValueError, ArgumentError):  # the original call failed too
         return
     if arguments.todos is not None:
-        todos.update(arguments.todos, is_merge=arguments.merge)
+        todos.update(arguments.todos, should_merge=arguments.merge)
 
 
 def todo_tool(messages: Iterable[Message] = ()) -> Tool:
     """Return the tool, with a list that continues the one in a conversation."""
-    todos = list_in(messages)
-    spec = spec_of(NAME, DESCRIPTION, TodoArguments)
+    todos = todo_list_from(messages)
+    spec = build_spec(NAME, DESCRIPTION, TodoArguments)
     return Tool(spec, "think", "Plan", lambda report: TodoUse(todos, report))

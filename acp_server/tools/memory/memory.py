@@ -12,20 +12,20 @@ from typing import assert_never
 from anyio import to_thread
 from pydantic import BaseModel, ConfigDict
 
-from acp_server.memory.operations import Action, Change, Operation
-from acp_server.memory.results import Answer
-from acp_server.memory.store import Memory
+from acp_server.memory.operations import EntryOperation, MemoryChange, OperationAction
+from acp_server.memory.results import MemoryResult
+from acp_server.memory.store import MemoryStores
 from acp_server.permissions.effects import ChangeMemory
 from acp_server.permissions.gate import Gate
-from acp_server.permissions.questions import Question
-from acp_server.session.commands.markdown import block
-from acp_server.tools.arguments import Arguments, SoFar
-from acp_server.tools.call_reporter import Report
-from acp_server.tools.tool import Description, Tool, Use, spec_of
+from acp_server.permissions.questions import PermissionQuestion
+from acp_server.session.commands.markdown import fenced_block
+from acp_server.tools.arguments import Arguments, PartialArguments
+from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallKind
-from acp_server.turn.ports import Outcome
-from prompt_engine.memory_entries import StoreName, joined
+from acp_server.turn.ports import ToolOutcome
+from prompt_engine.memory_entries import StoreName, join_entries
 
 DESCRIPTION = (
     "Keep facts for later sessions. user: who the user is, what they like. memory: environment, "
@@ -33,7 +33,7 @@ DESCRIPTION = (
     "methods (skills), secrets or the state of a task. old_text: words that only the entry meant "
     "contains. operations: many changes at once, also to make room."
 )
-MOST_TITLE_CHARACTERS = 80
+MAX_TITLE_CHARACTERS = 80
 KIND: CallKind = "edit"
 
 
@@ -42,83 +42,85 @@ class MemoryOperation(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
 
-    action: Action
+    action: OperationAction
     content: str | None = None
     old_text: str | None = None
 
-    def operation(self) -> Operation:
+    def to_operation(self) -> EntryOperation:
         """Convert to an operation of the memory store."""
-        return Operation(self.action, self.content or "", self.old_text or "")
+        return EntryOperation(self.action, self.content or "", self.old_text or "")
 
 
 class MemoryArguments(Arguments):
     """One change, or several changes of the same store."""
 
-    action: Action | None = None
+    action: OperationAction | None = None
     target: StoreName = "memory"
     content: str | None = None
     old_text: str | None = None
     operations: list[MemoryOperation] | None = None
 
-    def all(self) -> tuple[Operation, ...]:
+    def to_operations(self) -> tuple[EntryOperation, ...]:
         """Return the operations; if `operations` is given, the other fields are ignored."""
         if self.operations:
-            return tuple(each.operation() for each in self.operations)
+            return tuple(each.to_operation() for each in self.operations)
         if self.action is None:
             return ()
-        return (Operation(self.action, self.content or "", self.old_text or ""),)
+        return (EntryOperation(self.action, self.content or "", self.old_text or ""),)
 
 
-class MemoryUse(Use[MemoryArguments]):
+class MemoryUse(TypedToolUse[MemoryArguments]):
     """One call of `memory`."""
 
-    def __init__(self, memory: Memory, gate: Gate, report: Report, *, asks_first: bool) -> None:
-        super().__init__(MemoryArguments, report)
+    def __init__(
+        self, memory: MemoryStores, gate: Gate, reporter: CallReporter, *, needs_permission: bool
+    ) -> None:
+        super().__init__(MemoryArguments, reporter)
         self._memory = memory
         self._gate = gate
-        self._asks_first = asks_first
+        self._needs_permission = needs_permission
 
-    def describe(self, so_far: SoFar) -> Description | None:
+    def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the text to remember or forget as the title, as far as it was received."""
         operations = so_far.complete.get("operations")
         if isinstance(operations, list) and len(operations) > 1:
-            return Description(f"Update the memory: {len(operations)} changes")
+            return CallDescription(f"Update the memory: {len(operations)} changes")
         is_removal = so_far.complete.get("action") == "remove"
         text = so_far.text("old_text" if is_removal else "content")
-        return Description(_title(text, is_removal=is_removal)) if text else None
+        return CallDescription(_title(text, is_removal=is_removal)) if text else None
 
-    async def run(self, arguments: MemoryArguments) -> Outcome:
+    async def run(self, arguments: MemoryArguments) -> ToolOutcome:
         """Plan the change, ask permission, apply it."""
-        operations = arguments.all()
+        operations = arguments.to_operations()
         planned = await to_thread.run_sync(self._memory.plan, arguments.target, operations)
         match planned:
-            case Answer():
+            case MemoryResult():
                 return _outcome(planned)
-            case Change():
-                return await self._carry_out(arguments, operations, planned)
+            case MemoryChange():
+                return await self._ask_and_apply(arguments, operations, planned)
             case _:
                 assert_never(planned)
 
-    async def _carry_out(
-        self, arguments: MemoryArguments, operations: Sequence[Operation], change: Change
-    ) -> Outcome:
-        content = (Text(_shown(change)),)
-        title = _title_of(change)
-        await self.report.describe(title, ())
-        await self.report.show(content)
-        effect = ChangeMemory(self._asks_first)
-        question = Question(self.report.call_id, effect, title, KIND, content)
-        refusal = await self._gate.pass_through(question)
+    async def _ask_and_apply(
+        self, arguments: MemoryArguments, operations: Sequence[EntryOperation], change: MemoryChange
+    ) -> ToolOutcome:
+        content = (Text(_diff_block(change)),)
+        title = _change_title(change)
+        await self.reporter.describe(title, ())
+        await self.reporter.show(content)
+        effect = ChangeMemory(self._needs_permission)
+        question = PermissionQuestion(self.reporter.call_id, effect, title, KIND, content)
+        refusal = await self._gate.authorize(question)
         if refusal is not None:
-            failure = partial(self._memory.failure, arguments.target, refusal.reason)
+            failure = partial(self._memory.failed, arguments.target, refusal.reason)
             return _outcome(await to_thread.run_sync(failure), content)
-        await self.report.begin()
+        await self.reporter.mark_in_progress()
         # `shown`: nothing is written if the change would no longer be the one the user agreed to.
         apply = partial(self._memory.apply, arguments.target, operations, shown=change)
         return _outcome(await to_thread.run_sync(apply), content)
 
 
-def _title_of(change: Change) -> str:
+def _change_title(change: MemoryChange) -> str:
     """Return the title of a planned change."""
     entries = change.added or change.removed
     if len(entries) > 1 or len(change.removed) > 1:
@@ -128,34 +130,34 @@ def _title_of(change: Change) -> str:
 
 def _title(text: str, *, is_removal: bool) -> str:
     first, *others = text.strip().splitlines() or [""]
-    is_cut = bool(others) or len(first) > MOST_TITLE_CHARACTERS
-    shown = f"{first[:MOST_TITLE_CHARACTERS]}{' …' if is_cut else ''}"
+    is_cut = bool(others) or len(first) > MAX_TITLE_CHARACTERS
+    shown = f"{first[:MAX_TITLE_CHARACTERS]}{' …' if is_cut else ''}"
     return f"{'Forget' if is_removal else 'Remember'}: {shown}"
 
 
-def _shown(change: Change) -> str:
+def _diff_block(change: MemoryChange) -> str:
     """Return the removed and added entries, as in the file, as a diff in Markdown."""
     lines = [
         f"{sign} {line}"
         for sign, entries in (("-", change.removed), ("+", change.added))
         if entries
-        for line in joined(entries).split("\n")
+        for line in join_entries(entries).split("\n")
     ]
-    return block("\n".join(lines), "diff")
+    return fenced_block("\n".join(lines), "diff")
 
 
-def _outcome(answer: Answer, change: tuple[Text, ...] = ()) -> Outcome:
+def _outcome(answer: MemoryResult, change: tuple[Text, ...] = ()) -> ToolOutcome:
     """Return the JSON result for the model; the user sees the change and a sentence instead."""
     usage = f" ({answer.contents.usage} characters)" if answer.contents is not None else ""
-    return Outcome(
+    return ToolOutcome(
         json.dumps(answer.as_json(), ensure_ascii=False),
         is_error=not answer.is_success,
         shown=(*change, Text(f"{answer.text}{usage}")),
     )
 
 
-def memory_tool(memory: Memory, gate: Gate, *, asks_first: bool = False) -> Tool:
+def memory_tool(memory: MemoryStores, gate: Gate, *, needs_permission: bool = False) -> Tool:
     """Return the tool for a session; at least one store must be enabled."""
-    spec = spec_of("memory", DESCRIPTION, MemoryArguments)
-    use = partial(MemoryUse, memory, gate, asks_first=asks_first)
+    spec = build_spec("memory", DESCRIPTION, MemoryArguments)
+    use = partial(MemoryUse, memory, gate, needs_permission=needs_permission)
     return Tool(spec, KIND, "Memory", use)

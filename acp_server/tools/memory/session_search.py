@@ -15,21 +15,21 @@ from pydantic import Field, JsonValue
 from acp_server.session.errors import ArchiveError, UnknownSessionError
 from acp_server.session.ports.session_search import (
     ROLES,
-    Findings,
-    Hit,
-    Inquiry,
-    Passage,
     PastSession,
     PastText,
-    Recall,
     Role,
+    SessionExcerpt,
+    SessionHit,
+    SessionQuery,
+    SessionSearch,
+    SessionSearchResults,
     Sort,
 )
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.tools.arguments import Arguments, SoFar
-from acp_server.tools.call_reporter import Report
-from acp_server.tools.tool import Description, Tool, Use, spec_of
-from acp_server.turn.ports import Outcome
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.arguments import Arguments, PartialArguments
+from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
+from acp_server.turn.ports import ToolOutcome
 
 DESCRIPTION = (
     'Search past sessions: words, "phrases", a OR b, -without, prefix*. With session_id it reads '
@@ -37,13 +37,13 @@ DESCRIPTION = (
     "ones. It tells what was said then, not what is so now."
 )
 
-MOST_CHARACTERS = 12_000
+MAX_CHARACTERS = 12_000
 """Maximum length of a result."""
-TEXT_CHARACTERS = (1_500, 800, 400, 200, 100, 40)
+TEXT_LIMITS = (1_500, 800, 400, 200, 100, 40)
 """Limits per message: the first of these is used with which the result is short enough."""
-READ_TEXTS = 30
+READ_MESSAGES = 30
 """How many messages of a session are returned; of a longer one, the first and the last ones."""
-MOST_TITLE_CHARACTERS = 60
+MAX_TITLE_CHARACTERS = 60
 SUMMARY_INPUT_CHARACTERS = 24_000
 """Input limit of a summary: about 6,000 tokens."""
 SUMMARY_OUTPUT_TOKENS = 800
@@ -60,10 +60,10 @@ class SummaryError(Exception):
     """No summary could be made. The text says why."""
 
 
-class Condense(Protocol):
+class Summarizer(Protocol):
     """Callable that summarizes a text with a model."""
 
-    async def __call__(self, instructions: str, text: str, most_tokens: int) -> str:
+    async def __call__(self, instructions: str, text: str, max_tokens: int) -> str:
         """Return the model's summary of a text.
 
         Raises:
@@ -72,17 +72,17 @@ class Condense(Protocol):
         ...
 
 
-@frozen
-class Archives:
+@frozen_dataclass
+class SessionSearchContext:
     """Dependencies of the tool `session_search` in one session."""
 
-    recall: Recall
+    search: SessionSearch
     session_id: str
     """The current session, which is left out of the results."""
-    condense: Condense | None = None
+    summarize: Summarizer | None = None
 
 
-class SearchSessionsArguments(Arguments):
+class SessionSearchArguments(Arguments):
     """A query to search for, or a session to read."""
 
     query: str = ""
@@ -97,102 +97,102 @@ class SearchSessionsArguments(Arguments):
     summarize: bool = Field(default=False, description="let a model condense what is found")
 
 
-class SearchSessionsUse(Use[SearchSessionsArguments]):
+class SessionSearchUse(TypedToolUse[SessionSearchArguments]):
     """One call of `session_search`."""
 
-    def __init__(self, archives: Archives, report: Report) -> None:
-        super().__init__(SearchSessionsArguments, report)
-        self._archives = archives
+    def __init__(self, context: SessionSearchContext, reporter: CallReporter) -> None:
+        super().__init__(SessionSearchArguments, reporter)
+        self._context = context
 
-    def describe(self, so_far: SoFar) -> Description | None:
+    def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the query or the session as the title."""
-        session_id, query = so_far.whole("session_id"), so_far.text("query")
+        session_id, query = so_far.complete_text("session_id"), so_far.text("query")
         if session_id is not None:
             number = so_far.complete.get("around_message_id")
             where = "" if number is None else f" around message {number}"
-            return Description(f"Read past session {_brief(session_id)}{where}")
+            return CallDescription(f"Read past session {_truncate_title(session_id)}{where}")
         if query.strip():
-            return Description(_title(query))
+            return CallDescription(_title(query))
         is_all_there = "session_id" in so_far.complete and "query" in so_far.complete
-        return Description("List past sessions") if is_all_there else None
+        return CallDescription("List past sessions") if is_all_there else None
 
-    async def run(self, arguments: SearchSessionsArguments) -> Outcome:
+    async def run(self, arguments: SessionSearchArguments) -> ToolOutcome:
         """Search, read or list, depending on the arguments."""
-        await self.report.begin()
+        await self.reporter.mark_in_progress()
         try:
-            return await self._look(arguments)
+            return await self._answer(arguments)
         except UnknownSessionError as error:
             reason = f"there is no past session {error.session_id!r}; search, or list recent ones"
-            return Outcome(reason, is_error=True)
+            return ToolOutcome(reason, is_error=True)
         except ArchiveError as error:
-            return Outcome(f"past sessions cannot be read: {error}", is_error=True)
+            return ToolOutcome(f"past sessions cannot be read: {error}", is_error=True)
 
-    async def _look(self, arguments: SearchSessionsArguments) -> Outcome:
+    async def _answer(self, arguments: SessionSearchArguments) -> ToolOutcome:
         session_id = (arguments.session_id or "").strip()
         if session_id and arguments.around_message_id is not None:
             return await self._scroll(session_id, arguments.around_message_id, arguments.window)
         if session_id:
-            passage = await self._archives.recall.read(session_id, READ_TEXTS)
-            return Outcome(_bounded(partial(_read, passage)))
+            passage = await self._context.search.read(session_id, READ_MESSAGES)
+            return ToolOutcome(_fit_json(partial(_read_json, passage)))
         if arguments.query.strip():
-            return await self._discover(arguments)
-        recall, own_id = self._archives.recall, self._archives.session_id
+            return await self._search(arguments)
+        recall, own_id = self._context.search, self._context.session_id
         sessions = await recall.browse(arguments.limit, own_id)
-        return Outcome(_bounded(partial(_listed, sessions)))
+        return ToolOutcome(_fit_json(partial(_browse_json, sessions)))
 
-    async def _scroll(self, session_id: str, number: int, window: int) -> Outcome:
-        passage = await self._archives.recall.scroll(session_id, number, window)
+    async def _scroll(self, session_id: str, number: int, window: int) -> ToolOutcome:
+        passage = await self._context.search.scroll(session_id, number, window)
         if not passage.texts:
             reason = f"session {session_id!r} has no message {number}; its ids come from a search"
-            return Outcome(reason, is_error=True)
-        return Outcome(_bounded(partial(_scrolled, passage, number)))
+            return ToolOutcome(reason, is_error=True)
+        return ToolOutcome(_fit_json(partial(_scroll_json, passage, number)))
 
-    async def _discover(self, arguments: SearchSessionsArguments) -> Outcome:
-        roles = _roles(arguments.role_filter)
+    async def _search(self, arguments: SessionSearchArguments) -> ToolOutcome:
+        roles = _parse_roles(arguments.role_filter)
         if roles is None:
             reason = f"role_filter is a list of {', '.join(ROLES)}, with commas between"
-            return Outcome(reason, is_error=True)
-        inquiry = Inquiry(
-            arguments.query, arguments.limit, arguments.sort, roles, self._archives.session_id
+            return ToolOutcome(reason, is_error=True)
+        inquiry = SessionQuery(
+            arguments.query, arguments.limit, arguments.sort, roles, self._context.session_id
         )
-        findings = await self._archives.recall.discover(inquiry)
+        findings = await self._context.search.search(inquiry)
         count = len(findings.hits)
         found = f"{count} session{'' if count == 1 else 's'}" if count else "nothing"
-        await self.report.describe(f"{_title(arguments.query)}: {found}", ())
+        await self.reporter.describe(f"{_title(arguments.query)}: {found}", ())
         if arguments.summarize and findings.hits:
-            return Outcome(await self._summarized(inquiry.query, findings))
-        return Outcome(_bounded(partial(_discovered, inquiry.query, findings, "")))
+            return ToolOutcome(await self._summarize(inquiry.query, findings))
+        return ToolOutcome(_fit_json(partial(_search_json, inquiry.query, findings, "")))
 
-    async def _summarized(self, query: str, findings: Findings) -> str:
+    async def _summarize(self, query: str, findings: SessionSearchResults) -> str:
         """Return a summary of the results; without one, the results and the reason."""
         summary, problem = "", "there is no model here to summarize with"
-        if self._archives.condense is not None:
-            text = f"Question: {query}\n\n{_excerpts(findings.hits)}"
+        if self._context.summarize is not None:
+            text = f"Question: {query}\n\n{_summary_input(findings.hits)}"
             try:
-                summary = await self._archives.condense(INSTRUCTIONS, text, SUMMARY_OUTPUT_TOKENS)
+                summary = await self._context.summarize(INSTRUCTIONS, text, SUMMARY_OUTPUT_TOKENS)
             except SummaryError as error:
                 problem = f"there is no summary: {error}"
         if not summary:
-            findings = Findings(findings.hits, (*findings.notes, problem))
-        return _bounded(partial(_discovered, query, findings, summary))
+            findings = SessionSearchResults(findings.hits, (*findings.notes, problem))
+        return _fit_json(partial(_search_json, query, findings, summary))
 
 
-def session_search_tool(archives: Archives) -> Tool:
+def session_search_tool(context: SessionSearchContext) -> Tool:
     """Return the tool for a session."""
-    spec = spec_of("session_search", DESCRIPTION, SearchSessionsArguments)
-    return Tool(spec, "search", "Search past sessions", partial(SearchSessionsUse, archives))
+    spec = build_spec("session_search", DESCRIPTION, SessionSearchArguments)
+    return Tool(spec, "search", "Search past sessions", partial(SessionSearchUse, context))
 
 
 def _title(query: str) -> str:
-    return f'Search past sessions for "{_brief(query)}"'
+    return f'Search past sessions for "{_truncate_title(query)}"'
 
 
-def _brief(text: str) -> str:
+def _truncate_title(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= MOST_TITLE_CHARACTERS else f"{line[:MOST_TITLE_CHARACTERS]}…"
+    return line if len(line) <= MAX_TITLE_CHARACTERS else f"{line[:MAX_TITLE_CHARACTERS]}…"
 
 
-def _roles(names: str | None) -> tuple[Role, ...] | None:
+def _parse_roles(names: str | None) -> tuple[Role, ...] | None:
     """Parse a comma-separated list of roles; empty for no list, None if a role is unknown."""
     named = [name for each in (names or "").split(",") if (name := each.strip().lower())]
     if any(name not in ROLES for name in named):
@@ -200,95 +200,95 @@ def _roles(names: str | None) -> tuple[Role, ...] | None:
     return tuple(cast("list[Role]", list(dict.fromkeys(named))))
 
 
-def _bounded(answer: Callable[[int], JsonValue]) -> str:
+def _fit_json(answer: Callable[[int], JsonValue]) -> str:
     """Return a result as JSON, with as much of each message as fits."""
     text = ""
-    for most in TEXT_CHARACTERS:
+    for most in TEXT_LIMITS:
         text = json.dumps(answer(most), ensure_ascii=False)
-        if len(text) <= MOST_CHARACTERS:
+        if len(text) <= MAX_CHARACTERS:
             break
     return text
 
 
-def _discovered(query: str, findings: Findings, summary: str, most: int) -> JsonValue:
+def _search_json(query: str, findings: SessionSearchResults, summary: str, most: int) -> JsonValue:
     results: list[JsonValue] = [
-        _told_of(hit.session, most)
+        _session_json(hit.session, most)
         | {
             "matches": hit.matches,
             "match_message_id": hit.text.id,
             "matched_role": hit.text.role,
-            "snippet": _cut(hit.snippet, max(most, 2 * TEXT_CHARACTERS[-1])),
+            "snippet": _truncate(hit.snippet, max(most, 2 * TEXT_LIMITS[-1])),
         }
-        | ({} if summary else {"messages": _messages(hit.around, most, hit.text.id)})
+        | ({} if summary else {"messages": _messages_json(hit.around, most, hit.text.id)})
         for hit in findings.hits
     ]
-    answer: dict[str, JsonValue] = {"mode": "discover", "query": _cut(query, most)}
-    answer |= {"summary": _cut(summary, MOST_CHARACTERS // 2)} if summary else {}
+    answer: dict[str, JsonValue] = {"mode": "discover", "query": _truncate(query, most)}
+    answer |= {"summary": _truncate(summary, MAX_CHARACTERS // 2)} if summary else {}
     answer |= {"results": results}
     if findings.notes:
-        answer["notes"] = [_cut(note, TEXT_CHARACTERS[0]) for note in findings.notes]
+        answer["notes"] = [_truncate(note, TEXT_LIMITS[0]) for note in findings.notes]
     return answer
 
 
-def _scrolled(passage: Passage, number: int, most: int) -> JsonValue:
+def _scroll_json(passage: SessionExcerpt, number: int, most: int) -> JsonValue:
     return {
         "mode": "scroll",
-        "session": _told_of(passage.session, most),
+        "session": _session_json(passage.session, most),
         "messages_before": passage.before,
         "messages_after": passage.after,
-        "messages": _messages(passage.texts, most, number),
+        "messages": _messages_json(passage.texts, most, number),
     }
 
 
-def _read(passage: Passage, most: int) -> JsonValue:
+def _read_json(passage: SessionExcerpt, most: int) -> JsonValue:
     return {
         "mode": "read",
-        "session": _told_of(passage.session, most),
+        "session": _session_json(passage.session, most),
         "messages_omitted": passage.omitted,
-        "messages": _messages(passage.texts, most),
+        "messages": _messages_json(passage.texts, most),
     }
 
 
-def _listed(sessions: Sequence[PastSession], most: int) -> JsonValue:
-    return {"mode": "browse", "sessions": [_told_of(each, most) for each in sessions]}
+def _browse_json(sessions: Sequence[PastSession], most: int) -> JsonValue:
+    return {"mode": "browse", "sessions": [_session_json(each, most) for each in sessions]}
 
 
-def _told_of(session: PastSession, most: int) -> dict[str, JsonValue]:
+def _session_json(session: PastSession, most: int) -> dict[str, JsonValue]:
     told: dict[str, JsonValue] = {
         "session_id": session.id,
-        "title": _cut(session.title, most),
+        "title": _truncate(session.title, most),
         "source": session.source,
-        "when": _when(session.updated_at),
+        "when": _format_time(session.updated_at),
     }
-    return told | ({"cwd": _cut(session.cwd, most)} if session.cwd else {})
+    return told | ({"cwd": _truncate(session.cwd, most)} if session.cwd else {})
 
 
-def _messages(texts: Sequence[PastText], most: int, match_id: int | None = None) -> JsonValue:
+def _messages_json(texts: Sequence[PastText], most: int, match_id: int | None = None) -> JsonValue:
     messages: list[JsonValue] = []
     for each in texts:
         told: dict[str, JsonValue] = {
             "id": each.id,
             "role": each.role,
-            "when": _when(each.at),
-            "text": _cut(each.text, most),
+            "when": _format_time(each.at),
+            "text": _truncate(each.text, most),
         }
         messages.append(told | {"is_match": True} if each.id == match_id else told)
     return messages
 
 
-def _excerpts(hits: Sequence[Hit]) -> str:
+def _summary_input(hits: Sequence[SessionHit]) -> str:
     """Return the input of a summary, with the same limit for each message."""
     most = SUMMARY_INPUT_CHARACTERS // max(1, sum(len(hit.around) for hit in hits))
     return "\n\n".join(
-        f"# Session {hit.session.id}, {_when(hit.session.updated_at)}: {hit.session.title}\n"
-        + "\n".join(f"{each.role}: {_cut(each.text, most)}" for each in hit.around)
+        f"# Session {hit.session.id}, {_format_time(hit.session.updated_at)}: {hit.session.title}\n"
+        + "\n".join(f"{each.role}: {_truncate(each.text, most)}" for each in hit.around)
         for hit in hits
     )
 
 
-def _cut(text: str, most: int) -> str:
+def _truncate(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def _when(moment: datetime) -> str:
+def _format_time(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%MZ}"

@@ -11,26 +11,26 @@ from uuid import uuid4
 
 from acp_server.permissions.effects import ReadFiles
 from acp_server.permissions.gate import Refusal
-from acp_server.permissions.questions import Question
-from acp_server.tools.display_paths import target_of
-from acp_server.tools.edit.edit_flow import Workshop
-from acp_server.tools.files.errors import BinaryFileError, FileError, FolderError
-from acp_server.tools.files.paths import Place
+from acp_server.permissions.questions import PermissionQuestion
+from acp_server.tools.display_paths import target_for
+from acp_server.tools.edit.edit_flow import EditServices
+from acp_server.tools.files.errors import BinaryFileError, FileError, PathIsDirectoryError
+from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.read.media import MediaError, read_media
 from acp_server.turn.conversation import Attachment, Link, PromptPart, Text
 from acp_server.turn.events import CallAppeared, CallChanged, Location
-from acp_server.turn.ports import Sink
+from acp_server.turn.ports import TurnSink
 
 _RANGE = re.compile(r"L?(\d+)(?:[-:]L?(\d+))?")
 
 
-class Attachments:
+class AttachmentReader:
     """Attaches the files that the prompts of one session link to."""
 
-    def __init__(self, workshop: Workshop) -> None:
-        self._workshop = workshop
+    def __init__(self, services: EditServices) -> None:
+        self._services = services
 
-    async def attach(self, link: Link, sink: Sink) -> Sequence[PromptPart]:
+    async def attach(self, link: Link, sink: TurnSink) -> Sequence[PromptPart]:
         """Return the content of the linked file, or the link itself if it is not a `file:` URI.
 
         If the file cannot be read, return the link and a note with the reason.
@@ -39,55 +39,59 @@ class Attachments:
         if not uri.lower().startswith("file:"):
             return (link,)
         try:
-            place = await self._workshop.place(uri)
-            refusal = await self._ask(place, link, sink)
+            place = await self._services.resolve(uri)
+            refusal = await self._ask_permission(place, link, sink)
             if refusal is not None:
                 return (link, Text(f"({link.name} was not read: {refusal.reason})"))
             return (await self._read(place, link, fragment),)
-        except FolderError as error:
+        except PathIsDirectoryError as error:
             return (link, Text(f"({error.reason})"))
         except FileError as error:
             return (link, Text(f"({link.name} could not be read: {error.reason})"))
 
-    async def _ask(self, place: Place, link: Link, sink: Sink) -> Refusal | None:
+    async def _ask_permission(
+        self, place: ResolvedPath, link: Link, sink: TurnSink
+    ) -> Refusal | None:
         """Ask for permission if it is needed.
 
         ACP asks for permission about a tool call, so this announces a call for the question.
         """
-        if await self._workshop.may_preview(place):
+        if await self._services.can_preview(place):
             return None
         call_id, places = f"attach_{uuid4().hex[:12]}", (Location(str(place.path)),)
         title = f"Read {link.name} (attached)"
         await sink.emit(CallAppeared(call_id, "read_file", "read", title))
         await sink.emit(CallChanged(call_id, locations=places))
-        question = Question(call_id, ReadFiles((target_of(place),)), title, "read", (), places)
+        question = PermissionQuestion(
+            call_id, ReadFiles((target_for(place),)), title, "read", (), places
+        )
         refusal: Refusal | None = Refusal("cancelled")
         try:
-            refusal = await self._workshop.gate.pass_through(question)
+            refusal = await self._services.gate.authorize(question)
         finally:
             # Also when the turn is cancelled: else the editor shows the call as running forever.
             # Hence `emit_now`, which needs no await.
-            self._workshop.gate.leave(call_id)
+            self._services.gate.leave_queue(call_id)
             status = "completed" if refusal is None else "failed"
             sink.emit_now(CallChanged(call_id, status))
         return refusal
 
-    async def _read(self, place: Place, link: Link, fragment: str) -> PromptPart:
+    async def _read(self, place: ResolvedPath, link: Link, fragment: str) -> PromptPart:
         """Read the file, or the lines that the link's fragment names.
 
         Raises:
             FileError: It cannot be read.
         """
         try:
-            snapshot = await self._workshop.desk.read(place)
+            snapshot = await self._services.files.read(place)
         except BinaryFileError:
-            media = await self._look(place)
+            media = await self._read_media(place)
             if media is None:
                 raise
             return media
         return Attachment(link.uri, lines_of(snapshot.text, fragment))
 
-    async def _look(self, place: Place) -> PromptPart | None:
+    async def _read_media(self, place: ResolvedPath) -> PromptPart | None:
         try:
             return await read_media(place)
         except MediaError as error:

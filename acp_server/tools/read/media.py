@@ -5,13 +5,13 @@ import base64
 from anyio import to_thread
 
 from acp_server.tools.files.disk import open_file
-from acp_server.tools.files.paths import Place
+from acp_server.tools.files.paths import ResolvedPath
 from acp_server.turn.conversation import Media
 
-MOST_IMAGE_BYTES = 3_750_000
+MAX_IMAGE_BYTES = 3_750_000
 """Providers accept 5 MB of base64, which is 3.75 MB of data."""
-MOST_DOCUMENT_BYTES = 20_000_000
-_STARTS = (
+MAX_DOCUMENT_BYTES = 20_000_000
+_SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF87a", "image/gif"),
@@ -28,10 +28,10 @@ def media_type(head: bytes) -> str | None:
     """Return the media type of data with these first bytes; None if models cannot see it."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
-    return next((kind for start, kind in _STARTS if head.startswith(start)), None)
+    return next((kind for start, kind in _SIGNATURES if head.startswith(start)), None)
 
 
-async def read_media(place: Place) -> Media | None:
+async def read_media(place: ResolvedPath) -> Media | None:
     """Read a regular file as an image or document; None if it is neither.
 
     Raises:
@@ -42,13 +42,13 @@ async def read_media(place: Place) -> Media | None:
     return await to_thread.run_sync(_read, place)
 
 
-def _read(place: Place) -> Media | None:
+def _read(place: ResolvedPath) -> Media | None:
     with open_file(place) as file:
         kind = media_type(file.read(16))
         if kind is None:
             return None
         file.seek(0)
-        most = MOST_IMAGE_BYTES if kind.startswith("image/") else MOST_DOCUMENT_BYTES
+        most = MAX_IMAGE_BYTES if kind.startswith("image/") else MAX_DOCUMENT_BYTES
         data = file.read(most + 1)  # one byte more tells whether it is too large
     if len(data) > most:
         message = (

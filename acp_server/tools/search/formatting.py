@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby, pairwise
 
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.tools.search.records import LONG_BYTES
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.search.records import LONG_LINE_BYTES
 
 MAX_LINE_CHARS = 200
 _BEFORE_MATCH_CHARS = 60
@@ -23,8 +23,8 @@ _FIRST_SURROGATE = 0xDC00
 _LIKE_A_HIT = re.compile(r"[\d,]+:|[ \[]|--$")
 
 
-@frozen
-class Shown:
+@frozen_dataclass
+class ShownLine:
     """A line as shown under its file's heading."""
 
     name: bytes
@@ -33,33 +33,33 @@ class Shown:
     is_hit: bool = True
 
 
-def name_text(name: bytes) -> str:
+def format_name(name: bytes) -> str:
     """Return a file name on one line; a name that looks like a hit gets `./` in front."""
-    text = _visible(os.fsdecode(name.removeprefix(b"./")))
+    text = _escape_controls(os.fsdecode(name.removeprefix(b"./")))
     return f"./{text}" if _LIKE_A_HIT.match(text) else text
 
 
-def line_text(text: bytes, column: int | None, *, keeps_indentation: bool) -> str:
+def format_line(text: bytes, column: int | None, *, keeps_indentation: bool) -> str:
     """Return a line; a long one is cut around the byte offset of its match."""
-    start = len(_decoded(text[: column or 0]))
-    line = _decoded(text).rstrip()
+    start = len(_decode(text[: column or 0]))
+    line = _decode(text).rstrip()
     if not keeps_indentation:
         start -= len(line) - len(line.lstrip())
         line = line.lstrip()
-    return _visible(_cut(line, max(0, start)))
+    return _escape_controls(_truncate(line, max(0, start)))
 
 
-def content_text(lines: Sequence[Shown], *, has_context: bool) -> str:
+def format_content(lines: Sequence[ShownLine], *, has_context: bool) -> str:
     """Return hits and their context under one heading per file."""
     groups = groupby(lines, key=lambda line: line.name)
-    write = _blocks if has_context else _folded
-    return "\n".join("\n".join((name_text(name), *write(list(group)))) for name, group in groups)
+    write = _context_blocks if has_context else _merged_lines
+    return "\n".join("\n".join((format_name(name), *write(list(group)))) for name, group in groups)
 
 
-def listing_text(names: Sequence[bytes]) -> str:
+def format_listing(names: Sequence[bytes]) -> str:
     """Return names in order; neighbours share their directory where that is shorter."""
     lines: list[str] = []
-    for folder, group in groupby((name_text(name) for name in names), key=_folder):
+    for folder, group in groupby((format_name(name) for name in names), key=_directory_part):
         paths = list(group)
         if len(paths) * len(folder) > len(folder) + 1 + len(paths):
             lines += (folder, *(f" {path.removeprefix(folder)}" for path in paths))
@@ -68,21 +68,21 @@ def listing_text(names: Sequence[bytes]) -> str:
     return "\n".join(lines)
 
 
-def count_text(counts: Iterable[tuple[bytes, int]]) -> str:
+def format_counts(counts: Iterable[tuple[bytes, int]]) -> str:
     """Return the number of matching lines per file."""
-    return "\n".join(f"{name_text(name)}: {count}" for name, count in counts)
+    return "\n".join(f"{format_name(name)}: {count}" for name, count in counts)
 
 
-def _folder(path: str) -> str:
+def _directory_part(path: str) -> str:
     return path[: path.rfind("/") + 1]
 
 
-def _folded(lines: Sequence[Shown]) -> Iterable[str]:
+def _merged_lines(lines: Sequence[ShownLine]) -> Iterable[str]:
     for text, group in groupby(lines, key=lambda line: line.text):
         yield f"{','.join(str(line.number) for line in group)}:{text}"
 
 
-def _blocks(lines: Sequence[Shown]) -> Iterable[str]:
+def _context_blocks(lines: Sequence[ShownLine]) -> Iterable[str]:
     yield _context_line(lines[0])
     for before, line in pairwise(lines):
         if line.number > before.number + 1:
@@ -90,19 +90,19 @@ def _blocks(lines: Sequence[Shown]) -> Iterable[str]:
         yield _context_line(line)
 
 
-def _context_line(line: Shown) -> str:
+def _context_line(line: ShownLine) -> str:
     return f"{line.number}:{line.text}" if line.is_hit else f" {line.text}".rstrip()
 
 
-def _decoded(text: bytes) -> str:
+def _decode(text: bytes) -> str:
     """Return UTF-8 text; bytes that are not UTF-8 are taken for Windows-1252."""
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError:  # a long line may only be cut inside a UTF-8 sequence
-        return text.decode("utf-8" if len(text) >= LONG_BYTES else "cp1252", "replace")
+        return text.decode("utf-8" if len(text) >= LONG_LINE_BYTES else "cp1252", "replace")
 
 
-def _cut(line: str, start: int) -> str:
+def _truncate(line: str, start: int) -> str:
     if len(line) <= MAX_LINE_CHARS:
         return line
     begin = max(0, min(start - _BEFORE_MATCH_CHARS, len(line) - MAX_LINE_CHARS))
@@ -110,7 +110,7 @@ def _cut(line: str, start: int) -> str:
     return f"{'…' * (begin > 0)}{line[begin:end]}{'…' * (end < len(line))}"
 
 
-def _visible(text: str) -> str:
+def _escape_controls(text: str) -> str:
     return _CONTROL.sub(_escape, text)
 
 
@@ -121,7 +121,7 @@ def _escape(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode("ascii")
 
 
-def closing_text(total: int | None, next_offset: int, stopped: str) -> str:
+def format_footer(total: int | None, next_offset: int, stopped: str) -> str:
     """Return the last line of a page that tells how to get more; empty if there is no more."""
     if stopped:
         return f"[{stopped}]"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-_WILD = {"deep": "(?:.*/)?", "rest": ".*", "star": "[^/]*", "one": "[^/]"}
+_WILDCARDS = {"deep": "(?:.*/)?", "rest": ".*", "star": "[^/]*", "one": "[^/]"}
 NamePredicate = Callable[[str], bool]
 
 _SPECIAL = re.compile(r"[*?\[{]")
@@ -19,24 +19,24 @@ def is_glob(pattern: str) -> bool:
     return _SPECIAL.search(pattern) is not None
 
 
-def match_names(pattern: str) -> NamePredicate:
+def compile_name_predicate(pattern: str) -> NamePredicate:
     """Return a predicate over relative paths: a glob, or else a case-insensitive substring.
 
     A pattern with a slash is matched against the end of the path, or all of it if it begins with a
     slash; a pattern without a slash is matched against the file name.
     """
     if is_glob(pattern):
-        return match_glob(pattern)
+        return compile_glob(pattern)
     wanted = pattern.removeprefix("./").lower()
     if "/" in wanted:
         return lambda path: wanted in f"/{path.lower()}"
     return lambda path: wanted in path.rpartition("/")[2].lower()
 
 
-def match_glob(pattern: str) -> NamePredicate:
+def compile_glob(pattern: str) -> NamePredicate:
     """Return a predicate over relative paths for a glob; braces and `**` are supported."""
     pattern = pattern.removeprefix("./") + ("**" if pattern.endswith("/") else "")
-    expression = re.compile(f"(?s:{_expression(pattern.removeprefix('/'))})")
+    expression = re.compile(f"(?s:{_glob_to_regex(pattern.removeprefix('/'))})")
     if "/" not in pattern:
         return lambda path: expression.fullmatch(path.rpartition("/")[2]) is not None
     if pattern.startswith("/"):
@@ -45,14 +45,14 @@ def match_glob(pattern: str) -> NamePredicate:
     return lambda path: anywhere.fullmatch(path) is not None
 
 
-def last_part(pattern: str) -> str | None:
+def file_name_glob(pattern: str) -> str | None:
     """Return the glob that the file name alone must match; None if that is unknown."""
     name = pattern.rpartition("/")[2]
     is_closed = name.count("{") == name.count("}") and name.count("[") == name.count("]")
     return name if name and "**" not in name and is_closed else None
 
 
-def _expression(pattern: str) -> str:
+def _glob_to_regex(pattern: str) -> str:
     has_braces = pattern.count("{") == pattern.count("}")
     depth = 0
     pieces: list[str] = []
@@ -60,24 +60,24 @@ def _expression(pattern: str) -> str:
         text = token[0]
         if has_braces and token.lastgroup == "other":
             depth += (text == "{") - (text == "}" and depth > 0)
-        pieces.append(_piece(token, depth if has_braces else -1))
+        pieces.append(_token_to_regex(token, depth if has_braces else -1))
     return "".join(pieces) if not depth else re.escape(pattern)
 
 
-def _piece(token: re.Match[str], depth: int) -> str:
+def _token_to_regex(token: re.Match[str], depth: int) -> str:
     text = token[0]
     match token.lastgroup:
         case "deep" | "rest" | "star" | "one" as kind:
-            return _WILD[kind]
+            return _WILDCARDS[kind]
         case "set":
             return _character_set(text)
         case "escaped":
             return re.escape(text[1:])
         case _:
-            return _plain(text, depth)
+            return _plain_to_regex(text, depth)
 
 
-def _plain(text: str, depth: int) -> str:
+def _plain_to_regex(text: str, depth: int) -> str:
     if depth >= 0 and text in "{}":
         return "(?:" if text == "{" else ")"
     return "|" if depth > 0 and text == "," else re.escape(text)

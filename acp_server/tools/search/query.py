@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Literal
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-Target = Literal["content", "files"]
+SearchTarget = Literal["content", "files"]
 OutputMode = Literal["content", "files_only", "count"]
 
 MAX_LIMIT = 500
@@ -22,13 +22,13 @@ class SearchError(Exception):
         self.reason = reason
 
 
-@frozen
-class Query:
+@frozen_dataclass
+class FileSearchQuery:
     """One search below `root`, a directory or file. `limit` and `offset` count listed items."""
 
     pattern: str
     root: Path
-    target: Target = "content"
+    target: SearchTarget = "content"
     file_glob: str | None = None
     limit: int = 50
     offset: int = 0
@@ -36,25 +36,25 @@ class Query:
     context: int = 0
 
 
-@frozen
-class Hit:
+@frozen_dataclass
+class SearchHit:
     """A location to open. A file listed as a whole opens at line 1."""
 
     path: Path
     line: int
 
 
-@frozen
-class Found:
+@frozen_dataclass
+class SearchResult:
     """Result: text for the model, the first hits, and the total number if it is known."""
 
     text: str
-    hits: tuple[Hit, ...]
+    hits: tuple[SearchHit, ...]
     total: int | None
     is_truncated: bool
 
 
-def check_query(query: Query) -> None:
+def check_query(query: FileSearchQuery) -> None:
     """Validate a query.
 
     Raises:

@@ -8,17 +8,17 @@ of a line. JSON repeats each match of a line and needs base64 for bytes that are
 import re
 from collections.abc import Iterator
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-LONG_BYTES = 4096
-CONTENT = re.compile(rb"([^\0]*)\0(\d+)(?::(\d+):|-)([^\n]*)\n")
-COUNT = re.compile(rb"([^\0]*)\0(\d+)\r?\n")
-NAME = re.compile(rb"([^\0]*)\0")
-_HEAD = re.compile(rb"([^\0]*)\0(\d+)(?::(\d+):|-)")
+LONG_LINE_BYTES = 4096
+CONTENT_RECORD = re.compile(rb"([^\0]*)\0(\d+)(?::(\d+):|-)([^\n]*)\n")
+COUNT_RECORD = re.compile(rb"([^\0]*)\0(\d+)\r?\n")
+NAME_RECORD = re.compile(rb"([^\0]*)\0")
+_CONTENT_HEAD = re.compile(rb"([^\0]*)\0(\d+)(?::(\d+):|-)")
 
 
-@frozen
-class Line:
+@frozen_dataclass
+class MatchLine:
     """A line of a file. `column` is the byte offset of its first match; None for context lines."""
 
     name: bytes
@@ -27,7 +27,7 @@ class Line:
     text: bytes
 
 
-class Records:
+class RecordParser:
     """Parser for complete records of one shape; an incomplete record waits for the next chunk.
 
     Each record must begin where the previous one ended: searching for a start further on would take
@@ -36,71 +36,73 @@ class Records:
 
     def __init__(self, shape: re.Pattern[bytes]) -> None:
         self._shape = shape
-        self._rest = b""
+        self._unparsed = b""
 
     def feed(self, chunk: bytes) -> Iterator[re.Match[bytes]]:
         """Yield the records that this chunk completes."""
-        data = self._rest + chunk
+        data = self._unparsed + chunk
         end = 0
-        self._rest = b""
+        self._unparsed = b""
         while match := self._shape.match(data, end):
             end = match.end()
             yield match
-        self._rest = data[end:]
+        self._unparsed = data[end:]
 
 
-class Lines:
+class MatchLineParser:
     """Parser for content lines. Of a very long line only the part around its match is kept.
 
     So a bundle with one line of 10 MB costs the time to pipe it, and no memory.
     """
 
     def __init__(self) -> None:
-        self._rest = bytearray()
+        self._unparsed = bytearray()
         self._is_skipping = False
 
     @property
-    def rest(self) -> bytes:
+    def unparsed(self) -> bytes:
         """Output that is no record, such as ripgrep's remark about a binary file."""
-        return bytes(self._rest)
+        return bytes(self._unparsed)
 
-    def feed(self, chunk: bytes) -> Iterator[Line]:
+    def feed(self, chunk: bytes) -> Iterator[MatchLine]:
         """Yield lines that are complete or long enough to be cut."""
         if self._is_skipping:
             _, newline, chunk = chunk.partition(b"\n")
             self._is_skipping = not newline
-        self._rest += chunk
+        self._unparsed += chunk
         if b"\n" in chunk:
-            yield from self._take()
-        cut = self._cut()
+            yield from self._complete_lines()
+        cut = self._cut_long_line()
         if cut is not None:
-            self._rest.clear()
+            self._unparsed.clear()
             self._is_skipping = True
             yield cut
 
-    def _take(self) -> Iterator[Line]:
-        data = bytes(self._rest)
+    def _complete_lines(self) -> Iterator[MatchLine]:
+        data = bytes(self._unparsed)
         end = 0
-        while match := CONTENT.match(data, end):
+        while match := CONTENT_RECORD.match(data, end):
             end = match.end()
-            yield _line(match, match[4])
-        del self._rest[:end]
+            yield _build_line(match, match[4])
+        del self._unparsed[:end]
 
-    def _cut(self) -> Line | None:
-        if len(self._rest) < LONG_BYTES:
+    def _cut_long_line(self) -> MatchLine | None:
+        if len(self._unparsed) < LONG_LINE_BYTES:
             return None
-        head = _HEAD.match(self._rest)
+        head = _CONTENT_HEAD.match(self._unparsed)
         if head is None:
             return None
-        wanted = int(head[3] or 0) + LONG_BYTES
-        if len(self._rest) - head.end() < wanted:
+        wanted = int(head[3] or 0) + LONG_LINE_BYTES
+        if len(self._unparsed) - head.end() < wanted:
             return None
-        return _line(head, bytes(self._rest[head.end() : head.end() + wanted]))
+        return _build_line(head, bytes(self._unparsed[head.end() : head.end() + wanted]))
 
 
-def _line(match: re.Match[bytes], text: bytes) -> Line:
+def _build_line(match: re.Match[bytes], text: bytes) -> MatchLine:
     """Return a line; if its match is far into it, its text begins shortly before the match."""
     column = int(match[3]) - 1 if match[3] else None
-    start = max(0, (column or 0) - LONG_BYTES)
-    text = bytes(text[start : start + 2 * LONG_BYTES])
-    return Line(bytes(match[1]), int(match[2]), None if column is None else column - start, text)
+    start = max(0, (column or 0) - LONG_LINE_BYTES)
+    text = bytes(text[start : start + 2 * LONG_LINE_BYTES])
+    return MatchLine(
+        bytes(match[1]), int(match[2]), None if column is None else column - start, text
+    )

@@ -18,12 +18,12 @@ import anyio
 from anyio import lowlevel, to_thread
 from anyio.abc import ByteReceiveStream, Process
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.search.query import SearchError
-from acp_server.tools.search.search_root import Place
+from acp_server.tools.search.search_root import SearchRoot
 from skills_store.programs import find_program
 
-ENVIRONMENT: Final[Mapping[str, str]] = {
+RIPGREP_ENVIRONMENT: Final[Mapping[str, str]] = {
     "PATH": os.defpath,
     "LANG": "C.UTF-8",
     "LC_ALL": "C.UTF-8",
@@ -33,7 +33,7 @@ ENVIRONMENT: Final[Mapping[str, str]] = {
 # .git is not: it holds the same texts again, compressed, and none of its files should be edited.
 # The user's global ignore file is not read, so that the same tree gives the same result everywhere.
 # --no-mmap: a mapped file that shrinks during the search would kill the process with SIGBUS.
-ALWAYS: Final = (
+BASE_ARGUMENTS: Final = (
     "--no-config",
     "--color=never",
     "--no-messages",
@@ -50,16 +50,16 @@ ALWAYS: Final = (
 
 _CHUNK_BYTES = 256 * 1024
 
-Feed = Callable[[bytes], bool]
+ChunkCallback = Callable[[bytes], bool]
 
 
-@frozen
-class Ending:
+@frozen_dataclass
+class RipgrepResult:
     """Result of a run: `complaint` is its stderr, if that was read completely."""
 
-    complaint: str = ""
-    is_whole: bool = False
-    is_late: bool = False
+    error_text: str = ""
+    is_complete: bool = False
+    has_timed_out: bool = False
 
 
 @cache
@@ -78,8 +78,8 @@ def find_ripgrep() -> Path:
 
 
 async def run_ripgrep(
-    arguments: Sequence[str], place: Place, feed: Feed, timeout_seconds: float
-) -> Ending:
+    arguments: Sequence[str], place: SearchRoot, feed: ChunkCallback, timeout_seconds: float
+) -> RipgrepResult:
     """Run ripgrep and feed its output until it ends, `feed` returns False, or time is up.
 
     The process has ended when this returns or is cancelled.
@@ -88,36 +88,36 @@ async def run_ripgrep(
         SearchError: ripgrep cannot be started.
     """
     program = str(await to_thread.run_sync(find_ripgrep))
-    command = [*place.launcher, program, *ALWAYS, *arguments]
+    command = [*place.launcher, program, *BASE_ARGUMENTS, *arguments]
     try:
         process = await anyio.open_process(
-            command, stdin=subprocess.DEVNULL, cwd=place.cwd, env=ENVIRONMENT
+            command, stdin=subprocess.DEVNULL, cwd=place.cwd, env=RIPGREP_ENVIRONMENT
         )
     except (OSError, ValueError) as error:
         raise SearchError(f"ripgrep cannot be started: {error}") from error
     async with process:
-        ending = Ending()
+        ending = RipgrepResult()
         try:
             ending = await _read(process, feed, timeout_seconds)
         finally:
-            if not ending.is_whole:  # after both pipes' end it exits by itself
+            if not ending.is_complete:  # after both pipes' end it exits by itself
                 with suppress(ProcessLookupError):
                     process.kill()
         return ending
 
 
-async def _read(process: Process, feed: Feed, timeout_seconds: float) -> Ending:
+async def _read(process: Process, feed: ChunkCallback, timeout_seconds: float) -> RipgrepResult:
     """Read stdout, then stderr. `--no-messages` keeps stderr too short to fill its pipe."""
     with anyio.move_on_after(timeout_seconds):
         if not await _drain(process.stdout, feed):
-            return Ending()
+            return RipgrepResult()
         complaint = bytearray()
         await _drain(process.stderr, lambda chunk: complaint.extend(chunk) is None)
-        return Ending(complaint.decode("utf-8", "replace"), is_whole=True)
-    return Ending(is_late=True)
+        return RipgrepResult(complaint.decode("utf-8", "replace"), is_complete=True)
+    return RipgrepResult(has_timed_out=True)
 
 
-async def _drain(stream: ByteReceiveStream | None, feed: Feed) -> bool:
+async def _drain(stream: ByteReceiveStream | None, feed: ChunkCallback) -> bool:
     """Read a stream to its end; return False if `feed` stopped it."""
     with suppress(anyio.EndOfStream):
         while stream is not None:

@@ -12,28 +12,35 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.search.explanations import explain_no_files, explain_no_lines
 from acp_server.tools.search.formatting import (
-    closing_text,
-    content_text,
-    count_text,
-    listing_text,
+    format_content,
+    format_counts,
+    format_footer,
+    format_listing,
 )
-from acp_server.tools.search.globs import NamePredicate, match_names
-from acp_server.tools.search.match_page import Page
+from acp_server.tools.search.globs import NamePredicate, compile_name_predicate
+from acp_server.tools.search.match_page import MatchPage
 from acp_server.tools.search.pattern_search import (
     TIMEOUT_SECONDS,
-    Attempt,
-    glob_arguments,
-    run_pattern,
+    SearchAttempt,
+    build_glob_arguments,
+    run_pattern_search,
 )
-from acp_server.tools.search.query import MAX_HITS, Found, Hit, Query, SearchError, check_query
-from acp_server.tools.search.records import COUNT, NAME, Records
+from acp_server.tools.search.query import (
+    MAX_HITS,
+    FileSearchQuery,
+    SearchError,
+    SearchHit,
+    SearchResult,
+    check_query,
+)
+from acp_server.tools.search.records import COUNT_RECORD, NAME_RECORD, RecordParser
 from acp_server.tools.search.ripgrep import run_ripgrep
-from acp_server.tools.search.search_root import Place, place_of
+from acp_server.tools.search.search_root import SearchRoot, resolve_search_root
 
-_LINES = (
+_LINE_ARGUMENTS = (
     "--sort=path",
     "--no-heading",
     "--with-filename",
@@ -42,24 +49,24 @@ _LINES = (
     "--crlf",
     "--no-context-separator",
 )
-_COUNTS = ("--sort=path", "--count", "--with-filename", "--crlf")
-_NAMES = ("--sort=path", "--files-with-matches", "--crlf")
+_COUNT_ARGUMENTS = ("--sort=path", "--count", "--with-filename", "--crlf")
+_NAME_ARGUMENTS = ("--sort=path", "--files-with-matches", "--crlf")
 
 
-@frozen
-class _Listed:
+@frozen_dataclass
+class _FileList:
     """Listed files in order, with the number of matching lines if counts were requested."""
 
     files: Sequence[tuple[bytes, int]]
-    attempt: Attempt
+    attempt: SearchAttempt
 
 
 async def search(
-    query: Query,
+    query: FileSearchQuery,
     workspace_root: Path,
     exclude: Sequence[str] = (),
     launcher: tuple[str, ...] = (),
-) -> Found:
+) -> SearchResult:
     """Search below a root; `exclude` are .gitignore globs of files that are never read.
 
     Paths are relative to the workspace. `launcher` starts ripgrep confined to the root that was
@@ -69,7 +76,7 @@ async def search(
         SearchError: The query, its root or its pattern is invalid.
     """
     check_query(query)
-    found = await to_thread.run_sync(place_of, query.root, workspace_root, exclude)
+    found = await to_thread.run_sync(resolve_search_root, query.root, workspace_root, exclude)
     place = replace(found, launcher=launcher)
     if query.target == "files":
         return await _search_names(query, place)
@@ -78,68 +85,80 @@ async def search(
     return await _search_files(query, place)
 
 
-async def _search_lines(query: Query, place: Place) -> Found:
-    narrowing, accepts = glob_arguments(query.file_glob)
-    page = Page(query, accepts)
-    arguments = (*_LINES, f"--context={query.context}", *narrowing)
-    attempt = await run_pattern(query, place, arguments, page.feed, TIMEOUT_SECONDS)
-    total = page.counted if attempt.ending.is_whole else None
+async def _search_lines(query: FileSearchQuery, place: SearchRoot) -> SearchResult:
+    narrowing, accepts = build_glob_arguments(query.file_glob)
+    page = MatchPage(query, accepts)
+    arguments = (*_LINE_ARGUMENTS, f"--context={query.context}", *narrowing)
+    attempt = await run_pattern_search(query, place, arguments, page.feed, TIMEOUT_SECONDS)
+    total = page.match_count if attempt.ending.is_complete else None
     if not page.hits:
-        text = _past_the_end(query, page.counted) or await _no_lines(query, place, page, attempt)
-        return Found(_joined(attempt.note, text), (), total, is_truncated=total is None)
-    closing = closing_text(total, page.next_offset, attempt.stopped)
-    text = content_text(page.shown, has_context=query.context > 0)
-    hits = tuple(Hit(place.path_of(hit.name), hit.number) for hit in page.hits[:MAX_HITS])
-    return Found(_joined(attempt.note, text, closing), hits, total, bool(closing))
+        text = _past_end_text(query, page.match_count) or await _explain_no_hits(
+            query, place, page, attempt
+        )
+        return SearchResult(_join_parts(attempt.note, text), (), total, is_truncated=total is None)
+    closing = format_footer(total, page.next_offset, attempt.stop_reason)
+    text = format_content(page.shown_lines, has_context=query.context > 0)
+    hits = tuple(
+        SearchHit(place.resolve_name(hit.name), hit.number) for hit in page.hits[:MAX_HITS]
+    )
+    return SearchResult(_join_parts(attempt.note, text, closing), hits, total, bool(closing))
 
 
-async def _no_lines(query: Query, place: Place, page: Page, attempt: Attempt) -> str:
+async def _explain_no_hits(
+    query: FileSearchQuery, place: SearchRoot, page: MatchPage, attempt: SearchAttempt
+) -> str:
     if page.is_binary:
         return f"{query.root} is binary: it matches, but has no lines to show."
-    if attempt.stopped:
-        return f"[{attempt.stopped}]"
+    if attempt.stop_reason:
+        return f"[{attempt.stop_reason}]"
     return await explain_no_lines(query, place)
 
 
-async def _search_files(query: Query, place: Place) -> Found:
+async def _search_files(query: FileSearchQuery, place: SearchRoot) -> SearchResult:
     """List the files with a match, in path order."""
-    narrowing, accepts = glob_arguments(query.file_glob)
+    narrowing, accepts = build_glob_arguments(query.file_glob)
     wants_counts = query.output_mode == "count"
-    shape, arguments = (COUNT, _COUNTS) if wants_counts else (NAME, _NAMES)
+    shape, arguments = (
+        (COUNT_RECORD, _COUNT_ARGUMENTS) if wants_counts else (NAME_RECORD, _NAME_ARGUMENTS)
+    )
     files: list[tuple[bytes, int]] = []
-    feed = _collector(Records(shape), files, accepts)
-    attempt = await run_pattern(query, place, (*arguments, *narrowing), feed, TIMEOUT_SECONDS)
-    if not files and not attempt.stopped:
+    feed = _collector(RecordParser(shape), files, accepts)
+    attempt = await run_pattern_search(
+        query, place, (*arguments, *narrowing), feed, TIMEOUT_SECONDS
+    )
+    if not files and not attempt.stop_reason:
         text = await explain_no_lines(query, place)
-        return Found(_joined(attempt.note, text), (), 0, is_truncated=False)
-    return _list_files(query, place, _Listed(files, attempt))
+        return SearchResult(_join_parts(attempt.note, text), (), 0, is_truncated=False)
+    return _list_files(query, place, _FileList(files, attempt))
 
 
-async def _search_names(query: Query, place: Place) -> Found:
+async def _search_names(query: FileSearchQuery, place: SearchRoot) -> SearchResult:
     """List the files with a matching name, newest first."""
-    narrowing, accepts = glob_arguments(query.file_glob)
-    matches = match_names(query.pattern)
+    narrowing, accepts = build_glob_arguments(query.file_glob)
+    matches = compile_name_predicate(query.pattern)
     files: list[tuple[bytes, int]] = []
-    feed = _collector(Records(NAME), files, lambda path: matches(path) and accepts(path))
-    command = ("--files", *place.rules, *narrowing, "--", place.argument)
+    feed = _collector(
+        RecordParser(NAME_RECORD), files, lambda path: matches(path) and accepts(path)
+    )
+    command = ("--files", *place.ignore_arguments, *narrowing, "--", place.argument)
     ending = await run_ripgrep(command, place, feed, TIMEOUT_SECONDS)
-    if ending.complaint:
-        raise SearchError(f"ripgrep refused the search: {ending.complaint.strip()}")
-    attempt = Attempt(ending, ())
-    if not files and not attempt.stopped:
-        return Found(await explain_no_files(query, place), (), 0, is_truncated=False)
+    if ending.error_text:
+        raise SearchError(f"ripgrep refused the search: {ending.error_text.strip()}")
+    attempt = SearchAttempt(ending, ())
+    if not files and not attempt.stop_reason:
+        return SearchResult(await explain_no_files(query, place), (), 0, is_truncated=False)
     newest = await to_thread.run_sync(_newest_first, files, place.cwd)
-    return _list_files(query, place, _Listed(newest, attempt))
+    return _list_files(query, place, _FileList(newest, attempt))
 
 
 def _collector(
-    records: Records, files: list[tuple[bytes, int]], accepts: NamePredicate
+    records: RecordParser, files: list[tuple[bytes, int]], accepts: NamePredicate
 ) -> Callable[[bytes], bool]:
     def feed(chunk: bytes) -> bool:
         for record in records.feed(chunk):
             path = record[1].removeprefix(b"./").decode("utf-8", "surrogateescape")
             if accepts(path):
-                count = int(record[2]) if record.re is COUNT else 0
+                count = int(record[2]) if record.re is COUNT_RECORD else 0
                 files.append((record[1], count))
         return True
 
@@ -147,31 +166,31 @@ def _collector(
 
 
 def _newest_first(files: Sequence[tuple[bytes, int]], cwd: Path) -> list[tuple[bytes, int]]:
-    return sorted(files, key=lambda file: (-_modified(cwd / os.fsdecode(file[0])), file[0]))
+    return sorted(files, key=lambda file: (-_modified_ns(cwd / os.fsdecode(file[0])), file[0]))
 
 
-def _modified(path: Path) -> int:
+def _modified_ns(path: Path) -> int:
     try:
         return path.lstat().st_mtime_ns
     except OSError:  # removed since it was listed
         return 0
 
 
-def _list_files(query: Query, place: Place, listed: _Listed) -> Found:
-    total = len(listed.files) if listed.attempt.ending.is_whole else None
+def _list_files(query: FileSearchQuery, place: SearchRoot, listed: _FileList) -> SearchResult:
+    total = len(listed.files) if listed.attempt.ending.is_complete else None
     page = listed.files[query.offset : query.offset + query.limit]
-    closing = closing_text(total, query.offset + len(page), listed.attempt.stopped)
-    past = "" if page else _past_the_end(query, len(listed.files))
+    closing = format_footer(total, query.offset + len(page), listed.attempt.stop_reason)
+    past = "" if page else _past_end_text(query, len(listed.files))
     is_count = query.target == "content" and query.output_mode == "count"
-    text = count_text(page) if is_count else listing_text([name for name, _ in page])
-    hits = tuple(Hit(place.path_of(name), 1) for name, _ in page[:MAX_HITS])
-    text = _joined(listed.attempt.note, past, text, "" if past else closing)
-    return Found(text, hits, total, is_truncated=bool(closing) and not past)
+    text = format_counts(page) if is_count else format_listing([name for name, _ in page])
+    hits = tuple(SearchHit(place.resolve_name(name), 1) for name, _ in page[:MAX_HITS])
+    text = _join_parts(listed.attempt.note, past, text, "" if past else closing)
+    return SearchResult(text, hits, total, is_truncated=bool(closing) and not past)
 
 
-def _past_the_end(query: Query, count: int) -> str:
+def _past_end_text(query: FileSearchQuery, count: int) -> str:
     return f"offset {query.offset} is past the last of {count}." if count else ""
 
 
-def _joined(*parts: str) -> str:
+def _join_parts(*parts: str) -> str:
     return "\n".join(part for part in parts if part)

@@ -12,28 +12,28 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.search.query import SearchError
 
 
-@frozen
-class Place:
+@frozen_dataclass
+class SearchRoot:
     """A validated search root. `argument` names it for a process with working directory `cwd`."""
 
     workspace: Path
     cwd: Path
     argument: str
     is_file: bool
-    rules: tuple[str, ...]
+    ignore_arguments: tuple[str, ...]
     launcher: tuple[str, ...] = ()
     """Arguments in front of the search program that confine its reads."""
 
-    def path_of(self, name: bytes) -> Path:
+    def resolve_name(self, name: bytes) -> Path:
         """Return the path of a file as ripgrep names it, in the caller's workspace."""
         return self.workspace / os.fsdecode(name.removeprefix(b"./"))
 
 
-def place_of(root: Path, workspace_root: Path, exclude: Sequence[str]) -> Place:
+def resolve_search_root(root: Path, workspace_root: Path, exclude: Sequence[str]) -> SearchRoot:
     """Validate a root, relative ones from the workspace, and collect its ignore rules.
 
     Raises:
@@ -47,14 +47,17 @@ def place_of(root: Path, workspace_root: Path, exclude: Sequence[str]) -> Place:
     if not inside and named.is_relative_to(workspace_root):
         raise SearchError(f"{root} leads out of the workspace: give {real} if that is meant")
     relative = real.relative_to(cwd).as_posix() if inside else real.as_posix()
-    _check_protection(relative, exclude)
+    _check_not_protected(relative, exclude)
     parent = real.parent if is_file else real
-    return Place(
+    return SearchRoot(
         workspace=workspace_root,
         cwd=cwd,
         argument=_argument(relative),
         is_file=is_file,
-        rules=(*_parent_rules(parent, cwd), *(f"--iglob=!{glob}" for glob in exclude)),
+        ignore_arguments=(
+            *_parent_ignore_arguments(parent, cwd),
+            *(f"--iglob=!{glob}" for glob in exclude),
+        ),
     )
 
 
@@ -76,7 +79,7 @@ def _is_file(path: Path) -> bool:
     return stat.S_ISREG(mode)
 
 
-def _check_protection(relative: str, exclude: Sequence[str]) -> None:
+def _check_not_protected(relative: str, exclude: Sequence[str]) -> None:
     """Reject a protected root: ripgrep does not apply ignore rules to its arguments."""
     # Lower case on both sides: on file systems that ignore case, another spelling names the same
     # file.
@@ -86,7 +89,7 @@ def _check_protection(relative: str, exclude: Sequence[str]) -> None:
         raise SearchError(f"{relative} is protected and is not searched: choose another path")
 
 
-def _parent_rules(folder: Path, workspace: Path) -> tuple[str, ...]:
+def _parent_ignore_arguments(folder: Path, workspace: Path) -> tuple[str, ...]:
     """Return the arguments for the ignore files above a root.
 
     In a repository ripgrep finds them and stops at the repository's top. Elsewhere it would ascend

@@ -9,21 +9,21 @@ from pathlib import Path
 
 import anyio
 
-from acp_server.session.ports.editor import Exit
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.session.ports.editor import TerminalExit
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.child import Child
 from acp_server.tools.shell.errors import ShellError
-from acp_server.tools.shell.recent_output import Backlog, Excerpt
+from acp_server.tools.shell.recent_output import OutputExcerpt, RecentOutput
 from acp_server.tools.shell.session import ShellSession
 
-MOST_RUNNING = 16
-MOST_REMEMBERED = 64
+MAX_RUNNING = 16
+MAX_REMEMBERED = 64
 """Ended commands beyond this number are dropped, oldest first."""
-KEEP_BYTES = 200_000
-WRITE_SECONDS = 5.0
+OUTPUT_BUFFER_BYTES = 200_000
+WRITE_TIMEOUT_SECONDS = 5.0
 
 
-@frozen
+@frozen_dataclass
 class BackgroundCommand:
     """Snapshot of a background command. `exit` is None while it runs."""
 
@@ -32,13 +32,13 @@ class BackgroundCommand:
     cwd: Path
     running_seconds: float
     total_lines: int
-    exit: Exit | None
+    exit: TerminalExit | None
     is_unconfined: bool = False
     """Whether it runs outside the sandbox."""
 
 
-@frozen
-class Poll:
+@frozen_dataclass
+class PollResult:
     """Snapshot of a command plus its output since the previous poll.
 
     `lost_bytes` is the number of bytes printed before `text` that were dropped from the buffer.
@@ -55,7 +55,7 @@ class BackgroundCommands:
     def __init__(self, session: ShellSession) -> None:
         """Prepare; a task of the session follows each command until `close`."""
         self._session = session
-        self._running: dict[str, _Running] = {}
+        self._running: dict[str, _BackgroundProcess] = {}
         self._is_closed = False
 
     async def start(
@@ -66,8 +66,8 @@ class BackgroundCommands:
         Raises:
             ShellError: The command cannot be started, or too many are running.
         """
-        self._check_room()
-        running = _Running(self._new_id(), command, cwd, is_unconfined=is_unconfined)
+        self._check_capacity()
+        running = _BackgroundProcess(self._new_id(), command, cwd, is_unconfined=is_unconfined)
         # Race: occupy the slot before the first await. Otherwise concurrent starts could together
         # exceed MAX_RUNNING, and `close` would not see this command.
         self._running[running.id] = running
@@ -80,35 +80,35 @@ class BackgroundCommands:
                 # Failed or cancelled before a child existed. `close` may already be waiting for
                 # this command, and no `_follow` task will ever set the event.
                 del self._running[running.id]
-                running.is_over.set()
+                running.ended.set()
         # No await before this line: from here on `_follow` ends and releases the child in any case.
         self._session.tasks.start_soon(self._follow, running, child)
         # Race: `close` may have run during the await above. A scope that is cancelled before
         # `_follow` enters it still ends the command.
         if self._is_closed:
             running.scope.cancel()
-        return running.state()
+        return running.snapshot()
 
     def list(self) -> Sequence[BackgroundCommand]:
         """Return all commands in start order and mark their ends as reported."""
-        return [running.seen() for running in self._running.values()]
+        return [running.report() for running in self._running.values()]
 
-    def take_ends(self) -> Sequence[BackgroundCommand]:
+    def take_newly_ended(self) -> Sequence[BackgroundCommand]:
         """Return the ended commands whose end was not reported before; each one once."""
-        ended = (each for each in self._running.values() if each.is_over.is_set())
-        return [running.seen() for running in ended if not running.is_end_seen]
+        ended = (each for each in self._running.values() if each.ended.is_set())
+        return [running.report() for running in ended if not running.is_end_reported]
 
-    def poll(self, command_id: str) -> Poll:
+    def poll(self, command_id: str) -> PollResult:
         """Return a command's state and its new output.
 
         Raises:
             ShellError: There is no such command. The methods below raise it for the same reason.
         """
         running = self._find(command_id)
-        news = running.backlog.news(is_last=running.is_over.is_set())
-        return Poll(running.seen(), news.text, news.lost_bytes)
+        news = running.backlog.take_new(is_last=running.ended.is_set())
+        return PollResult(running.report(), news.text, news.lost_bytes)
 
-    def log(self, command_id: str, offset: int | None = None, limit: int = 200) -> Excerpt:
+    def log(self, command_id: str, offset: int | None = None, limit: int = 200) -> OutputExcerpt:
         """Return up to `limit` lines from line `offset` (0-based); the last ones if it is None."""
         return self._find(command_id).backlog.excerpt(offset, limit)
 
@@ -118,9 +118,9 @@ class BackgroundCommands:
         Raises:
             ShellError: The command has closed its stdin, or did not read it in time.
         """
-        child = self._find(command_id).started()
+        child = self._find(command_id).require_child()
         try:
-            with anyio.fail_after(WRITE_SECONDS):
+            with anyio.fail_after(WRITE_TIMEOUT_SECONDS):
                 await child.write(data)
         except BrokenPipeError as error:
             raise ShellError(f"{command_id} does not read its stdin any more") from error
@@ -130,24 +130,24 @@ class BackgroundCommands:
 
     def close_stdin(self, command_id: str) -> None:
         """Close a command's stdin, so that it reads end-of-file."""
-        self._find(command_id).started().close_stdin()
+        self._find(command_id).require_child().close_stdin()
 
     async def wait(self, command_id: str, timeout_seconds: float) -> BackgroundCommand:
         """Wait until a command ends or the timeout expires; return its state either way."""
         running = self._find(command_id)
         with anyio.move_on_after(timeout_seconds):
-            await running.is_over.wait()
-        return running.seen()
+            await running.ended.wait()
+        return running.report()
 
     async def kill(self, command_id: str) -> BackgroundCommand:
         """Terminate a command and its descendants; after its end, those that it left running."""
         running = self._find(command_id)
-        if running.is_over.is_set():
+        if running.ended.is_set():
             # The shell has ended, but processes that it left in the background may still run.
-            await self._session.end(running.started())
+            await self._session.terminate(running.require_child())
         running.scope.cancel()
-        await running.is_over.wait()
-        return running.seen()
+        await running.ended.wait()
+        return running.report()
 
     async def close(self) -> None:
         """Terminate all commands of the session, and all leftovers of foreground commands.
@@ -160,30 +160,30 @@ class BackgroundCommands:
         # A copy, because a failing `start` removes its entry during the wait. All scopes are
         # cancelled above first, so that the commands end in parallel.
         for running in tuple(self._running.values()):
-            await running.is_over.wait()
+            await running.ended.wait()
         # Last, when no background command can start further processes.
-        await self._session.end_leftovers()
+        await self._session.terminate_leftovers()
 
-    async def _follow(self, running: "_Running", child: Child) -> None:
+    async def _follow(self, running: "_BackgroundProcess", child: Child) -> None:
         try:
             with running.scope:
                 await self._session.follow(child, running.receive)
         finally:
             # Order: `mark_ended` still reads the rest of the pipe, which `release` closes or
             # discards.
-            running.end(child)
+            running.mark_ended(child)
             self._session.release(child)
 
-    def _check_room(self) -> None:
+    def _check_capacity(self) -> None:
         if self._is_closed:
             raise ShellError("the session is closed; no command can be started any more")
         # Only ended commands are dropped: a running one must stay reachable for `kill` and `close`.
-        over = [running.id for running in self._running.values() if running.is_over.is_set()]
-        if len(self._running) - len(over) >= MOST_RUNNING:
+        over = [running.id for running in self._running.values() if running.ended.is_set()]
+        if len(self._running) - len(over) >= MAX_RUNNING:
             raise ShellError(
-                f"{MOST_RUNNING} background commands are running, which is the most; kill one first"
+                f"{MAX_RUNNING} background commands are running, which is the most; kill one first"
             )
-        for command_id in over[: max(len(self._running) - MOST_REMEMBERED + 1, 0)]:
+        for command_id in over[: max(len(self._running) - MAX_REMEMBERED + 1, 0)]:
             del self._running[command_id]
 
     def _new_id(self) -> str:
@@ -191,7 +191,7 @@ class BackgroundCommands:
             pass
         return command_id
 
-    def _find(self, command_id: str) -> "_Running":
+    def _find(self, command_id: str) -> "_BackgroundProcess":
         running = self._running.get(command_id)
         if running is None or running.child is None:
             known = ", ".join(self._running) or "there are none"
@@ -199,7 +199,7 @@ class BackgroundCommands:
         return running
 
 
-class _Running:
+class _BackgroundProcess:
     """One background command with its output and its end."""
 
     def __init__(self, command_id: str, command: str, cwd: Path, *, is_unconfined: bool) -> None:
@@ -207,32 +207,32 @@ class _Running:
         self.command = command
         self.cwd = cwd
         self.is_unconfined = is_unconfined
-        self.is_end_seen = False
+        self.is_end_reported = False
         self.child: Child | None = None
         self.scope = anyio.CancelScope()
-        self.backlog = Backlog(KEEP_BYTES)
-        self.is_over = anyio.Event()
+        self.backlog = RecentOutput(OUTPUT_BUFFER_BYTES)
+        self.ended = anyio.Event()
         self._started = anyio.current_time()
-        self._exit: Exit | None = None
+        self._exit: TerminalExit | None = None
         self._ended = 0.0
 
     async def receive(self, chunk: bytes) -> None:
         self.backlog.write(chunk)
 
-    def end(self, child: Child) -> None:
+    def mark_ended(self, child: Child) -> None:
         # Order: output, exit and time are complete before the event wakes the waiters.
-        self.backlog.write(child.take_rest())
+        self.backlog.write(child.read_available())
         self._exit = child.exit
         self._ended = anyio.current_time()
-        self.is_over.set()
+        self.ended.set()
 
-    def started(self) -> Child:
+    def require_child(self) -> Child:
         if self.child is None:
             raise ShellError(f"{self.id} has not been started yet")
         return self.child
 
-    def state(self) -> BackgroundCommand:
-        until = self._ended if self.is_over.is_set() else anyio.current_time()
+    def snapshot(self) -> BackgroundCommand:
+        until = self._ended if self.ended.is_set() else anyio.current_time()
         return BackgroundCommand(
             self.id,
             self.command,
@@ -243,7 +243,7 @@ class _Running:
             is_unconfined=self.is_unconfined,
         )
 
-    def seen(self) -> BackgroundCommand:
+    def report(self) -> BackgroundCommand:
         """Return the state, and note that an end in it has now been reported."""
-        self.is_end_seen = self.is_over.is_set()
-        return self.state()
+        self.is_end_reported = self.ended.is_set()
+        return self.snapshot()

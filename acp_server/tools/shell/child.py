@@ -21,14 +21,14 @@ import anyio
 from anyio import lowlevel
 from anyio.abc import Process
 
-from acp_server.session.ports.editor import Exit
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.session.ports.editor import TerminalExit
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.environment import MARK_VARIABLE
 from acp_server.tools.shell.errors import ShellError
 from skills_store.programs import find_program
 
 READ_BYTES = 256 * 1024
-PIPE_BYTES = 1024 * 1024
+MAX_PIPE_BYTES = 1024 * 1024
 """Upper bound of a pipe's capacity: after the shell's end, its own output is within this many
 bytes."""
 DRAIN_SECONDS = 0.1
@@ -36,7 +36,7 @@ DRAIN_SECONDS = 0.1
 DISCARD_SECONDS = 0.05
 
 Stdin = Literal["empty", "pipe"]
-Receive = Callable[[bytes], Awaitable[None]]
+OutputCallback = Callable[[bytes], Awaitable[None]]
 
 # `exec` keeps the process id, so the process group that was registered is the one that runs. `read`
 # consumes exactly the start line, byte by byte: input for the command stays in the pipe.
@@ -44,12 +44,12 @@ _WAIT_THEN_RUN = {
     "empty": 'read -r _ && exec "$@" </dev/null',
     "pipe": 'read -r _ && exec "$@"',
 }
-_GO = b"\n"
-_TOO_MANY = "the system can start no more processes; end some and try again"
+_START_LINE = b"\n"
+_PROCESS_LIMIT_REACHED = "the system can start no more processes; end some and try again"
 
 
-@frozen
-class Launch:
+@frozen_dataclass
+class ShellLaunch:
     """A shell command with its working directory and its complete environment."""
 
     command: str
@@ -69,25 +69,25 @@ class Child:
         self._process = process
         self._stdin, self._output = pipes
         self._is_stdin_open = True
-        self._is_output_over = False
-        self._writing = anyio.Lock()
-        self._waiting = anyio.CancelScope()
-        self._last_wait_until = math.inf
-        self._bytes_to_go = PIPE_BYTES
+        self._is_output_closed = False
+        self._write_lock = anyio.Lock()
+        self._read_scope = anyio.CancelScope()
+        self._drain_deadline = math.inf
+        self._drain_bytes_left = MAX_PIPE_BYTES
 
     @classmethod
-    async def start(cls, launch: Launch) -> "Child":
+    async def start(cls, launch: ShellLaunch) -> "Child":
         """Start a child that waits; `run` makes it run the command.
 
         Raises:
             ShellError: The child cannot be started.
         """
-        _check(launch)
-        (its_stdin, stdin), (output, its_output) = _pipes()
+        _check_launch(launch)
+        (its_stdin, stdin), (output, its_output) = _open_pipes()
         process = None
         try:
             process = await anyio.open_process(
-                _arguments(launch),
+                _build_argv(launch),
                 stdin=its_stdin,
                 stdout=its_output,
                 stderr=its_output,
@@ -98,7 +98,7 @@ class Child:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            raise ShellError(_why_not_started(error, launch)) from error
+            raise ShellError(_start_failure_reason(error, launch)) from error
         else:
             # Only our ends: O_NONBLOCK is set per open file, so the child's ends stay blocking.
             os.set_blocking(stdin, False)
@@ -113,22 +113,22 @@ class Child:
                 os.close(stdin)
                 os.close(output)
 
-    def go(self, stdin: Stdin) -> None:
+    def run(self, stdin: Stdin) -> None:
         """Let the waiting shell run the command."""
         with suppress(BrokenPipeError):  # killed already; `follow` reports its end
-            os.write(self._stdin, _GO)
+            os.write(self._stdin, _START_LINE)
         if stdin == "empty":
             self.close_stdin()
 
     @property
-    def exit(self) -> Exit:
+    def exit(self) -> TerminalExit:
         """How the shell ended; SIGKILL if it was killed but the kernel still holds it."""
         code = self._process.returncode
         if code is None:
-            return Exit(signal=signal.Signals.SIGKILL.name)
-        return Exit(code=code) if code >= 0 else Exit(signal=_signal_name(-code))
+            return TerminalExit(signal=signal.Signals.SIGKILL.name)
+        return TerminalExit(code=code) if code >= 0 else TerminalExit(signal=_signal_name(-code))
 
-    async def follow(self, receive: Receive) -> None:
+    async def follow(self, receive: OutputCallback) -> None:
         """Pass output to `receive` until the shell has ended.
 
         End-of-file of the pipe is not awaited: processes left in the background may keep it open
@@ -136,7 +136,7 @@ class Child:
         """
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._notice_end)
+                tasks.start_soon(self._watch_exit)
                 while chunk := await self._next_chunk():
                     await receive(chunk)
         # Unwrap: the body's own error reaches the caller, not the task group's ExceptionGroup.
@@ -149,10 +149,10 @@ class Child:
         with anyio.move_on_after(timeout_seconds, shield=True):
             await self._process.wait()
 
-    def take_rest(self) -> bytes:
+    def read_available(self) -> bytes:
         """Return the bytes that are in the pipe now, without waiting."""
         with suppress(BlockingIOError):
-            return self._read(PIPE_BYTES)
+            return self._read(MAX_PIPE_BYTES)
         return b""
 
     async def write(self, data: bytes) -> None:
@@ -161,7 +161,7 @@ class Child:
         Raises:
             BrokenPipeError: No process reads it any more, or it was closed.
         """
-        async with self._writing:
+        async with self._write_lock:
             left = memoryview(data)
             while left:
                 # Checked in every round: `close_stdin` may have run while this task waited for the
@@ -184,17 +184,17 @@ class Child:
             os.close(self._stdin)
 
     @property
-    def is_output_over(self) -> bool:
+    def is_output_closed(self) -> bool:
         """Whether end-of-file was read: no process holds the output pipe open."""
-        return self._is_output_over
+        return self._is_output_closed
 
     async def discard_output(self) -> None:
         """Read and drop output until no process can write to the pipe, then close it."""
         try:
             while True:
                 await anyio.wait_readable(self._output)
-                self.take_rest()
-                if self._is_output_over:
+                self.read_available()
+                if self._is_output_closed:
                     return
                 await anyio.sleep(DISCARD_SECONDS)  # throttle a process that prints without end
         finally:
@@ -205,46 +205,46 @@ class Child:
         self.close_stdin()
         os.close(self._output)
 
-    async def _notice_end(self) -> None:
+    async def _watch_exit(self) -> None:
         await self._process.wait()
         # Race: the reader may be waiting or not. The current scope gets the deadline here; a later
         # wait takes it from `_drain_deadline`.
-        self._last_wait_until = anyio.current_time() + DRAIN_SECONDS
-        self._waiting.deadline = self._last_wait_until
+        self._drain_deadline = anyio.current_time() + DRAIN_SECONDS
+        self._read_scope.deadline = self._drain_deadline
 
     async def _next_chunk(self) -> bytes:
         """Return the next chunk of output; empty after the shell's end once all was read."""
         # Reads below succeed at once while a command prints continuously. Without this checkpoint
         # such a command would starve the event loop and could not be cancelled.
         await lowlevel.checkpoint()
-        while self._bytes_to_go > 0:
+        while self._drain_bytes_left > 0:
             try:
                 chunk = self._read(READ_BYTES)
             except BlockingIOError:
-                if not await self._is_more_coming():
+                if not await self._wait_for_output():
                     break
             else:
                 # After the shell's end at most one full pipe is read, so that a left-over process
                 # that prints continuously cannot keep `follow` going.
-                if self._last_wait_until < math.inf:
-                    self._bytes_to_go -= len(chunk)
+                if self._drain_deadline < math.inf:
+                    self._drain_bytes_left -= len(chunk)
                 return chunk
         return b""
 
-    def _read(self, most_bytes: int) -> bytes:
-        chunk = os.read(self._output, most_bytes)
+    def _read(self, max_bytes: int) -> bytes:
+        chunk = os.read(self._output, max_bytes)
         # An empty read is end-of-file: every write end is closed.
-        self._is_output_over = not chunk
+        self._is_output_closed = not chunk
         return chunk
 
-    async def _is_more_coming(self) -> bool:
-        with anyio.CancelScope(deadline=self._last_wait_until) as self._waiting:
+    async def _wait_for_output(self) -> bool:
+        with anyio.CancelScope(deadline=self._drain_deadline) as self._read_scope:
             await anyio.wait_readable(self._output)
             return True
         return False
 
 
-def _check(launch: Launch) -> None:
+def _check_launch(launch: ShellLaunch) -> None:
     if os.name != "posix":
         raise ShellError("commands cannot be run here: this system has no POSIX shell")
     if not launch.cwd.exists():
@@ -253,20 +253,20 @@ def _check(launch: Launch) -> None:
         raise ShellError(f"{launch.cwd} is not a folder, so no command can run in it")
 
 
-def _pipes() -> tuple[tuple[int, int], tuple[int, int]]:
+def _open_pipes() -> tuple[tuple[int, int], tuple[int, int]]:
     try:
         first = os.pipe()
     except OSError as error:
-        raise ShellError(_TOO_MANY) from error
+        raise ShellError(_PROCESS_LIMIT_REACHED) from error
     try:
         return first, os.pipe()
     except OSError as error:
         os.close(first[0])
         os.close(first[1])
-        raise ShellError(_TOO_MANY) from error
+        raise ShellError(_PROCESS_LIMIT_REACHED) from error
 
 
-def _arguments(launch: Launch) -> tuple[str, ...]:
+def _build_argv(launch: ShellLaunch) -> tuple[str, ...]:
     """Return the argv of a shell that waits for a line on stdin and then runs the command.
 
     The waiting shell is the same program as the final one, because other shells drop environment
@@ -281,7 +281,7 @@ def _arguments(launch: Launch) -> tuple[str, ...]:
     return (shell, *options, "-c", wait, shell, *command)
 
 
-def _why_not_started(error: OSError | ValueError, launch: Launch) -> str:
+def _start_failure_reason(error: OSError | ValueError, launch: ShellLaunch) -> str:
     match error:
         case ValueError():
             return f"the command cannot be passed to a shell: {error}"
@@ -292,7 +292,7 @@ def _why_not_started(error: OSError | ValueError, launch: Launch) -> str:
                 f"{len(launch.environment)} variables); write it to a file and run that"
             )
         case OSError() if error.errno in (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE):
-            return f"{_TOO_MANY} ({error.strerror})"
+            return f"{_PROCESS_LIMIT_REACHED} ({error.strerror})"
         case _:
             return f"the shell cannot be started in {launch.cwd}: {error}"
 

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import anyio
 
-from acp_server.session.ports.editor import Exit
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.tools.shell.child import Receive
+from acp_server.session.ports.editor import TerminalExit
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.shell.child import OutputCallback
 from acp_server.tools.shell.session import ShellSession
 
 
-@frozen
-class Ended:
+@frozen_dataclass
+class CommandResult:
     """How a command ended, and whether its timeout was the reason."""
 
-    exit: Exit
+    exit: TerminalExit
     timed_out: bool
 
 
@@ -29,7 +29,7 @@ class LocalCommand:
         self._cwd = cwd
         self._is_unconfined = is_unconfined
 
-    async def run(self, on_output: Receive, timeout_seconds: float | None) -> Ended:
+    async def run(self, on_output: OutputCallback, timeout_seconds: float | None) -> CommandResult:
         """Run the command until its shell ends; pass stdout and stderr to `on_output` in order.
 
         Nothing is read while `on_output` waits, so back-pressure reaches the command. On timeout or
@@ -46,9 +46,9 @@ class LocalCommand:
             with anyio.move_on_after(timeout_seconds) as limit:
                 await self._session.follow(child, on_output)
             # After a timeout `follow` was cut short: deliver the output that is still in the pipe.
-            if limit.cancelled_caught and (rest := child.take_rest()):
+            if limit.cancelled_caught and (rest := child.read_available()):
                 await on_output(rest)
         finally:
             # Must also run on cancellation, or the pipes' descriptors would leak.
             self._session.release(child)
-        return Ended(child.exit, limit.cancelled_caught)
+        return CommandResult(child.exit, limit.cancelled_caught)

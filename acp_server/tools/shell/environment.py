@@ -10,10 +10,10 @@ MARK_VARIABLE = "ACP_SERVER_COMMAND"
 """Identifies the command that a process belongs to, even in another process group; see `processes`.
 """
 
-SHORTEST_SECRET = 8
+MIN_SECRET_LENGTH = 8
 """Shorter values, such as 1 or true, are too common to identify a secret."""
 
-_UNATTENDED = {
+_NON_INTERACTIVE = {
     # Pagers would wait for a key; `cat` passes the text through.
     "PAGER": "cat",
     "GIT_PAGER": "cat",
@@ -36,12 +36,12 @@ _UNATTENDED = {
 """Deliberately absent: CI changes the behaviour of builds and tests, NO_COLOR overrides a
 `--color=always` whose colours can be shown, and npm_config_yes would agree to installations."""
 
-STEERING = frozenset(["BASH_ENV", "CDPATH", "ENV", "GREP_OPTIONS", "RIPGREP_CONFIG_PATH"])
+REMOVED_VARIABLES = frozenset(["BASH_ENV", "CDPATH", "ENV", "GREP_OPTIONS", "RIPGREP_CONFIG_PATH"])
 """They make a command do something else than its text, by which it was judged."""
 
 
-def command_environment(
-    own: Mapping[str, str], secret_names: Collection[str], mark: str
+def build_command_environment(
+    base: Mapping[str, str], secret_names: Collection[str], mark: str
 ) -> dict[str, str]:
     """Return the variables of a command: ours without secrets, set so that nothing waits for input.
 
@@ -49,24 +49,24 @@ def command_environment(
     """
     secret_names = frozenset(secret_names)
     # Security: a copy of a key under another name would reach the command just as well.
-    values = {own[name] for name in secret_names if name in own}
-    values = {value for value in values if len(value) >= SHORTEST_SECRET}
+    values = {base[name] for name in secret_names if name in base}
+    values = {value for value in values if len(value) >= MIN_SECRET_LENGTH}
     kept = {
         name: value
-        for name, value in own.items()
-        if name not in secret_names | STEERING and value not in values
+        for name, value in base.items()
+        if name not in secret_names | REMOVED_VARIABLES and value not in values
     }
     # Order: later operands win, so inherited values cannot undo these settings or fake the mark.
-    return kept | _UNATTENDED | _plain_git(kept) | {MARK_VARIABLE: mark}
+    return kept | _NON_INTERACTIVE | _git_hardening_variables(kept) | {MARK_VARIABLE: mark}
 
 
-def _plain_git(own: Mapping[str, str]) -> dict[str, str]:
+def _git_hardening_variables(base: Mapping[str, str]) -> dict[str, str]:
     """Return variables that prevent git from running configured programs while it only reads.
 
     Bare repositories are not discovered in directories that look like one, no file system monitor
     is queried, and the index is not refreshed, which would trigger a hook.
     """
-    given = own.get("GIT_CONFIG_COUNT", "0")
+    given = base.get("GIT_CONFIG_COUNT", "0")
     # Append after settings that the user passes this way: reusing their indexes would overwrite
     # them.
     first = int(given) if given.isdecimal() else 0

@@ -11,27 +11,27 @@ from pathlib import Path
 
 import anyio
 
-from acp_server.hooks.hook_protocol import Ran
+from acp_server.hooks.hook_protocol import HookResult
 from acp_server.hooks.rules import Hook
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.child import Child
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.output import OutputLog
 from acp_server.tools.shell.session import ShellSession
 
-MOST_OUTPUT_BYTES = 64_000
+MAX_OUTPUT_BYTES = 64_000
 
 
-@frozen
-class HookShell:
+@frozen_dataclass
+class HookProcessRunner:
     """Runs the hooks of one session in its directory."""
 
     shell: ShellSession
     cwd: Path
 
-    async def run(self, hook: Hook, told: bytes) -> Ran:
+    async def run(self, hook: Hook, payload: bytes) -> HookResult:
         """Run a hook until it exits or its timeout expires. A failure is returned, not raised."""
-        log = OutputLog(MOST_OUTPUT_BYTES, 0)
+        log = OutputLog(MAX_OUTPUT_BYTES, 0)
 
         async def keep(chunk: bytes) -> None:
             log.write(chunk)
@@ -39,23 +39,23 @@ class HookShell:
         try:
             child = await self.shell.start(hook.command, self.cwd, "pipe", is_unconfined=True)
         except ShellError as error:
-            return Ran(None, "", failure=str(error))
+            return HookResult(None, "", failure=str(error))
         try:
             with anyio.move_on_after(hook.timeout_seconds) as limit:
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(_tell, child, told)
+                    tasks.start_soon(_write_stdin, child, payload)
                     await self.shell.follow(child, keep)
                     tasks.cancel_scope.cancel()  # it may have exited without reading all of stdin
         finally:
             self.shell.release(child)
-        is_cut = log.total_bytes > MOST_OUTPUT_BYTES
-        return Ran(child.exit.code, log.text(), is_cut, _failure(child, hook, limit))
+        is_cut = log.total_bytes > MAX_OUTPUT_BYTES
+        return HookResult(child.exit.code, log.text(), is_cut, _failure(child, hook, limit))
 
 
-async def _tell(child: Child, told: bytes) -> None:
+async def _write_stdin(child: Child, payload: bytes) -> None:
     """Write the payload to the hook's stdin and close it."""
     with suppress(BrokenPipeError):  # a hook may exit without reading its input: that is no failure
-        await child.write(told)
+        await child.write(payload)
     child.close_stdin()
 
 

@@ -10,17 +10,19 @@ from typing import Protocol
 
 import anyio
 
-from acp_server.session.commands.markdown import block
-from acp_server.tools.call_reporter import Report
-from acp_server.tools.shell.output import OutputLog, for_model
+from acp_server.session.commands.markdown import fenced_block
+from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.shell.output import OutputLog, render_for_model
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import TerminalEnded, TerminalOpened, TerminalPrinted, TerminalView
 
-PIECES_SECONDS = 0.1
-MOST_STREAMED_BYTES = 1_000_000
+TERMINAL_FLUSH_SECONDS = 0.1
+MAX_STREAMED_BYTES = 1_000_000
 TAIL_CHARACTERS = 4_000
-FLOOD = "\n[… output too long to show in full; its end follows when the command has ended …]\n"
-TEXT_SECONDS = 0.25
+OUTPUT_OMITTED = (
+    "\n[… output too long to show in full; its end follows when the command has ended …]\n"
+)
+TEXT_FLUSH_SECONDS = 0.25
 TEXT_CHARACTERS = 8_000
 TEXT_ALLOWANCE_CHARACTERS = 64_000
 TEXT_BUDGET = 4
@@ -30,7 +32,7 @@ Each text update replaces the one before, so it repeats output that was sent alr
 """
 
 
-class Showing(Protocol):
+class OutputView(Protocol):
     """One way to show a command's output while it runs."""
 
     def write(self, chunk: bytes) -> None:
@@ -42,15 +44,15 @@ class Showing(Protocol):
         ...
 
 
-async def show_while(
-    showing: Showing, interval_seconds: float, work: Callable[[], Awaitable[None]]
+async def run_with_view(
+    view: OutputView, interval_seconds: float, work: Callable[[], Awaitable[None]]
 ) -> None:
-    """Run `work`, and flush `showing` every `interval_seconds` until it is done."""
+    """Run `work`, and flush `view` every `interval_seconds` until it is done."""
 
     async def keep_showing() -> None:
         while True:
             await anyio.sleep(interval_seconds)
-            await showing.flush()
+            await view.flush()
 
     try:
         async with anyio.create_task_group() as tasks:
@@ -62,21 +64,21 @@ async def show_while(
         raise failure from failure.__cause__
 
 
-class TerminalShow:
+class TerminalOutputView:
     """Streams output in chunks, for editors that display it as a terminal."""
 
-    def __init__(self, report: Report, terminal_id: str) -> None:
-        self._report = report
+    def __init__(self, reporter: CallReporter, terminal_id: str) -> None:
+        self._reporter = reporter
         self._id = terminal_id
         self._decoder = getincrementaldecoder("utf-8")("replace")
         self._unsent: list[str] = []
-        self._bytes_left = MOST_STREAMED_BYTES
+        self._bytes_left = MAX_STREAMED_BYTES
         self._tail = ""
         self._is_open = False
 
     async def open(self, cwd: str) -> None:
         """Open an empty terminal in the editor."""
-        await self._report.tell(TerminalOpened(self._report.call_id, self._id, cwd))
+        await self._reporter.emit(TerminalOpened(self._reporter.call_id, self._id, cwd))
         self._is_open = True
 
     @property
@@ -86,7 +88,7 @@ class TerminalShow:
 
     def write(self, chunk: bytes) -> None:
         """Take a chunk of output; of very long output, only the beginning and the end are shown."""
-        self._take(self._decoder.decode(chunk))
+        self._queue(self._decoder.decode(chunk))
 
     async def flush(self) -> None:
         """Send the output that was not sent yet. If cancelled, it is sent with the next flush."""
@@ -97,7 +99,7 @@ class TerminalShow:
         self._unsent = []
         is_sent = False
         try:
-            await self._report.tell(TerminalPrinted(self._report.call_id, self._id, data))
+            await self._reporter.emit(TerminalPrinted(self._reporter.call_id, self._id, data))
             is_sent = True
         finally:
             if not is_sent:
@@ -111,14 +113,14 @@ class TerminalShow:
         if not self._is_open:
             return
         self._is_open = False
-        self._take(self._decoder.decode(b"", final=True))
-        call_id = self._report.call_id
+        self._queue(self._decoder.decode(b"", final=True))
+        call_id = self._reporter.call_id
         rest = "".join((*self._unsent, self._tail))
         if rest:
-            self._report.tell_now(TerminalPrinted(call_id, self._id, rest))
-        self._report.tell_now(TerminalEnded(call_id, self._id, exit_code, signal))
+            self._reporter.emit_now(TerminalPrinted(call_id, self._id, rest))
+        self._reporter.emit_now(TerminalEnded(call_id, self._id, exit_code, signal))
 
-    def _take(self, text: str) -> None:
+    def _queue(self, text: str) -> None:
         """Queue text up to the byte limit; of everything beyond it, keep only the end."""
         if text and self._bytes_left > 0:
             cost = _cost_bytes(text)
@@ -128,15 +130,15 @@ class TerminalShow:
             self._unsent.append(shown)
             text = text[len(shown) :]
             if text:
-                self._unsent.append(FLOOD)
+                self._unsent.append(OUTPUT_OMITTED)
         self._tail = (self._tail + text)[-TAIL_CHARACTERS:]
 
 
-class TextShow:
+class TextOutputView:
     """Shows the end of the output as text, for editors without terminal output."""
 
-    def __init__(self, report: Report, log: OutputLog) -> None:
-        self._report = report
+    def __init__(self, reporter: CallReporter, log: OutputLog) -> None:
+        self._reporter = reporter
         self._log = log
         self._sent_characters = 0
         self._shown_bytes = 0
@@ -153,10 +155,10 @@ class TextShow:
         most = min(TEXT_CHARACTERS, allowance)
         if most < min(total, TEXT_CHARACTERS // 8):
             return
-        text = fenced(self._log.text(), most)
+        text = output_block(self._log.text(), most)
         self._shown_bytes = total
         self._sent_characters += len(text)
-        self._report.show_passing((Text(text),))
+        self._reporter.show_transient((Text(text),))
 
 
 def _cost_bytes(text: str) -> int:
@@ -164,9 +166,9 @@ def _cost_bytes(text: str) -> int:
     return len(json.dumps(text, ensure_ascii=False).encode())
 
 
-def fenced(output: str, most_characters: int) -> str:
+def output_block(output: str, max_characters: int) -> str:
     """Return the end of an output as a Markdown code block."""
-    shown = for_model(output[-4 * most_characters :], 4 * most_characters)
-    cut = shown[-most_characters:]
-    mark = "…" if len(cut) < len(shown) or len(output) > 4 * most_characters else ""
-    return block(f"{mark}{cut.strip(chr(10))}")
+    shown = render_for_model(output[-4 * max_characters :], 4 * max_characters)
+    cut = shown[-max_characters:]
+    mark = "…" if len(cut) < len(shown) or len(output) > 4 * max_characters else ""
+    return fenced_block(f"{mark}{cut.strip(chr(10))}")

@@ -12,54 +12,56 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_server.permissions.glob_expansion import TooManyError, picked
-from acp_server.permissions.shell.findings import Unclear
-from acp_server.permissions.shell.grammar import parse, text_of
-from acp_server.permissions.shell.patterns import root_of
-from acp_server.permissions.shell.scope import Scope
-from acp_server.permissions.shell.words import Word, read_word
+from acp_server.permissions.glob_expansion import TooManyEntriesError, expand_glob
+from acp_server.permissions.shell.findings import UndecidableCommand
+from acp_server.permissions.shell.grammar import node_text, parse
+from acp_server.permissions.shell.patterns import pattern_root
+from acp_server.permissions.shell.scope import ShellScope
+from acp_server.permissions.shell.words import Word, expand_word
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MOST_WORDS = 500
-MOST_CHOICES = 32
+MAX_WORDS = 500
+MAX_EXPANSIONS = 32
 """How many words one word with braces may expand to."""
-MOST_PATTERNS = 20
-MOST_ENTRIES = 1_000
+MAX_PATTERNS = 20
+MAX_ENTRIES = 1_000
 """How many directory entries are examined for one pattern."""
-MOST_PATHS = 50
+MAX_PATHS = 50
 
-_WORDS = frozenset({"word", "string", "raw_string", "concatenation"})
-_OWN_FOLDER = frozenset({"subshell", "command_substitution", "process_substitution"})
-_APART = frozenset({"heredoc_body", "comment"})
+_WORD_NODES = frozenset({"word", "string", "raw_string", "concatenation"})
+_SUBSHELL_NODES = frozenset({"subshell", "command_substitution", "process_substitution"})
+_IGNORED_NODES = frozenset({"heredoc_body", "comment"})
 _QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|\$\{[^}]*\}", re.DOTALL)
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
-def named_paths(command: str, cwd: Path, home: Path) -> tuple[str, ...]:
+def find_named_paths(command: str, cwd: Path, home: Path) -> tuple[str, ...]:
     """Return the directory that a command runs in and the paths that it names, all absolute.
 
     A glob yields its literal parent directory and its current matches. A path that does not exist
     counts if its directory exists and the word has a slash.
     """
     found = {str(cwd): None}
-    patterns_left = MOST_PATTERNS
-    for word, scope in islice(_words(command, Scope(str(cwd), (str(cwd),), str(home))), MOST_WORDS):
+    patterns_left = MAX_PATTERNS
+    for word, scope in islice(
+        _iter_words(command, ShellScope(str(cwd), (str(cwd),), str(home))), MAX_WORDS
+    ):
         if word.pattern is None:
             found.update(dict.fromkeys(_literal_paths(word.text, scope)))
         elif patterns_left:
             patterns_left -= 1
-            found.update(dict.fromkeys(_picked_paths(scope.paths(word.pattern))))
-        if len(found) >= MOST_PATHS:
+            found.update(dict.fromkeys(_glob_paths(scope.resolve_paths(word.pattern))))
+        if len(found) >= MAX_PATHS:
             break
-    return tuple(found)[:MOST_PATHS]
+    return tuple(found)[:MAX_PATHS]
 
 
-def _literal_paths(text: str, scope: Scope) -> Iterator[str]:
+def _literal_paths(text: str, scope: ShellScope) -> Iterator[str]:
     """Yield the paths that a word names: the word itself, or the part after its `=`."""
     for each in filter(None, (text, text.partition("=")[2])):
-        for path in scope.paths(each):
+        for path in scope.resolve_paths(each):
             if os.path.lexists(path) or ("/" in each and _is_folder(Path(path).parent)):
                 yield path
 
@@ -71,48 +73,48 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _picked_paths(patterns: Iterable[str]) -> Iterator[str]:
+def _glob_paths(patterns: Iterable[str]) -> Iterator[str]:
     for pattern in patterns:
-        yield root_of(pattern)
+        yield pattern_root(pattern)
         try:
-            yield from sorted(map(str, picked(Path(pattern), MOST_ENTRIES)))[:MOST_PATHS]
-        except TooManyError:
+            yield from sorted(map(str, expand_glob(Path(pattern), MAX_ENTRIES)))[:MAX_PATHS]
+        except TooManyEntriesError:
             continue
 
 
-def _words(command: str, scope: Scope) -> Iterator[tuple[Word, Scope]]:
+def _iter_words(command: str, scope: ShellScope) -> Iterator[tuple[Word, ShellScope]]:
     """Yield each word of a command line with the scope in which it is read. `cd` is followed."""
     # A stack instead of recursion: hostile input can nest deeper than Python recurses.
-    waiting: list[Node | Scope] = [parse(command.encode("utf-8", "ignore"))]
+    waiting: list[Node | ShellScope] = [parse(command.encode("utf-8", "ignore"))]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Scope):  # a subshell has ended: its `cd` does not last
+        if isinstance(node, ShellScope):  # a subshell has ended: its `cd` does not last
             scope = node
-        elif node.type in _WORDS:
-            yield from ((word, scope) for word in _read(text_of(node), scope))
+        elif node.type in _WORD_NODES:
+            yield from ((word, scope) for word in _read_words(node_text(node), scope))
             waiting.extend(reversed(_substitutions(node)))
-        elif node.type not in _APART:
-            waiting += [scope] if node.type in _OWN_FOLDER else []
-            waiting += [] if (moved := _changed_folder(node, scope)) is None else [moved]
+        elif node.type not in _IGNORED_NODES:
+            waiting += [scope] if node.type in _SUBSHELL_NODES else []
+            waiting += [] if (moved := _scope_after_cd(node, scope)) is None else [moved]
             waiting.extend(reversed(node.children))
 
 
-def _read(text: str, scope: Scope) -> Iterator[Word]:
+def _read_words(text: str, scope: ShellScope) -> Iterator[Word]:
     """Yield the words that a text may become, as far as known before it runs."""
-    for choice in _choices(text):
+    for choice in _expand_braces(text):
         try:
-            word = read_word(choice, scope, {})
-        except Unclear:
+            word = expand_word(choice, scope, {})
+        except UndecidableCommand:
             continue
         if word.is_known and word.text and "\0" not in word.text:
             yield word
 
 
-def _choices(text: str) -> list[str]:
+def _expand_braces(text: str) -> list[str]:
     """Return the brace expansions of a word; none if there are too many."""
     done: list[str] = []
     waiting = [text]
-    while waiting and len(waiting) + len(done) <= MOST_CHOICES:
+    while waiting and len(waiting) + len(done) <= MAX_EXPANSIONS:
         choice = waiting.pop()
         # Blank out quoted parts, keeping the length, so that positions fit the original text.
         bare = _QUOTED.sub(lambda quoted: "\0" * len(quoted.group()), choice)
@@ -137,24 +139,24 @@ def _substitutions(node: "Node") -> list["Node"]:
     waiting = list(reversed(node.children))
     while waiting:
         child = waiting.pop()
-        if child.type in _OWN_FOLDER:
+        if child.type in _SUBSHELL_NODES:
             found.append(child)
         else:
             waiting.extend(reversed(child.children))
     return found
 
 
-def _changed_folder(node: "Node", scope: Scope) -> Scope | None:
+def _scope_after_cd(node: "Node", scope: ShellScope) -> ShellScope | None:
     """Return the scope after a `cd`; None for any other command or an unknown target."""
-    if node.type != "command" or text_of(node.children[0]) != "cd":
+    if node.type != "command" or node_text(node.children[0]) != "cd":
         return None
     match node.children[1:]:
         case []:
             target = Word(scope.home or "/")
         case [word]:
-            target = next(_read(text_of(word), scope), None)
+            target = next(_read_words(node_text(word), scope), None)
         case _:
             target = None
     if target is None or target.pattern is not None:
         return None
-    return scope.moved(scope.paths(target.text)[-1:])
+    return scope.with_directories(scope.resolve_paths(target.text)[-1:])

@@ -5,7 +5,7 @@ Independent of processes: bytes in, text out.
 
 import re
 
-_CONTINUATION = range(0b1000_0000, 0b1100_0000)
+_CONTINUATION_BYTES = range(0b1000_0000, 0b1100_0000)
 """UTF-8 continuation bytes."""
 
 
@@ -22,10 +22,10 @@ class OutputLog:
     def write(self, chunk: bytes) -> None:
         """Append a chunk of output."""
         self.total_bytes += len(chunk)
-        room = self._head_bytes - len(self._head)
-        if room > 0:
-            self._head += chunk[:room]
-            chunk = chunk[room:]
+        available = self._head_bytes - len(self._head)
+        if available > 0:
+            self._head += chunk[:available]
+            chunk = chunk[available:]
         if len(chunk) > self._tail_bytes:
             chunk = chunk[len(chunk) - self._tail_bytes :]
         self._tail += chunk
@@ -37,39 +37,39 @@ class OutputLog:
         """Return the output as text; a line in the middle tells how many bytes were left out."""
         self._trim()
         if self.total_bytes == len(self._head) + len(self._tail):
-            return decoded(self._head + self._tail)
-        head = without_last_part(bytes(self._head))
-        tail = without_first_part(bytes(self._tail))
+            return decode_utf8(self._head + self._tail)
+        head = strip_partial_end(bytes(self._head))
+        tail = strip_partial_start(bytes(self._tail))
         left_out = self.total_bytes - len(head) - len(tail)
-        return _joined(decoded(head), f"{left_out:,} bytes", decoded(tail))
+        return _join_ends(decode_utf8(head), f"{left_out:,} bytes", decode_utf8(tail))
 
     def _trim(self) -> None:
         del self._tail[: max(len(self._tail) - self._tail_bytes, 0)]
 
 
-def decoded(data: bytes | bytearray) -> str:
+def decode_utf8(data: bytes | bytearray) -> str:
     """Return bytes decoded as UTF-8; invalid sequences become U+FFFD."""
     return data.decode("utf-8", "replace")
 
 
-def without_first_part(data: bytes) -> bytes:
+def strip_partial_start(data: bytes) -> bytes:
     """Return the bytes without an incomplete UTF-8 sequence at their start."""
     start = 0
-    while start < min(len(data), 3) and data[start] in _CONTINUATION:
+    while start < min(len(data), 3) and data[start] in _CONTINUATION_BYTES:
         start += 1
     return data[start:]
 
 
-def without_last_part(data: bytes) -> bytes:
+def strip_partial_end(data: bytes) -> bytes:
     """Return the bytes without an incomplete UTF-8 sequence at their end."""
     for length in range(1, min(len(data), 3) + 1):
         byte = data[-length]
-        if byte not in _CONTINUATION:
-            return data[:-length] if _character_bytes(byte) > length else data
+        if byte not in _CONTINUATION_BYTES:
+            return data[:-length] if _sequence_length(byte) > length else data
     return data
 
 
-def _character_bytes(first: int) -> int:
+def _sequence_length(first: int) -> int:
     """Return the length of the UTF-8 sequence that starts with this byte."""
     starts = ((0b1111_0000, 4), (0b1110_0000, 3), (0b1100_0000, 2))
     return next((length for start, length in starts if first >= start), 1)
@@ -92,20 +92,20 @@ _ERASE_LINE = re.compile(r"(?:\x1b\[|\x9b)2K")
 _ERASE_RIGHT = re.compile(r"(?:\x1b\[|\x9b)0?K")
 
 
-def for_model(text: str, limit: int) -> str:
+def render_for_model(text: str, limit: int) -> str:
     """Return text without escape sequences and without text that was overwritten on its line.
 
     At most `limit` characters of the rest are kept, half of them from each end.
     """
-    shown = "\n".join(_visible(line) for line in text.split("\n"))
+    shown = "\n".join(_visible_line(line) for line in text.split("\n"))
     if len(shown) <= limit:
         return shown
     head, tail = limit - limit // 2, limit // 2
     left_out = f"{len(shown) - limit:,} characters"
-    return _joined(shown[:head], left_out, shown[len(shown) - tail :])
+    return _join_ends(shown[:head], left_out, shown[len(shown) - tail :])
 
 
-def _visible(line: str) -> str:
+def _visible_line(line: str) -> str:
     """Return the final text of a line: each part after a CR overwrites the line from its left."""
     shown = ""
     for part in reversed(line.split("\r")):
@@ -116,7 +116,7 @@ def _visible(line: str) -> str:
     return shown
 
 
-def _joined(head: str, left_out: str, tail: str) -> str:
+def _join_ends(head: str, left_out: str, tail: str) -> str:
     """Join the two ends of a text with a line that tells how much was left out."""
     newline = "" if not head or head.endswith("\n") else "\n"
     return f"{head}{newline}[... {left_out} left out ...]\n{tail}"

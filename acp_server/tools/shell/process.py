@@ -6,22 +6,27 @@ from typing import Literal
 
 from pydantic import Field
 
-from acp_server.permissions.effects import RunCommand, Standing, Target
-from acp_server.permissions.questions import Question
-from acp_server.session.commands.markdown import block
-from acp_server.session.ports.editor import Exit
-from acp_server.tools.arguments import Arguments, SoFar
-from acp_server.tools.call_reporter import Report
-from acp_server.tools.display_paths import target_of
-from acp_server.tools.edit.edit_flow import Workshop
+from acp_server.permissions.effects import FileTarget, RunCommandEffect, SandboxStatus
+from acp_server.permissions.questions import PermissionQuestion
+from acp_server.session.commands.markdown import fenced_block
+from acp_server.session.ports.editor import TerminalExit
+from acp_server.tools.arguments import Arguments, PartialArguments
+from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.display_paths import target_for
+from acp_server.tools.edit.edit_flow import EditServices
 from acp_server.tools.shell.background import BackgroundCommand, BackgroundCommands
-from acp_server.tools.shell.confinement.denials import denial_in
+from acp_server.tools.shell.confinement.denials import describe_denial
 from acp_server.tools.shell.errors import ShellError
-from acp_server.tools.shell.output import for_model
-from acp_server.tools.shell.terminal import MOST_RESULT_CHARACTERS, Shell, code, headline
-from acp_server.tools.tool import Description, Tool, Use, spec_of
+from acp_server.tools.shell.output import render_for_model
+from acp_server.tools.shell.terminal import (
+    MAX_RESULT_CHARACTERS,
+    ShellServices,
+    headline,
+    inline_code,
+)
+from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import Text
-from acp_server.turn.ports import Outcome
+from acp_server.turn.ports import ToolOutcome
 
 Action = Literal["list", "poll", "log", "write", "wait", "kill"]
 
@@ -42,25 +47,29 @@ class ProcessArguments(Arguments):
     limit: int = Field(default=200, ge=1, le=2_000)
 
 
-class ProcessUse(Use[ProcessArguments]):
+class ProcessUse(TypedToolUse[ProcessArguments]):
     """One call of `process`."""
 
-    def __init__(self, workshop: Workshop, shell: Shell, report: Report) -> None:
-        super().__init__(ProcessArguments, report)
-        self._workshop = workshop
+    def __init__(
+        self, services: EditServices, shell: ShellServices, reporter: CallReporter
+    ) -> None:
+        super().__init__(ProcessArguments, reporter)
+        self._services = services
         self._background = shell.background
         self._sandbox = shell.sandbox
 
-    def describe(self, so_far: SoFar) -> Description | None:
+    def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the action and the command's id as the title."""
-        action = so_far.whole("action")
+        action = so_far.complete_text("action")
         if action is None:
             return None
-        return Description(f"Process: {action} {so_far.whole('session_id') or ''}".strip())
+        return CallDescription(
+            f"Process: {action} {so_far.complete_text('session_id') or ''}".strip()
+        )
 
-    async def run(self, arguments: ProcessArguments) -> Outcome:
+    async def run(self, arguments: ProcessArguments) -> ToolOutcome:
         """Perform the action."""
-        actions: Mapping[Action, Callable[[ProcessArguments], Awaitable[Outcome]]] = {
+        actions: Mapping[Action, Callable[[ProcessArguments], Awaitable[ToolOutcome]]] = {
             "list": self._list,
             "poll": self._poll,
             "log": self._log,
@@ -72,78 +81,82 @@ class ProcessUse(Use[ProcessArguments]):
             # Security: text written to a shell's stdin is a command, so `write` needs permission.
             # The other actions need none, and must not hold up the questions of other calls.
             if arguments.action != "write":
-                self._workshop.gate.step_aside(self.report.call_id)
-                await self.report.begin()
+                self._services.gate.yield_queue(self.reporter.call_id)
+                await self.reporter.mark_in_progress()
             return await actions[arguments.action](arguments)
         except ShellError as error:
-            return Outcome(error.reason, is_error=True)
+            return ToolOutcome(error.reason, is_error=True)
 
-    async def _list(self, arguments: ProcessArguments) -> Outcome:
+    async def _list(self, arguments: ProcessArguments) -> ToolOutcome:
         del arguments
         states = self._background.list()
-        return Outcome("\n".join(map(_line, states)) or "there are no background commands")
+        return ToolOutcome(
+            "\n".join(map(_status_line, states)) or "there are no background commands"
+        )
 
-    async def _poll(self, arguments: ProcessArguments) -> Outcome:
+    async def _poll(self, arguments: ProcessArguments) -> ToolOutcome:
         poll = self._background.poll(arguments.session_id)
         lost = f"[{poll.lost_bytes:,} bytes before this are lost]\n" if poll.lost_bytes else ""
-        news = for_model(poll.text, MOST_RESULT_CHARACTERS).rstrip("\n")
+        news = render_for_model(poll.text, MAX_RESULT_CHARACTERS).rstrip("\n")
         denial = self._denial(poll.state, poll.text)
-        return Outcome(f"{_line(poll.state)}\n{lost}{news or '(nothing new)'}{denial}")
+        return ToolOutcome(f"{_status_line(poll.state)}\n{lost}{news or '(nothing new)'}{denial}")
 
-    async def _log(self, arguments: ProcessArguments) -> Outcome:
+    async def _log(self, arguments: ProcessArguments) -> ToolOutcome:
         excerpt = self._background.log(arguments.session_id, arguments.offset, arguments.limit)
         last = excerpt.first + len(excerpt.lines)
-        text = for_model("\n".join(excerpt.lines), MOST_RESULT_CHARACTERS)
-        return Outcome(f"[lines {excerpt.first}-{last} of {excerpt.total_lines}]\n{text}")
+        text = render_for_model("\n".join(excerpt.lines), MAX_RESULT_CHARACTERS)
+        return ToolOutcome(f"[lines {excerpt.first}-{last} of {excerpt.total_lines}]\n{text}")
 
-    async def _write(self, arguments: ProcessArguments) -> Outcome:
+    async def _write(self, arguments: ProcessArguments) -> ToolOutcome:
         state = await self._background.wait(arguments.session_id, 0)  # returns the state at once
         if state.exit is not None:
             raise ShellError(f"{state.id} has ended; it reads nothing any more")
         if not arguments.data:
             raise ShellError("there is no data to write")
-        place = await self._workshop.place(str(state.cwd))
-        question = Question(
-            call_id=self.report.call_id,
-            effect=await self._input(arguments.data, state, target_of(place)),
-            title=f"Write to {state.id}: {code(headline(state.command))}",
+        place = await self._services.resolve(str(state.cwd))
+        question = PermissionQuestion(
+            call_id=self.reporter.call_id,
+            effect=await self._input_effect(arguments.data, state, target_for(place)),
+            title=f"Write to {state.id}: {inline_code(headline(state.command))}",
             kind="execute",
-            content=(Text(block(arguments.data)),),
+            content=(Text(fenced_block(arguments.data)),),
         )
-        refusal = await self._workshop.gate.pass_through(question)
+        refusal = await self._services.gate.authorize(question)
         if refusal is not None:
-            return Outcome(refusal.reason, is_error=True)
-        await self.report.begin()
+            return ToolOutcome(refusal.reason, is_error=True)
+        await self.reporter.mark_in_progress()
         # The input may make the command change files, like a command of its own.
-        await self._workshop.keeping.before_command()
-        self._workshop.desk.note_command()
+        await self._services.checkpoint_hooks.before_command()
+        self._services.files.note_command()
         await self._background.write(state.id, arguments.data.encode())
-        return Outcome(f"wrote {len(arguments.data):,} characters")
+        return ToolOutcome(f"wrote {len(arguments.data):,} characters")
 
-    async def _input(self, data: str, state: BackgroundCommand, cwd: Target) -> RunCommand:
+    async def _input_effect(
+        self, data: str, state: BackgroundCommand, cwd: FileTarget
+    ) -> RunCommandEffect:
         """Return the effect of writing to a command: input runs in the command's own sandbox."""
-        standing: Standing = "free"
+        sandbox_status: SandboxStatus = "free"
         if self._sandbox is not None:
-            standing = await self._sandbox.standing(is_unconfined=state.is_unconfined)
-        return RunCommand(data, cwd, is_input=True, standing=standing)
+            sandbox_status = await self._sandbox.status(is_unconfined=state.is_unconfined)
+        return RunCommandEffect(data, cwd, is_input=True, sandbox_status=sandbox_status)
 
-    async def _wait(self, arguments: ProcessArguments) -> Outcome:
+    async def _wait(self, arguments: ProcessArguments) -> ToolOutcome:
         state = await self._background.wait(arguments.session_id, arguments.timeout)
-        return Outcome(_line(state))
+        return ToolOutcome(_status_line(state))
 
     def _denial(self, state: BackgroundCommand, output: str) -> str:
         if self._sandbox is None or state.is_unconfined:
             return ""
-        has_failed = state.exit is not None and state.exit != Exit(code=0)
-        has_network = self._sandbox.territory.rules.has_network
-        denial = denial_in(output, has_failed=has_failed, has_network=has_network)
+        has_failed = state.exit is not None and state.exit != TerminalExit(code=0)
+        has_network = self._sandbox.scope.rules.has_network
+        denial = describe_denial(output, has_failed=has_failed, has_network=has_network)
         return f"\n{denial}" if denial else ""
 
-    async def _kill(self, arguments: ProcessArguments) -> Outcome:
-        return Outcome(_line(await self._background.kill(arguments.session_id)))
+    async def _kill(self, arguments: ProcessArguments) -> ToolOutcome:
+        return ToolOutcome(_status_line(await self._background.kill(arguments.session_id)))
 
 
-def _line(state: BackgroundCommand) -> str:
+def _status_line(state: BackgroundCommand) -> str:
     """Return the state of a command as one line."""
     if state.exit is None:
         status = f"running for {state.running_seconds:.0f} s"
@@ -154,15 +167,16 @@ def _line(state: BackgroundCommand) -> str:
     return f"{state.id}: {status}, {state.total_lines} lines: {headline(state.command)}"
 
 
-def ends_of(background: BackgroundCommands) -> Sequence[str]:
+def take_end_notices(background: BackgroundCommands) -> Sequence[str]:
     """Return a notice for the model about each command that has ended, once per command."""
     return [
-        f'[A background command has ended: {_line(state)}; process(action="log") shows its output]'
-        for state in background.take_ends()
+        f"[A background command has ended: {_status_line(state)}; "
+        'process(action="log") shows its output]'
+        for state in background.take_newly_ended()
     ]
 
 
-def process_tool(workshop: Workshop, shell: Shell) -> Tool:
+def process_tool(services: EditServices, shell: ShellServices) -> Tool:
     """Return the tool for a session."""
-    spec = spec_of("process", DESCRIPTION, ProcessArguments)
-    return Tool(spec, "execute", "Background commands", partial(ProcessUse, workshop, shell))
+    spec = build_spec("process", DESCRIPTION, ProcessArguments)
+    return Tool(spec, "execute", "Background commands", partial(ProcessUse, services, shell))

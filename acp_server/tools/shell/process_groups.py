@@ -18,20 +18,20 @@ from anyio import to_thread
 
 from acp_server.tools.shell.environment import MARK_VARIABLE
 
-PROCESSES = Path("/proc")
+PROC = Path("/proc")
 GRACE_SECONDS = 0.5
-LOOK_SECONDS = 0.01
+POLL_SECONDS = 0.01
 KILL_SECONDS = 0.1
 KILL_ROUNDS = 3
 """A process that forks during the scan can slip through one round."""
-END_SECONDS = 1.0
+MAX_TERMINATION_SECONDS = 1.0
 """Upper bound for the whole termination."""
 
-Looked = TypeVarTuple("Looked")
-Found = TypeVar("Found")
+ScanArgs = TypeVarTuple("ScanArgs")
+ScanResult = TypeVar("ScanResult")
 
-_DEAD = (b"Z", b"X")
-_ASK = 0
+_DEAD_STATES = (b"Z", b"X")
+_PROBE_SIGNAL = 0
 """Signal 0: delivers nothing, only checks for existence."""
 
 
@@ -46,29 +46,29 @@ def signal_group(group: int, number: int) -> bool:
 
 def has_members(group: int) -> bool:
     """Return whether a process group has members; zombies count."""
-    return signal_group(group, _ASK)
+    return signal_group(group, _PROBE_SIGNAL)
 
 
-def marked_processes(mark: str) -> Iterator[int]:
+def find_marked_processes(mark: str) -> Iterator[int]:
     """Yield the ids of the processes at or below a mark. Reads files; run it in a thread."""
     needle = f"{MARK_VARIABLE}={mark}".encode()
-    for process in _process_names():
+    for process in _process_ids():
         try:
-            environment = (PROCESSES / process / "environ").read_bytes()
+            environment = (PROC / process / "environ").read_bytes()
         except OSError:  # it has ended, or belongs to another user
             continue
         if needle in environment:
             yield int(process)
 
 
-async def end_processes(groups: Collection[int], mark: str) -> bool:
+async def terminate_processes(groups: Collection[int], mark: str) -> bool:
     """Terminate groups and all processes at a mark: SIGTERM, after half a second SIGKILL.
 
     Shielded from cancellation; takes at most MAX_TERMINATION_SECONDS. Return False if processes may
     be left.
     """
     # Shielded: this runs during cancellation, and an unfinished round would leave processes behind.
-    with anyio.move_on_after(END_SECONDS, shield=True):
+    with anyio.move_on_after(MAX_TERMINATION_SECONDS, shield=True):
         with anyio.move_on_after(GRACE_SECONDS):
             await _signal_all(groups, mark, signal.SIGTERM)
             await _wait_for_end(groups, mark)
@@ -82,8 +82,8 @@ async def end_processes(groups: Collection[int], mark: str) -> bool:
 
 
 async def _wait_for_end(groups: Collection[int], mark: str) -> None:
-    pause_seconds = LOOK_SECONDS
-    while await _in_thread(_is_anyone_left, groups, mark):
+    pause_seconds = POLL_SECONDS
+    while await _scan_in_thread(_has_survivors, groups, mark):
         await anyio.sleep(pause_seconds)
         pause_seconds *= 2  # back off: each scan reads all of /proc
 
@@ -91,47 +91,47 @@ async def _wait_for_end(groups: Collection[int], mark: str) -> None:
 async def _signal_all(groups: Collection[int], mark: str, number: int) -> None:
     for group in groups:
         signal_group(group, number)
-    await _in_thread(_signal_marked, mark, number)
+    await _scan_in_thread(_signal_marked, mark, number)
 
 
-async def _in_thread(look: Callable[[*Looked], Found], *what: *Looked) -> Found:
+async def _scan_in_thread(scan: Callable[[*ScanArgs], ScanResult], *args: *ScanArgs) -> ScanResult:
     """Run a scan of all processes in a thread, with a limiter of its own."""
     # An own limiter: the shared one may be exhausted, and termination must not queue behind other
     # work. Abandoned on cancel, so that a slow scan cannot exceed the limit.
     limiter = anyio.CapacityLimiter(1)
-    return await to_thread.run_sync(look, *what, abandon_on_cancel=True, limiter=limiter)
+    return await to_thread.run_sync(scan, *args, abandon_on_cancel=True, limiter=limiter)
 
 
-def _is_anyone_left(groups: Collection[int], mark: str) -> bool:
+def _has_survivors(groups: Collection[int], mark: str) -> bool:
     """Return whether a process lives in one of the groups or at the mark.
 
     Zombies still count as members of their group; only /proc tells them apart.
     """
     held = [group for group in groups if has_members(group)]
-    if held and PROCESSES.joinpath("self").exists():
-        held = [process for process in _process_names() if _is_living_member(process, held)]
-    return bool(held) or any(marked_processes(mark))
+    if held and PROC.joinpath("self").exists():
+        held = [process for process in _process_ids() if _is_living_member(process, held)]
+    return bool(held) or any(find_marked_processes(mark))
 
 
 def _is_living_member(process: str, groups: Collection[int]) -> bool:
     try:
-        line = (PROCESSES / process / "stat").read_bytes()
+        line = (PROC / process / "stat").read_bytes()
     except OSError:  # it has ended
         return False
     # Parse after the last `)`: the process name before it may hold spaces and parentheses.
     state, _, group, *_ = line[line.rindex(b")") + 1 :].split()
-    return int(group) in groups and state not in _DEAD
+    return int(group) in groups and state not in _DEAD_STATES
 
 
 def _signal_marked(mark: str, number: int) -> None:
-    for process in marked_processes(mark):
+    for process in find_marked_processes(mark):
         with suppress(ProcessLookupError, PermissionError):
             os.kill(process, number)
 
 
-def _process_names() -> Iterator[str]:
+def _process_ids() -> Iterator[str]:
     try:
-        with os.scandir(PROCESSES) as entries:
+        with os.scandir(PROC) as entries:
             yield from (entry.name for entry in entries if entry.name.isdigit())
     except OSError:  # no /proc here, or it is not readable
         return

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from anyio.abc import TaskGroup
 
-from acp_server.tools.shell.child import Child, Launch, Receive, Stdin
+from acp_server.tools.shell.child import Child, OutputCallback, ShellLaunch, Stdin
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox
-from acp_server.tools.shell.environment import command_environment
+from acp_server.tools.shell.environment import build_command_environment
 from acp_server.tools.shell.errors import ShellError
-from acp_server.tools.shell.process_groups import end_processes
-from acp_server.tools.shell.watcher import Watcher
+from acp_server.tools.shell.process_groups import terminate_processes
+from acp_server.tools.shell.watcher import ProcessWatcher
 
 REAP_SECONDS = 0.4
 """A killed process is gone at once unless the kernel holds it."""
@@ -25,9 +25,9 @@ class ShellSession:
 
     def __init__(
         self,
-        watcher: Watcher,
+        watcher: ProcessWatcher,
         tasks: TaskGroup,
-        own: Mapping[str, str],
+        environment: Mapping[str, str],
         secret_names: Collection[str],
         sandbox: SessionSandbox | None = None,
     ) -> None:
@@ -37,11 +37,11 @@ class ShellSession:
         """
         self.tasks = tasks
         self._watcher = watcher
-        self._own = own
+        self._environment = environment
         self._secret_names = secret_names
         self._sandbox = sandbox
-        self._mark = watcher.session_mark()
-        self._commands = 0
+        self._mark = watcher.new_session_mark()
+        self._command_count = 0
 
     async def start(
         self, command: str, cwd: Path, stdin: Stdin, *, is_unconfined: bool = False
@@ -51,13 +51,13 @@ class ShellSession:
         Raises:
             ShellError: The command cannot be started.
         """
-        self._commands += 1
-        mark = f"{self._mark}{self._commands}."
-        environment = command_environment(self._own, self._secret_names, mark)
+        self._command_count += 1
+        mark = f"{self._mark}{self._command_count}."
+        environment = build_command_environment(self._environment, self._secret_names, mark)
         launcher: tuple[str, ...] = ()
         if self._sandbox is not None and not is_unconfined:
-            launcher, environment = await self._sandbox.launch(environment)
-        child = await Child.start(Launch(command, cwd, environment, stdin, launcher))
+            launcher, environment = await self._sandbox.wrap_command(environment)
+        child = await Child.start(ShellLaunch(command, cwd, environment, stdin, launcher))
         try:
             # Order: the child still waits for its start line. Register its group before the command
             # runs, so that no command survives a crash of the server.
@@ -67,15 +67,15 @@ class ShellSession:
             raise
         # No await between `Child.start` and here: a cancellation in between would leave a waiting
         # child without an owner.
-        child.go(stdin)
+        child.run(stdin)
         return child
 
-    async def end(self, child: Child) -> None:
+    async def terminate(self, child: Child) -> None:
         """Terminate a command and its descendants; takes at most 1.5 seconds."""
-        await self._end(child.mark)
+        await self._terminate_marked(child.mark)
         await child.wait(REAP_SECONDS)
 
-    async def follow(self, child: Child, receive: Receive) -> None:
+    async def follow(self, child: Child, receive: OutputCallback) -> None:
         """Pass on a command's output until its shell ends; terminate the command if cut short.
 
         Processes that an ended shell left in the background keep running and stay registered.
@@ -88,32 +88,32 @@ class ShellSession:
             is_over = True
         finally:
             if is_over:
-                self._watcher.forget_if_empty(child.group)
+                self._watcher.unregister_if_empty(child.group)
             else:
-                await self.end(child)
+                await self.terminate(child)
 
     def release(self, child: Child) -> None:
         """Release a command after `follow`.
 
         Its background processes keep a reader: without one, they would fail with SIGPIPE or block.
         """
-        if child.is_output_over:
+        if child.is_output_closed:
             child.close()
         else:
             child.close_stdin()
             self.tasks.start_soon(child.discard_output)
 
-    async def end_leftovers(self) -> None:
+    async def terminate_leftovers(self) -> None:
         """Terminate everything that commands of this session left running, at session end."""
-        await self._end(self._mark)
+        await self._terminate_marked(self._mark)
 
-    async def _end(self, mark: str) -> None:
+    async def _terminate_marked(self, mark: str) -> None:
         groups = self._watcher.groups(mark)
-        is_over = await end_processes(groups, mark)
+        is_over = await terminate_processes(groups, mark)
         for group in groups:
             # Unreaped zombies can still occupy the group's number, so it may be forgotten although
             # it is not empty.
             if is_over:
-                self._watcher.forget(group)
+                self._watcher.unregister(group)
             else:
-                self._watcher.forget_if_empty(group)
+                self._watcher.unregister_if_empty(group)

@@ -23,33 +23,33 @@ from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.process_groups import has_members
 
 SCRIPT = Path(__file__).with_name("watcher.sh")
-LOOK_SECONDS = 1.0
+PRUNE_SECONDS = 1.0
 RELEASE_SECONDS = 1.5
 
 
-class Watcher:
+class ProcessWatcher:
     """Registry of all commands' process groups, mirrored to a process that outlives the server."""
 
     def __init__(
         self,
         tasks: TaskGroup,
         environment: Mapping[str, str],
-        look_seconds: float = LOOK_SECONDS,
+        prune_seconds: float = PRUNE_SECONDS,
     ) -> None:
         """Prepare; a task in `tasks` prunes the record while it is not empty.
 
         Only PATH is used of the environment.
         """
         self._tasks = tasks
-        self._look_seconds = look_seconds
+        self._prune_seconds = prune_seconds
         self._path = environment.get("PATH", os.defpath)
         self._groups: dict[int, str] = {}
-        self._process: _Process | None = None
-        self._is_looking = False
+        self._process: _WatcherProcess | None = None
+        self._is_pruning = False
         self._sessions = 0
         self.mark = f"{secrets.token_hex(8)}."
 
-    def session_mark(self) -> str:
+    def new_session_mark(self) -> str:
         """Return a new mark below the server's."""
         self._sessions += 1
         return f"{self.mark}{self._sessions}."
@@ -68,28 +68,28 @@ class Watcher:
         # Order: add it first, so that a replacement started by `_send` receives this group, too.
         self._groups[group] = mark
         try:
-            self._tell(f"+{group}\n")
+            self._send(f"+{group}\n")
         except OSError as error:
             del self._groups[group]
             reason = f"no command can be run: the process that would end it is missing: {error}"
             raise ShellError(reason) from error
-        if not self._is_looking:
-            self._is_looking = True
-            self._tasks.start_soon(self._keep_looking)
+        if not self._is_pruning:
+            self._is_pruning = True
+            self._tasks.start_soon(self._prune_periodically)
 
-    def forget(self, group: int) -> None:
+    def unregister(self, group: int) -> None:
         """Remove a group from the record."""
         if self._groups.pop(group, None) is None:
             return
         try:
-            self._tell(f"-{group}\n")
+            self._send(f"-{group}\n")
         except OSError:  # drop it: the next watcher starts without this group
             self._drop()
 
-    def forget_if_empty(self, group: int) -> None:
+    def unregister_if_empty(self, group: int) -> None:
         """Remove a group from the record unless a process is in it."""
         if not has_members(group):
-            self.forget(group)
+            self.unregister(group)
 
     def groups(self, mark: str) -> list[int]:
         """Return the registered groups at or below a mark."""
@@ -106,30 +106,30 @@ class Watcher:
         with anyio.CancelScope(shield=True):
             await to_thread.run_sync(process.release)
 
-    async def _keep_looking(self) -> None:
+    async def _prune_periodically(self) -> None:
         try:
             while self._groups:
-                await anyio.sleep(self._look_seconds)
-                self._look()
+                await anyio.sleep(self._prune_seconds)
+                self._prune()
         finally:
-            self._is_looking = False
+            self._is_pruning = False
 
-    def _look(self) -> None:
+    def _prune(self) -> None:
         # A copy: `unregister` removes entries. Empty groups must go soon, before their number is
         # reused by a foreign process, which the watcher would kill.
         for group in tuple(self._groups):
-            self.forget_if_empty(group)
+            self.unregister_if_empty(group)
         if self._groups and self._process is not None and self._process.has_ended():
             try:
                 self._replace()
             except OSError:  # the next command reports it
                 self._drop()
 
-    def _tell(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         """Send a line; a watcher that cannot take it is replaced and gets the whole record."""
         try:
             if self._process is not None:
-                self._process.tell(line)
+                self._process.send(line)
                 return
         except OSError:
             self._drop()
@@ -137,9 +137,9 @@ class Watcher:
 
     def _replace(self) -> None:
         self._drop()
-        self._process = _Process(self._path, self.mark)
+        self._process = _WatcherProcess(self._path, self.mark)
         for group in self._groups:
-            self._process.tell(f"+{group}\n")
+            self._process.send(f"+{group}\n")
 
     def _drop(self) -> None:
         """Kill the watcher process without triggering the termination of its groups."""
@@ -148,7 +148,7 @@ class Watcher:
         self._process = None
 
 
-class _Process:
+class _WatcherProcess:
     """A watcher process and the pipe whose end-of-file triggers it."""
 
     def __init__(self, path: str, mark: str) -> None:
@@ -181,7 +181,7 @@ class _Process:
     def has_ended(self) -> bool:
         return self._process.poll() is not None
 
-    def tell(self, line: str) -> None:
+    def send(self, line: str) -> None:
         os.write(self._pipe, line.encode())
 
     def release(self) -> None:

@@ -6,53 +6,55 @@ from functools import partial
 from pydantic import JsonValue
 
 from acp_server.skills.access import SkillAccess
-from acp_server.tools.arguments import Arguments, SoFar
-from acp_server.tools.call_reporter import Report
-from acp_server.tools.tool import Description, Tool, Use, spec_of
-from acp_server.turn.ports import Outcome
-from skills_store import Listing
+from acp_server.tools.arguments import Arguments, PartialArguments
+from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
+from acp_server.turn.ports import ToolOutcome
+from skills_store import SkillListing
 
 DESCRIPTION = "List the skills with their descriptions, all or those of one category."
-MOST_CHARACTERS = 40_000
+MAX_CHARACTERS = 40_000
 """Maximum length of a result; in a longer one, descriptions are cut and finally left out."""
-DESCRIPTION_CHARACTERS = (1_024, 300, 120, 60, 0)
+DESCRIPTION_LIMITS = (1_024, 300, 120, 60, 0)
 
 
-class ListSkillsArguments(Arguments):
+class SkillsListArguments(Arguments):
     """The category to list; all skills without one."""
 
     category: str | None = None
 
 
-class ListSkillsUse(Use[ListSkillsArguments]):
+class SkillsListUse(TypedToolUse[SkillsListArguments]):
     """One call of `skills_list`."""
 
-    def __init__(self, skills: SkillAccess, report: Report) -> None:
-        super().__init__(ListSkillsArguments, report)
+    def __init__(self, skills: SkillAccess, reporter: CallReporter) -> None:
+        super().__init__(SkillsListArguments, reporter)
         self._skills = skills
 
-    def describe(self, so_far: SoFar) -> Description | None:
+    def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the category as the title, once it is known."""
-        category = so_far.whole("category")
-        return Description(f"List the skills in {category}") if category else None
+        category = so_far.complete_text("category")
+        return CallDescription(f"List the skills in {category}") if category else None
 
-    async def run(self, arguments: ListSkillsArguments) -> Outcome:
+    async def run(self, arguments: SkillsListArguments) -> ToolOutcome:
         """List the skills."""
-        await self.report.begin()
-        return Outcome(_bounded(await self._skills.listing((arguments.category or "").strip("/"))))
+        await self.reporter.mark_in_progress()
+        return ToolOutcome(
+            _fit_json(await self._skills.listing((arguments.category or "").strip("/")))
+        )
 
 
-def _bounded(listing: Listing) -> str:
+def _fit_json(listing: SkillListing) -> str:
     """Return the list as JSON, with as much of each description as fits."""
     text = ""
-    for most in DESCRIPTION_CHARACTERS:
-        text = json.dumps(_answer(listing, most), ensure_ascii=False)
-        if len(text) <= MOST_CHARACTERS:
+    for most in DESCRIPTION_LIMITS:
+        text = json.dumps(_listing_json(listing, most), ensure_ascii=False)
+        if len(text) <= MAX_CHARACTERS:
             break
     return text
 
 
-def _answer(listing: Listing, most: int) -> JsonValue:
+def _listing_json(listing: SkillListing, most: int) -> JsonValue:
     return {
         "success": True,
         "skills": [
@@ -69,5 +71,5 @@ def _answer(listing: Listing, most: int) -> JsonValue:
 
 def skills_list_tool(skills: SkillAccess) -> Tool:
     """Return the tool for a session."""
-    spec = spec_of("skills_list", DESCRIPTION, ListSkillsArguments)
-    return Tool(spec, "read", "List the skills", partial(ListSkillsUse, skills))
+    spec = build_spec("skills_list", DESCRIPTION, SkillsListArguments)
+    return Tool(spec, "read", "List the skills", partial(SkillsListUse, skills))

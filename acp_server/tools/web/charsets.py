@@ -8,17 +8,17 @@ import codecs
 import re
 from collections.abc import Mapping
 
-DECLARED_WITHIN_BYTES = 2_048
-_DECLARED = re.compile(
+META_SCAN_BYTES = 2_048
+_META_CHARSET = re.compile(
     rb"""<meta[^>]{0,200}?charset\s{0,9}=\s{0,9}["']?([A-Za-z0-9_.:-]{1,40})""", re.I
 )
-_PARAMETER = re.compile(r"""charset\s{0,9}=\s{0,9}["']?([A-Za-z0-9_.:-]{1,40})""", re.I)
-_MARKS: Mapping[bytes, str] = {
+_CHARSET_PARAMETER = re.compile(r"""charset\s{0,9}=\s{0,9}["']?([A-Za-z0-9_.:-]{1,40})""", re.I)
+_BYTE_ORDER_MARKS: Mapping[bytes, str] = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_KNOWN = frozenset(
+_SUPPORTED_CODECS = frozenset(
     {
         "utf-8",
         "utf-16",
@@ -67,19 +67,19 @@ _KNOWN = frozenset(
         "iso8859-16",
     }
 )
-_AS_BROWSERS_DO = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
+_BROWSER_ALIASES = {"ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030"}
 
 
-def decoded(body: bytes, content_type: str) -> str:
+def decode_body(body: bytes, content_type: str) -> str:
     """Return a body as text: by its byte order mark, its header, its `<meta>` tag, else as UTF-8.
 
-    >>> decoded("é".encode("latin-1"), "text/plain; charset=ISO-8859-1")
+    >>> decode_body("é".encode("latin-1"), "text/plain; charset=ISO-8859-1")
     'é'
     """
-    for mark, encoding in _MARKS.items():
+    for mark, encoding in _BYTE_ORDER_MARKS.items():
         if body.startswith(mark):
             return body.decode(encoding, "replace")
-    declared = _codec(_said(body, content_type))
+    declared = _find_codec(_declared_charset(body, content_type))
     if declared is not None:
         return body.decode(declared, "replace")
     try:
@@ -97,21 +97,21 @@ def is_text(body: bytes) -> bool:
     >>> is_text(b"plain"), is_text(bytes(4))
     (True, False)
     """
-    return b"\0" not in body[:8_192] or body.startswith(tuple(_MARKS))
+    return b"\0" not in body[:8_192] or body.startswith(tuple(_BYTE_ORDER_MARKS))
 
 
-def _said(body: bytes, content_type: str) -> str:
-    in_header = _PARAMETER.search(content_type[:1_000])
+def _declared_charset(body: bytes, content_type: str) -> str:
+    in_header = _CHARSET_PARAMETER.search(content_type[:1_000])
     if in_header is not None:
         return in_header[1]
-    in_body = _DECLARED.search(body[:DECLARED_WITHIN_BYTES])
+    in_body = _META_CHARSET.search(body[:META_SCAN_BYTES])
     return in_body[1].decode() if in_body is not None else ""
 
 
-def _codec(name: str) -> str | None:
+def _find_codec(name: str) -> str | None:
     """Return Python's codec name for a charset that web pages use; None for others."""
     try:
         known = codecs.lookup(name).name if name else ""
     except LookupError:
         return None
-    return _AS_BROWSERS_DO.get(known, known) if known in _KNOWN else None
+    return _BROWSER_ALIASES.get(known, known) if known in _SUPPORTED_CODECS else None

@@ -5,16 +5,16 @@ from typing import Protocol
 
 from acp_server.tools.web.errors import FetchError
 
-ACCEPTED = "gzip, deflate"
+ACCEPT_ENCODING = "gzip, deflate"
 # wbits for zlib: 32 + 15 detects gzip and zlib headers; -15 means raw deflate.
-_ANY_HEADER = 47
-_NO_HEADER = -15
+_WBITS_AUTO = 47
+_WBITS_RAW = -15
 
 
-class Unpacker(Protocol):
+class BodyDecoder(Protocol):
     """Decodes a body chunk by chunk."""
 
-    def unpack(self, data: bytes, most_bytes: int) -> bytes:
+    def decode(self, data: bytes, max_bytes: int) -> bytes:
         """Return up to `max_bytes` of a chunk's decoded data; the remainder is discarded.
 
         After a discard, further chunks are useless.
@@ -25,43 +25,43 @@ class Unpacker(Protocol):
         ...
 
 
-class Plain:
+class IdentityDecoder:
     """A body without compression."""
 
-    def unpack(self, data: bytes, most_bytes: int) -> bytes:
+    def decode(self, data: bytes, max_bytes: int) -> bytes:
         """Return the chunk."""
-        return data[:most_bytes]
+        return data[:max_bytes]
 
 
-class Deflated:
+class DeflateDecoder:
     """A body compressed with gzip or deflate."""
 
     def __init__(self) -> None:
-        self._inflater = zlib.decompressobj(_ANY_HEADER)
+        self._inflater = zlib.decompressobj(_WBITS_AUTO)
         self._is_first = True
 
-    def unpack(self, data: bytes, most_bytes: int) -> bytes:
+    def decode(self, data: bytes, max_bytes: int) -> bytes:
         """Return the decompressed chunk."""
         if self._inflater.eof:
             return b""
         try:
-            return self._inflate(data, most_bytes)
+            return self._inflate(data, max_bytes)
         except zlib.error as error:
             raise FetchError(f"the answer cannot be unpacked: {error}") from error
 
-    def _inflate(self, data: bytes, most_bytes: int) -> bytes:
+    def _inflate(self, data: bytes, max_bytes: int) -> bytes:
         try:
-            unpacked = self._inflater.decompress(data, most_bytes)
+            unpacked = self._inflater.decompress(data, max_bytes)
         except zlib.error:  # some servers send raw deflate data without the zlib header
             if not self._is_first:
                 raise
-            self._inflater = zlib.decompressobj(_NO_HEADER)
-            unpacked = self._inflater.decompress(data, most_bytes)
+            self._inflater = zlib.decompressobj(_WBITS_RAW)
+            unpacked = self._inflater.decompress(data, max_bytes)
         self._is_first = False
         return unpacked
 
 
-def unpacker_for(encoding: str) -> Unpacker:
+def create_decoder(encoding: str) -> BodyDecoder:
     """Return the decoder for a Content-Encoding.
 
     Raises:
@@ -69,8 +69,8 @@ def unpacker_for(encoding: str) -> Unpacker:
     """
     match encoding.strip().lower():
         case "" | "identity":
-            return Plain()
+            return IdentityDecoder()
         case "gzip" | "x-gzip" | "deflate":
-            return Deflated()
+            return DeflateDecoder()
         case other:
             raise FetchError(f"the answer is packed as {other[:40]!a}, which nobody asked for")

@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from urllib.parse import urljoin
 
-from acp_server.startup.fast_dataclass import frozen
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
-MOST_SECONDS = 5.0
+MAX_SECONDS = 5.0
 PIECE_CHARACTERS = 64 * 1024
-MOST_DEPTH = 20
-MOST_TITLE_CHARACTERS = 300
-LEAST_MAIN_CHARACTERS = 200
+MAX_LIST_DEPTH = 20
+MAX_TITLE_CHARACTERS = 300
+MIN_MAIN_CHARACTERS = 200
 """A shorter `<main>` is not taken for the page's content."""
-_UNSHOWN = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object"})
-_BLOCKS = frozenset(
+_INVISIBLE_TAGS = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object"})
+_BLOCK_TAGS = frozenset(
     {
         "address",
         "article",
@@ -53,30 +53,32 @@ _BLOCKS = frozenset(
     }
 )
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
-_END = "\n<br>"
+_FLUSH_MARKUP = "\n<br>"
 """Makes the parser flush text that could have been the start of a tag or an entity."""
 _SPACE = re.compile(r"\s+")
 _GAPS = re.compile(r"\n{3,}")
 Attributes = list[tuple[str, str | None]]
 
 
-@frozen
-class Reading:
+@frozen_dataclass
+class HtmlText:
     """Title and text of a page."""
 
     title: str
     text: str
-    is_whole: bool
+    is_complete: bool
     """Whether the whole page was parsed in time."""
 
 
-def read_html(source: str, base: str, now_seconds: Callable[[], float] = time.monotonic) -> Reading:
+def convert_html(
+    source: str, base: str, now_seconds: Callable[[], float] = time.monotonic
+) -> HtmlText:
     """Return the readable text of a page; its links are resolved against `base`.
 
     If the page has a `<main>` element of sufficient length, only that is returned.
     """
-    parser = _Reader(base)
-    until = now_seconds() + MOST_SECONDS
+    parser = _HtmlConverter(base)
+    until = now_seconds() + MAX_SECONDS
     is_whole = True
     for start in range(0, len(source), PIECE_CHARACTERS):
         # Security: hostile HTML can make the parser slow; check the time after each piece.
@@ -85,27 +87,27 @@ def read_html(source: str, base: str, now_seconds: Callable[[], float] = time.mo
             break
         parser.feed(source[start : start + PIECE_CHARACTERS])
     # Without it, `HTMLParser` holds back trailing text that may continue.
-    parser.feed(_END)
-    return Reading(parser.title, parser.text(), is_whole and not parser.is_in_the_middle)
+    parser.feed(_FLUSH_MARKUP)
+    return HtmlText(parser.title, parser.text(), is_whole and not parser.is_unfinished)
 
 
 @dataclass(slots=True)
 class _Link:
     target: str
-    begins: int
+    start: int
 
 
 @dataclass(slots=True)
-class _Part:
+class _MainPart:
     """Position of the `<main>` element in the written pieces."""
 
-    begins: int | None = None
-    ends: int | None = None
+    start: int | None = None
+    end: int | None = None
     depth: int = 0
 
 
 @dataclass(slots=True)
-class _Writing:
+class _Output:
     """Output so far, and the elements that are open."""
 
     pieces: list[str] = field(default_factory=list[str])
@@ -116,28 +118,28 @@ class _Writing:
     preformatted: int = 0
 
 
-class _Reader(HTMLParser):
+class _HtmlConverter(HTMLParser):
     """Streaming converter from HTML to Markdown."""
 
     def __init__(self, base: str) -> None:
         super().__init__(convert_charrefs=True)
         self._base = base
-        self._out = _Writing()
-        self._main = _Part()
-        self._unshown: str = ""
-        self._unshown_depth = 0
+        self._out = _Output()
+        self._main = _MainPart()
+        self._invisible_tag: str = ""
+        self._invisible_depth = 0
         self._title: list[str] = []
         self._is_in_title = False
 
     @property
     def title(self) -> str:
         """The page's title, on one line."""
-        return _SPACE.sub(" ", "".join(self._title)).strip()[:MOST_TITLE_CHARACTERS]
+        return _SPACE.sub(" ", "".join(self._title)).strip()[:MAX_TITLE_CHARACTERS]
 
     @property
-    def is_in_the_middle(self) -> bool:
+    def is_unfinished(self) -> bool:
         """Whether the page ended within an invisible element or a tag."""
-        return bool(self._unshown or self.rawdata)
+        return bool(self._invisible_tag or self.rawdata)
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:  # noqa: FBT001, FBT002
         """Skip marked sections; the library's own parser raises on some of them."""
@@ -146,18 +148,18 @@ class _Reader(HTMLParser):
     def text(self) -> str:
         """Return the output: the main part if it is long enough, else everything."""
         main = self._main
-        if main.begins is not None:
-            found = _tidy("".join(self._out.pieces[main.begins : main.ends]))
-            if len(found) >= LEAST_MAIN_CHARACTERS:
+        if main.start is not None:
+            found = _collapse_blank_lines("".join(self._out.pieces[main.start : main.end]))
+            if len(found) >= MIN_MAIN_CHARACTERS:
                 return found
-        return _tidy("".join(self._out.pieces))
+        return _collapse_blank_lines("".join(self._out.pieces))
 
     def handle_starttag(self, tag: str, attrs: Attributes) -> None:
         """Open an element."""
-        if self._unshown:
-            self._unshown_depth += tag == self._unshown
-        elif tag in _UNSHOWN:
-            self._unshown, self._unshown_depth = tag, 1
+        if self._invisible_tag:
+            self._invisible_depth += tag == self._invisible_tag
+        elif tag in _INVISIBLE_TAGS:
+            self._invisible_tag, self._invisible_depth = tag, 1
         elif tag == "title":
             self._is_in_title = True
         else:
@@ -165,15 +167,15 @@ class _Reader(HTMLParser):
 
     def handle_startendtag(self, tag: str, attrs: Attributes) -> None:
         """Open a self-closing element, as in SVG; an invisible one must not stay open."""
-        if tag not in _UNSHOWN:
+        if tag not in _INVISIBLE_TAGS:
             self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
         """Close an element."""
-        if self._unshown:
-            self._unshown_depth -= tag == self._unshown
-            if self._unshown_depth == 0:
-                self._unshown = ""
+        if self._invisible_tag:
+            self._invisible_depth -= tag == self._invisible_tag
+            if self._invisible_depth == 0:
+                self._invisible_tag = ""
         elif tag == "title":
             self._is_in_title = False
         else:
@@ -181,14 +183,14 @@ class _Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """Write text."""
-        if self._unshown:
+        if self._invisible_tag:
             return
         if self._is_in_title:
-            self._title.append(data[:MOST_TITLE_CHARACTERS])
+            self._title.append(data[:MAX_TITLE_CHARACTERS])
         elif self._out.preformatted:
             self._write(data)
         else:
-            self._write_running(_SPACE.sub(" ", data))
+            self._write_inline(_SPACE.sub(" ", data))
 
     def _open(self, tag: str, attributes: dict[str, str | None]) -> None:
         out = self._out
@@ -196,7 +198,7 @@ class _Reader(HTMLParser):
             case "br" | "hr":
                 self._write("\n" if tag == "br" else "\n\n---\n\n")
             case "li":
-                self._write(self._bullet())
+                self._write(self._next_bullet())
             case "tr" | "td" | "th":
                 self._write("\n|" if tag == "tr" else " ")
             case "pre":
@@ -214,15 +216,15 @@ class _Reader(HTMLParser):
     def _open_block(self, tag: str) -> None:
         if tag in _HEADINGS:
             self._write(f"\n\n{_HEADINGS[tag]} ")
-        elif tag in _BLOCKS:
+        elif tag in _BLOCK_TAGS:
             self._write("\n\n")
             # Bounded, because the indentation of each item grows with the depth.
-            if tag in {"ul", "ol"} and len(self._out.lists) < MOST_DEPTH:
+            if tag in {"ul", "ol"} and len(self._out.lists) < MAX_LIST_DEPTH:
                 self._out.lists.append(1 if tag == "ol" else None)
             if tag == "main":
                 self._main.depth += 1
-                if self._main.begins is None:
-                    self._main.begins = len(self._out.pieces)
+                if self._main.start is None:
+                    self._main.start = len(self._out.pieces)
 
     def _close(self, tag: str) -> None:
         out = self._out
@@ -240,30 +242,30 @@ class _Reader(HTMLParser):
                 self._close_block(tag)
 
     def _close_block(self, tag: str) -> None:
-        if tag in _BLOCKS or tag in _HEADINGS:
+        if tag in _BLOCK_TAGS or tag in _HEADINGS:
             self._write("\n\n")
         if tag in {"ul", "ol"} and self._out.lists:
             self._out.lists.pop()
         if tag == "main" and self._main.depth:
             self._main.depth -= 1
-            self._main.ends = len(self._out.pieces)
+            self._main.end = len(self._out.pieces)
 
     def _close_link(self, link: _Link) -> None:
         """Replace the link's text by a Markdown link."""
         self._out.link = None
         if not link.target or link.target.startswith(("#", "javascript:", "data:")):
             return
-        words = "".join(self._out.pieces[link.begins :]).strip()
+        words = "".join(self._out.pieces[link.start :]).strip()
         if not words or "\n" in words:
             return
-        del self._out.pieces[link.begins :]
+        del self._out.pieces[link.start :]
         try:
             target = urljoin(self._base, link.target.strip())
         except ValueError:
             target = link.target
         self._write(f"[{words}]({_SPACE.sub('%20', target)})")
 
-    def _bullet(self) -> str:
+    def _next_bullet(self) -> str:
         lists = self._out.lists
         if not lists:
             return "\n- "
@@ -272,7 +274,7 @@ class _Reader(HTMLParser):
             lists[-1] = number + 1
         return f"\n{'  ' * (len(lists) - 1)}{'-' if number is None else f'{number}.'} "
 
-    def _write_running(self, text: str) -> None:
+    def _write_inline(self, text: str) -> None:
         """Write text in which white space only separates words."""
         before = self._out.pieces[-1][-1:] if self._out.pieces else "\n"
         self._write(text.lstrip(" ") if before in {" ", "\n"} else text)
@@ -282,6 +284,6 @@ class _Reader(HTMLParser):
             self._out.pieces.append(text)
 
 
-def _tidy(text: str) -> str:
+def _collapse_blank_lines(text: str) -> str:
     """Return text without the blank lines that empty elements leave."""
     return _GAPS.sub("\n\n", "\n".join(line.rstrip() for line in text.split("\n"))).strip()

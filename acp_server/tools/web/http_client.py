@@ -10,12 +10,12 @@ import httpcore2
 from anyio import to_thread
 
 from acp_server.tools.web.addresses import WebAddress
-from acp_server.tools.web.content_encoding import ACCEPTED, unpacker_for
+from acp_server.tools.web.content_encoding import ACCEPT_ENCODING, create_decoder
 from acp_server.tools.web.errors import FetchError
-from acp_server.tools.web.responses import Answer
+from acp_server.tools.web.responses import WebResponse
 from acp_server.version import __version__
 
-FAILURES = (
+HTTP_ERRORS = (
     httpcore2.NetworkError,
     httpcore2.ProtocolError,
     httpcore2.TimeoutException,
@@ -25,15 +25,15 @@ FAILURES = (
 )
 
 
-class Exchange:
+class HttpWebClient:
     """HTTP client over a network backend."""
 
-    def __init__(self, network: httpcore2.AsyncNetworkBackend, most_bytes: int) -> None:
+    def __init__(self, network: httpcore2.AsyncNetworkBackend, max_bytes: int) -> None:
         self._network = network
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._tls: ssl.SSLContext | None = None
 
-    async def get(self, address: WebAddress, timeout_seconds: float) -> Answer:
+    async def get(self, address: WebAddress, timeout_seconds: float) -> WebResponse:
         """Request a page.
 
         Raises:
@@ -47,10 +47,10 @@ class Exchange:
                 return await self._get(address)
         except TimeoutError:
             raise FetchError(f"{address.site} took longer than {timeout_seconds:.0f} s") from None
-        except FAILURES as error:
-            raise FetchError(f"{address.site} cannot be read: {_named(error)}") from error
+        except HTTP_ERRORS as error:
+            raise FetchError(f"{address.site} cannot be read: {_error_text(error)}") from error
 
-    async def _get(self, address: WebAddress) -> Answer:
+    async def _get(self, address: WebAddress) -> WebResponse:
         url = httpcore2.URL(
             scheme=address.scheme.encode(),
             host=address.host.encode(),
@@ -61,7 +61,7 @@ class Exchange:
             ("Host", address.authority),
             ("User-Agent", f"acp-server/{__version__}"),
             ("Accept", "text/html, text/markdown, text/plain;q=0.9, */*;q=0.5"),
-            ("Accept-Encoding", ACCEPTED),
+            ("Accept-Encoding", ACCEPT_ENCODING),
             ("Connection", "close"),
         ]
         async with (
@@ -70,25 +70,27 @@ class Exchange:
         ):
             return await self._read(response)
 
-    async def _read(self, response: httpcore2.Response) -> Answer:
+    async def _read(self, response: httpcore2.Response) -> WebResponse:
         told: dict[str, str] = {}
         for name, value in response.headers:
             told.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
         if 300 <= response.status < 400:  # noqa: PLR2004 - of a redirect nobody reads the body
-            return Answer(response.status, told)
-        unpacker = unpacker_for(told.get("content-encoding", ""))
+            return WebResponse(response.status, told)
+        unpacker = create_decoder(told.get("content-encoding", ""))
         body = bytearray()
         received = 0
         async for piece in response.aiter_stream():
             # Both sizes are limited: `body` against decompression bombs, `received` against a long
             # stream that decodes to nothing. One byte more than the limit shows that the body was
             # cut.
-            body += unpacker.unpack(piece, self._most_bytes + 1 - len(body))
+            body += unpacker.decode(piece, self._max_bytes + 1 - len(body))
             received += len(piece)
-            if max(len(body), received) > self._most_bytes:
-                return Answer(response.status, told, bytes(body[: self._most_bytes]), is_cut=True)
-        return Answer(response.status, told, bytes(body))
+            if max(len(body), received) > self._max_bytes:
+                return WebResponse(
+                    response.status, told, bytes(body[: self._max_bytes]), is_truncated=True
+                )
+        return WebResponse(response.status, told, bytes(body))
 
 
-def _named(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

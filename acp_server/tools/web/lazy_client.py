@@ -3,20 +3,20 @@
 import anyio
 from anyio import to_thread
 
-from acp_server.tools.lazy_imports import WebRules
+from acp_server.tools.lazy_imports import WebConfig
 from acp_server.tools.web.addresses import WebAddress
-from acp_server.tools.web.responses import Answer, Sites
+from acp_server.tools.web.responses import WebClient, WebResponse
 
 
-class LazySites:
+class LazyWebClient:
     """Client whose implementation is imported at the first request."""
 
-    def __init__(self, rules: WebRules) -> None:
+    def __init__(self, rules: WebConfig) -> None:
         self._rules = rules
         self._lock = anyio.Lock()
-        self._sites: Sites | None = None
+        self._client: WebClient | None = None
 
-    async def get(self, address: WebAddress, timeout_seconds: float) -> Answer:
+    async def get(self, address: WebAddress, timeout_seconds: float) -> WebResponse:
         """Request a page.
 
         Raises:
@@ -25,14 +25,16 @@ class LazySites:
         # Single-flight: concurrent first requests share one import. The request itself runs outside
         # the lock.
         async with self._lock:
-            if self._sites is None:
-                self._sites = await to_thread.run_sync(_import, self._rules)
-        return await self._sites.get(address, timeout_seconds)
+            if self._client is None:
+                self._client = await to_thread.run_sync(_create_client, self._rules)
+        return await self._client.get(address, timeout_seconds)
 
 
-def _import(rules: WebRules) -> Sites:
-    from acp_server.tools.web.http_client import Exchange
-    from acp_server.tools.web.network_backend import CheckedNetwork
-    from acp_server.tools.web.network_policy import reach_of
+def _create_client(rules: WebConfig) -> WebClient:
+    from acp_server.tools.web.http_client import HttpWebClient
+    from acp_server.tools.web.network_backend import CheckedNetworkBackend
+    from acp_server.tools.web.network_policy import build_network_policy
 
-    return Exchange(CheckedNetwork(reach_of(rules.allow_private)), rules.most_bytes)
+    return HttpWebClient(
+        CheckedNetworkBackend(build_network_policy(rules.allowed_private_hosts)), rules.max_bytes
+    )

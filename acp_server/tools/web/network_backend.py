@@ -19,12 +19,12 @@ from httpcore2 import (
 )
 
 from acp_server.tools.web.errors import FetchError, ForbiddenError
-from acp_server.tools.web.network_policy import IpAddress, Reach, parsed_address
+from acp_server.tools.web.network_policy import IpAddress, NetworkPolicy, parse_ip_address
 
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """Returns the addresses of a host; raises `OSError`."""
-MOST_ADDRESSES = 4
-FORBIDDEN = (
+MAX_ADDRESSES = 4
+FORBIDDEN_ADDRESS = (
     "{host} leads to {address}, which is no address of the public internet; "
     "only the user can allow it, with the setting web.allow_private"
 )
@@ -36,13 +36,13 @@ async def resolve(host: str, port: int) -> Sequence[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-class CheckedNetwork(AsyncNetworkBackend):
+class CheckedNetworkBackend(AsyncNetworkBackend):
     """Network backend that refuses addresses that are not allowed."""
 
-    def __init__(self, reach: Reach, look_up: Resolve = resolve) -> None:
-        self._reach = reach
-        self._look_up = look_up
-        self._plain = AnyIOBackend()
+    def __init__(self, policy: NetworkPolicy, resolver: Resolver = resolve) -> None:
+        self._policy = policy
+        self._resolver = resolver
+        self._backend = AnyIOBackend()
 
     async def connect_tcp(
         self,
@@ -59,23 +59,23 @@ class CheckedNetwork(AsyncNetworkBackend):
             FetchError: The host does not exist or does not answer.
         """
         failure: ConnectError | ConnectTimeout | None = None
-        for address in await self._allowed(host, port):
+        for address in await self._resolve_allowed(host, port):
             try:
-                return await self._plain.connect_tcp(
+                return await self._backend.connect_tcp(
                     str(address), port, timeout, local_address, socket_options
                 )
             except (ConnectError, ConnectTimeout) as error:
                 failure = error
         raise FetchError(f"nobody answers at {host}, port {port}") from failure
 
-    async def _allowed(self, host: str, port: int) -> Sequence[IpAddress]:
+    async def _resolve_allowed(self, host: str, port: int) -> Sequence[IpAddress]:
         try:
-            found = [parsed_address(each) for each in await self._look_up(host, port)]
+            found = [parse_ip_address(each) for each in await self._resolver(host, port)]
         except (OSError, ValueError) as error:
             raise FetchError(f"there is no host {host}, or it cannot be looked up") from error
         # Security: all addresses must be allowed, not only the first. Otherwise a host could list a
         # public and a private one and let the connection fall back.
         for address in found:
-            if not self._reach.covers(host, address):
-                raise ForbiddenError(FORBIDDEN.format(host=host, address=address))
-        return found[:MOST_ADDRESSES]
+            if not self._policy.allows(host, address):
+                raise ForbiddenError(FORBIDDEN_ADDRESS.format(host=host, address=address))
+        return found[:MAX_ADDRESSES]

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 IpAddress: TypeAlias = IPv4Address | IPv6Address
 IpNetwork: TypeAlias = IPv4Network | IPv6Network
-_TRANSLATED = IPv6Network("64:ff9b::/96")
+_NAT64 = IPv6Network("64:ff9b::/96")
 """IPv4 addresses as NAT64 writes them."""
 
 
@@ -29,7 +29,7 @@ def is_public(address: IpAddress) -> bool:
     """
     # Security: ::ffff:127.0.0.1 and its like are private although their IPv6 range may count as
     # global.
-    address = _undisguised(address)
+    address = _embedded_ipv4(address)
     is_special = (
         address.is_private
         or address.is_loopback
@@ -43,18 +43,18 @@ def is_public(address: IpAddress) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class NetworkPolicy:
     """Hosts and networks that are allowed besides the public internet."""
 
     hosts: frozenset[str] = frozenset()
     """Names that may resolve to a private network, but not to link-local addresses."""
     networks: tuple[IpNetwork, ...] = ()
 
-    def covers(self, host: str, address: IpAddress) -> bool:
+    def allows(self, host: str, address: IpAddress) -> bool:
         """Return whether a connection for a host may go to an address."""
         if is_public(address):
             return True
-        plain = _undisguised(address)
+        plain = _embedded_ipv4(address)
         if any(plain in network for network in self.networks):
             return True
         # Security: link-local addresses stay forbidden for names: cloud metadata services
@@ -62,7 +62,7 @@ class Reach:
         return host in self.hosts and not plain.is_link_local
 
 
-def reach_of(places: Sequence[str]) -> Reach:
+def build_network_policy(places: Sequence[str]) -> NetworkPolicy:
     """Build the policy from host names, addresses and networks (`10.0.0.0/8`)."""
     hosts, networks = set[str](), list[IpNetwork]()
     for place in places:
@@ -70,20 +70,20 @@ def reach_of(places: Sequence[str]) -> Reach:
             networks.append(ip_network(place, strict=False))
         except ValueError:
             hosts.add(place.lower().removesuffix("."))
-    return Reach(frozenset(hosts), tuple(networks))
+    return NetworkPolicy(frozenset(hosts), tuple(networks))
 
 
-def parsed_address(text: str) -> IpAddress:
+def parse_ip_address(text: str) -> IpAddress:
     """Parse an address from a lookup; a zone id after `%` is dropped."""
     return ip_address(text.partition("%")[0])
 
 
-def _undisguised(address: IpAddress) -> IpAddress:
+def _embedded_ipv4(address: IpAddress) -> IpAddress:
     """Return the IPv4 address that an IPv6 address embeds, else the address itself."""
     if isinstance(address, IPv4Address):
         return address
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
-    if address in _TRANSLATED:
+    if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address.sixtofour or address

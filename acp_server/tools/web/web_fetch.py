@@ -12,25 +12,25 @@ from pydantic import Field
 
 from acp_server.permissions.effects import FetchUrl
 from acp_server.permissions.gate import Gate
-from acp_server.permissions.questions import Question
-from acp_server.session.commands.markdown import block
-from acp_server.tools.arguments import Arguments, SoFar
-from acp_server.tools.call_reporter import Report
-from acp_server.tools.tool import Description, Tool, Use, spec_of
-from acp_server.tools.web.addresses import WebAddress, read_address
+from acp_server.permissions.questions import PermissionQuestion
+from acp_server.session.commands.markdown import fenced_block
+from acp_server.tools.arguments import Arguments, PartialArguments
+from acp_server.tools.call_reporter import CallReporter
+from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
+from acp_server.tools.web.addresses import WebAddress, parse_address
 from acp_server.tools.web.errors import WebError
-from acp_server.tools.web.fetching import Fetcher, LeaveRefusedError
-from acp_server.tools.web.pages import Page, told
+from acp_server.tools.web.fetching import FetchDeniedError, PageFetcher
+from acp_server.tools.web.pages import WebPage, render_page
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallKind
-from acp_server.turn.ports import Outcome
-from prompt_engine.findings import Scan
+from acp_server.turn.ports import ToolOutcome
+from prompt_engine.findings import ThreatScan
 
 DESCRIPTION = (
     "Read a web page as text. The user is asked for each new site. offset: go on in a long page."
 )
 KIND: CallKind = "fetch"
-MOST_SHOWN_CHARACTERS = 2_000
+MAX_SHOWN_CHARACTERS = 2_000
 
 
 class WebFetchArguments(Arguments):
@@ -40,64 +40,66 @@ class WebFetchArguments(Arguments):
     offset: Annotated[int, Field(ge=0)] = 0
 
 
-class WebFetchUse(Use[WebFetchArguments]):
+class WebFetchUse(TypedToolUse[WebFetchArguments]):
     """One call of `web_fetch`."""
 
-    def __init__(self, fetcher: Fetcher, gate: Gate, scan: Scan, report: Report) -> None:
-        super().__init__(WebFetchArguments, report)
+    def __init__(
+        self, fetcher: PageFetcher, gate: Gate, scan: ThreatScan, reporter: CallReporter
+    ) -> None:
+        super().__init__(WebFetchArguments, reporter)
         self._fetcher = fetcher
         self._gate = gate
         self._scan = scan
 
-    def describe(self, so_far: SoFar) -> Description | None:
+    def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the URL as the title."""
-        url = so_far.whole("url")
-        return Description(f"Fetch {url}") if url else None
+        url = so_far.complete_text("url")
+        return CallDescription(f"Fetch {url}") if url else None
 
-    async def run(self, arguments: WebFetchArguments) -> Outcome:
+    async def run(self, arguments: WebFetchArguments) -> ToolOutcome:
         """Fetch the page."""
         try:
             return await self._fetch(arguments)
         except WebError as error:
-            return Outcome(str(error), is_error=True)
+            return ToolOutcome(str(error), is_error=True)
 
-    async def _fetch(self, arguments: WebFetchArguments) -> Outcome:
-        address = read_address(arguments.url)
+    async def _fetch(self, arguments: WebFetchArguments) -> ToolOutcome:
+        address = parse_address(arguments.url)
         # The callback is called for the first site, and for each other site of a redirect.
-        page = await self._fetcher.fetch(address, self._ask_leave)
-        text = await to_thread.run_sync(told, page, address, arguments.offset, self._scan)
-        return Outcome(text, is_error=page.is_error, shown=_shown(page))
+        page = await self._fetcher.fetch(address, self._ask_permission)
+        text = await to_thread.run_sync(render_page, page, address, arguments.offset, self._scan)
+        return ToolOutcome(text, is_error=page.is_error, shown=_shown_content(page))
 
-    async def _ask_leave(self, address: WebAddress) -> None:
+    async def _ask_permission(self, address: WebAddress) -> None:
         """Show the address, and ask permission to fetch from its site.
 
         Raises:
-            LeaveRefusedError: Permission was refused.
+            FetchDeniedError: Permission was refused.
         """
-        title, content = f"Fetch {address}", (Text(block(str(address))),)
-        await self.report.describe(title, ())
-        await self.report.show(content)
+        title, content = f"Fetch {address}", (Text(fenced_block(str(address))),)
+        await self.reporter.describe(title, ())
+        await self.reporter.show(content)
         effect = FetchUrl(address.site, str(address))
-        refusal = await self._gate.pass_through(
-            Question(self.report.call_id, effect, title, KIND, content)
+        refusal = await self._gate.authorize(
+            PermissionQuestion(self.reporter.call_id, effect, title, KIND, content)
         )
         if refusal is not None:
-            raise LeaveRefusedError(refusal.reason)
-        await self.report.begin()
+            raise FetchDeniedError(refusal.reason)
+        await self.reporter.mark_in_progress()
 
 
-def _shown(page: Page) -> tuple[Text, ...]:
+def _shown_content(page: WebPage) -> tuple[Text, ...]:
     """Return the page for the user: title, type, remarks and the beginning of the text."""
-    lines = [f"{page.title or page.address}", f"{page.kind}, {len(page.text):,} characters"]
+    lines = [f"{page.title or page.address}", f"{page.media_type}, {len(page.text):,} characters"]
     lines += [f"Note: {remark}" for remark in page.remarks]
-    beginning = page.text[:MOST_SHOWN_CHARACTERS]
-    cut = " …" if len(page.text) > MOST_SHOWN_CHARACTERS else ""
+    beginning = page.text[:MAX_SHOWN_CHARACTERS]
+    cut = " …" if len(page.text) > MAX_SHOWN_CHARACTERS else ""
     blocks = [Text("\n".join(lines))]
-    blocks += [Text(block(beginning + cut))] if beginning else []
+    blocks += [Text(fenced_block(beginning + cut))] if beginning else []
     return tuple(blocks)
 
 
-def web_fetch_tool(fetcher: Fetcher, gate: Gate, scan: Scan) -> Tool:
+def web_fetch_tool(fetcher: PageFetcher, gate: Gate, scan: ThreatScan) -> Tool:
     """Return the tool for a session."""
-    spec = spec_of("web_fetch", DESCRIPTION, WebFetchArguments)
+    spec = build_spec("web_fetch", DESCRIPTION, WebFetchArguments)
     return Tool(spec, KIND, "Fetch a page", partial(WebFetchUse, fetcher, gate, scan))

@@ -14,9 +14,9 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from tests.benchmarks.endpoint.answers import Answer, answer
-from tests.benchmarks.endpoint.model_requests import PATHS, Form, Object, read_ask
-from tests.benchmarks.endpoint.stream_encoders import BYTES_PER_TOKEN, Step, written
+from tests.benchmarks.endpoint.answers import BenchmarkAnswer, answer
+from tests.benchmarks.endpoint.model_requests import PATHS, ApiFormat, Object, parse_request
+from tests.benchmarks.endpoint.stream_encoders import BYTES_PER_TOKEN, StreamStep, encode_stream
 
 BLOCK_BYTES = 16 * 1024
 MODELS: JsonValue = {
@@ -28,37 +28,37 @@ MODELS: JsonValue = {
 }
 
 
-class Taken:
+class RequestLog:
     """Requests received since the last call of `take_all`."""
 
     def __init__(self) -> None:
-        self.is_keeping = False
+        self.is_recording = False
         self._requests: list[JsonValue] = []
         self._lock = threading.Lock()
 
     def add(self, path: str, body: Object, size: int) -> None:
         """Record a request."""
-        if self.is_keeping and body:  # an empty body only opens a connection
+        if self.is_recording and body:  # an empty body only opens a connection
             with self._lock:
                 self._requests.append({"path": path, "body": {**body}, "bytes": size})
 
-    def hand_over(self) -> list[JsonValue]:
+    def take_all(self) -> list[JsonValue]:
         """Return the recorded requests and clear the list."""
         with self._lock:
             requests, self._requests = self._requests, []
         return requests
 
 
-class Handler(BaseHTTPRequestHandler):
+class ModelRequestHandler(BaseHTTPRequestHandler):
     """Handler of one client connection."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    taken = Taken()
+    taken = RequestLog()
 
     def do_GET(self) -> None:
         """List the models, or return the recorded requests."""
-        self._send_json(self.taken.hand_over() if self.path == "/taken" else MODELS)
+        self._send_json(self.taken.take_all() if self.path == "/taken" else MODELS)
 
     def do_HEAD(self) -> None:
         """Confirm that the server is up."""
@@ -71,7 +71,7 @@ class Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         form = _form_at(path)
         if path == "/keeping":
-            self.taken.is_keeping = bool(body["is_keeping"])
+            self.taken.is_recording = bool(body["is_keeping"])
             self._send_json({})
         elif path.endswith("/count_tokens"):
             self._send_json({"input_tokens": len(data) // BYTES_PER_TOKEN})
@@ -91,17 +91,17 @@ class Handler(BaseHTTPRequestHandler):
         self.rfile.readline()
         return whole
 
-    def _answer(self, form: Form, body: Object, size: int) -> None:
-        said = answer(read_ask(form, body, size))
+    def _answer(self, form: ApiFormat, body: Object, size: int) -> None:
+        said = answer(parse_request(form, body, size))
         model = str(body.get("model"))
         if body.get("stream") is not True and ":stream" not in self.path:
-            self._send_json(_whole(form, said, model))
+            self._send_json(_unstreamed_answer(form, said, model))
             return
         self.send_response(200)
         self.send_header("content-type", "text/event-stream; charset=utf-8")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        for block in _blocks(written(form, said, model, size)):
+        for block in _merge_bytes(encode_stream(form, said, model, size)):
             self.wfile.write(b"%x\r\n%b\r\n" % (len(block), block))
         self.wfile.write(b"0\r\n\r\n")
 
@@ -117,11 +117,11 @@ class Handler(BaseHTTPRequestHandler):
         """Log nothing."""
 
 
-def _form_at(path: str) -> Form | None:
+def _form_at(path: str) -> ApiFormat | None:
     return next((form for end, form in PATHS.items() if path.endswith(end)), None)
 
 
-def _blocks(steps: Iterable[Step]) -> Iterator[bytes]:
+def _merge_bytes(steps: Iterable[StreamStep]) -> Iterator[bytes]:
     """Yield the bytes between pauses, merged; sleep for the pauses."""
     block = b""
     for step in steps:
@@ -136,7 +136,7 @@ def _blocks(steps: Iterable[Step]) -> Iterator[bytes]:
         yield block
 
 
-def _whole(form: Form, said: Answer, model: str) -> JsonValue:
+def _unstreamed_answer(form: ApiFormat, said: BenchmarkAnswer, model: str) -> JsonValue:
     """Return a response without streaming. Text only: only side requests ask for that."""
     text = "".join(said.text)
     match form:
@@ -170,7 +170,7 @@ def _whole(form: Form, said: Answer, model: str) -> JsonValue:
             return {"id": "resp_0", "object": "response", "model": model, "output": [item]}
 
 
-class Server(ThreadingHTTPServer):
+class ModelHttpServer(ThreadingHTTPServer):
     """HTTP server with a backlog of fifty connections."""
 
     daemon_threads = True
@@ -182,7 +182,7 @@ class Server(ThreadingHTTPServer):
 
 def main() -> None:
     """Serve until stdin closes."""
-    with Server(("127.0.0.1", 0), Handler) as server:
+    with ModelHttpServer(("127.0.0.1", 0), ModelRequestHandler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(server.server_address[1], flush=True)
         sys.stdin.read()

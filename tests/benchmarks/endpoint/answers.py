@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from tests.benchmarks.endpoint.model_requests import Ask
-from tests.benchmarks.endpoint.tool_dialects import Arguments, Use, in_words_of
-from tests.benchmarks.scripted_session import PLAN, script
-from tests.support.messages_api import Call, Reply
+from tests.benchmarks.endpoint.model_requests import BenchmarkRequest
+from tests.benchmarks.endpoint.tool_dialects import Arguments, DialectCall, translate_call
+from tests.benchmarks.scripted_session import PLAN, make_script
+from tests.support.messages_api import CallTool, ScriptedReply
 from tests.support.messages_api.script import Say
 
 GROWING_PIECES = 60
@@ -23,87 +23,93 @@ GROWN = "".join(f"line {number} of a file that grows\n" for number in range(GROW
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class BenchmarkAnswer:
     """Content of the response to one request."""
 
     text: Sequence[str] = ()
     """The text, piece by piece."""
-    uses: Sequence[Use] = ()
+    tool_uses: Sequence[DialectCall] = ()
     pause_seconds: float = 0
     """Pause before each piece of text or of arguments."""
-    pieces_of_arguments: int = 1
+    argument_piece_count: int = 1
 
 
-HELLO = Answer(("Hello.",))
-DONE = Answer(("Done.",))
+HELLO = BenchmarkAnswer(("Hello.",))
+DONE = BenchmarkAnswer(("Done.",))
 
 
-def chunk(number: int) -> str:
+def make_chunk(number: int) -> str:
     """Return a unique piece of text: some agents stop a model that repeats itself."""
     return f"five words of {number} text. "
 
 
-def _chunks(count: int) -> list[str]:
-    return [chunk(number) for number in range(count)]
+def _make_chunks(count: int) -> list[str]:
+    return [make_chunk(number) for number in range(count)]
 
 
-def answer(ask: Ask) -> Answer:
+def answer(ask: BenchmarkRequest) -> BenchmarkAnswer:
     """Return the model's answer to a request."""
     if not ask.tools:  # a title or a summary: not part of the benchmark
         return HELLO
-    match ask.order:
+    match ask.command:
         case ("chunks", count):
-            return Answer(_chunks(int(count)))
+            return BenchmarkAnswer(_make_chunks(int(count)))
         case ("paced", count, milliseconds):
-            return Answer(_chunks(int(count)), pause_seconds=int(milliseconds) / 1000)
+            return BenchmarkAnswer(_make_chunks(int(count)), pause_seconds=int(milliseconds) / 1000)
         case ("day", turn):
-            return _of_the_day(ask, int(turn))
+            return _answer_day_turn(ask, int(turn))
         case ("read" | "grow" | "run" | "edits", *_):
-            return DONE if ask.step else _first_step(ask)
+            return DONE if ask.step else _answer_first_request(ask)
         case _:
             return HELLO
 
 
-def _first_step(ask: Ask) -> Answer:
-    match ask.order:
+def _answer_first_request(ask: BenchmarkRequest) -> BenchmarkAnswer:
+    match ask.command:
         case ("read",):
-            return Answer(uses=[_use(ask, "read_file", path="notes.txt", offset=1, limit=20)])
+            return BenchmarkAnswer(
+                tool_uses=[_make_use(ask, "read_file", path="notes.txt", offset=1, limit=20)]
+            )
         case ("run", seconds):
-            return Answer(uses=[_use(ask, "terminal", command=f"sleep {seconds}")])
+            return BenchmarkAnswer(
+                tool_uses=[_make_use(ask, "terminal", command=f"sleep {seconds}")]
+            )
         case ("edits", count):
             names = [f"edit-{number}.txt" for number in range(int(count))]
-            return Answer(
-                uses=[_use(ask, "write_file", path=name, content=chunk(0)) for name in names]
+            return BenchmarkAnswer(
+                tool_uses=[
+                    _make_use(ask, "write_file", path=name, content=make_chunk(0)) for name in names
+                ]
             )
         case _:
-            grown = _use(ask, "write_file", path="grown.txt", content=GROWN)
-            return Answer(
-                uses=[grown],
+            grown = _make_use(ask, "write_file", path="grown.txt", content=GROWN)
+            return BenchmarkAnswer(
+                tool_uses=[grown],
                 pause_seconds=GROWING_PAUSE_SECONDS,
-                pieces_of_arguments=GROWING_PIECES,
+                argument_piece_count=GROWING_PIECES,
             )
 
 
-def _use(ask: Ask, name: str, /, **arguments: str | int) -> Use:
-    return in_words_of(ask.tools, ask.folder, name, arguments)
+def _make_use(ask: BenchmarkRequest, name: str, /, **arguments: str | int) -> DialectCall:
+    return translate_call(ask.tools, ask.folder, name, arguments)
 
 
 @cache
-def _turns() -> list[list[Reply]]:
+def _day_replies() -> list[list[ScriptedReply]]:
     """Return the answers of the scripted day, turn by turn."""
-    replies = iter(script().replies)
+    replies = iter(make_script().replies)
     return [[next(replies) for _ in [*words.split(), "the end"]] for words in PLAN]
 
 
-def _of_the_day(ask: Ask, turn: int) -> Answer:
-    replies = _turns()[turn]
+def _answer_day_turn(ask: BenchmarkRequest, turn: int) -> BenchmarkAnswer:
+    replies = _day_replies()[turn]
     said = replies[min(ask.step, len(replies) - 1)]
-    return Answer(
+    return BenchmarkAnswer(
         [block.text for block in said.blocks if isinstance(block, Say)],
-        [_translated(ask, block) for block in said.blocks if isinstance(block, Call)],
+        [_translate_call(ask, block) for block in said.blocks if isinstance(block, CallTool)],
     )
 
 
-def _translated(ask: Ask, call: Call) -> Use:
+def _translate_call(ask: BenchmarkRequest, call: CallTool) -> DialectCall:
     arguments: Arguments = json.loads(json.dumps(call.input))
-    return in_words_of(ask.tools, ask.folder, call.name, arguments)
+    return translate_call(ask.tools, ask.folder, call.name, arguments)

@@ -13,19 +13,19 @@ from typing import Literal, cast
 
 from pydantic import JsonValue
 
-Form = Literal["messages", "chat", "responses", "gemini"]
+ApiFormat = Literal["messages", "chat", "responses", "gemini"]
 Object = Mapping[str, JsonValue]
-Speaker = Literal["user", "model", "tool"]
+MessageRole = Literal["user", "model", "tool"]
 
-ORDER = re.compile(r"\[bench ([\w ]+) in ([^\]]+)\]")
-PATHS: Mapping[str, Form] = {
+COMMAND_PATTERN = re.compile(r"\[bench ([\w ]+) in ([^\]]+)\]")
+PATHS: Mapping[str, ApiFormat] = {
     "/messages": "messages",
     "/chat/completions": "chat",
     "/responses": "responses",
     ":streamGenerateContent": "gemini",
     ":generateContent": "gemini",
 }
-LISTS: Mapping[Form, str] = {
+CONVERSATION_KEYS: Mapping[ApiFormat, str] = {
     "messages": "messages",
     "chat": "messages",
     "responses": "input",
@@ -35,10 +35,10 @@ LISTS: Mapping[Form, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class BenchmarkRequest:
     """One parsed request."""
 
-    order: tuple[str, ...]
+    command: tuple[str, ...]
     """Words of the command; empty if the prompt contains none."""
     folder: str
     step: int
@@ -47,28 +47,30 @@ class Ask:
     bytes: int
 
 
-def order(words: str, folder: object) -> str:
+def format_command(words: str, folder: object) -> str:
     """Return a prompt with a command for the model."""
     return f"[bench {words} in {folder}]"
 
 
-def read_ask(form: Form, body: Object, size: int) -> Ask:
+def parse_request(form: ApiFormat, body: Object, size: int) -> BenchmarkRequest:
     """Parse a request."""
-    said = list(_said(form, body))
+    said = list(_transcript(form, body))
     found: re.Match[str] | None = None
     behind = len(said)
     for place, (speaker, text) in enumerate(said):
-        orders = list(ORDER.finditer(text)) if speaker == "user" else []
+        orders = list(COMMAND_PATTERN.finditer(text)) if speaker == "user" else []
         if orders:
             found, behind = orders[-1], place + 1
     turns = [speaker for speaker, _ in groupby(speaker for speaker, _ in said[behind:])]
     words = tuple(found[1].split()) if found else ()
-    return Ask(words, found[2] if found else "", turns.count("model"), tools_of(body), size)
+    return BenchmarkRequest(
+        words, found[2] if found else "", turns.count("model"), tools_of(body), size
+    )
 
 
-def _said(form: Form, body: Object) -> Iterator[tuple[Speaker, str]]:
+def _transcript(form: ApiFormat, body: Object) -> Iterator[tuple[MessageRole, str]]:
     """Yield role and text of each message; tool calls have the role `model`."""
-    for item in objects(body.get(LISTS[form])):
+    for item in objects(body.get(CONVERSATION_KEYS[form])):
         kind, role = str(item.get("type")), item.get("role")
         if kind.endswith("_output") or role == "tool":
             yield "tool", ""
@@ -100,9 +102,9 @@ def tools_of(body: Object) -> frozenset[str]:
     """Return the names of the offered tools."""
     listed = objects(body.get("tools"))
     declared = [each for tool in listed for each in objects(tool.get("functionDeclarations"))]
-    return frozenset(str(_declared(tool).get("name")) for tool in [*listed, *declared])
+    return frozenset(str(_tool_declaration(tool).get("name")) for tool in [*listed, *declared])
 
 
-def _declared(tool: Object) -> Object:
+def _tool_declaration(tool: Object) -> Object:
     function = tool.get("function")
     return function if isinstance(function, dict) else tool

@@ -9,23 +9,25 @@ from itertools import count
 
 from pydantic import JsonValue
 
-from tests.benchmarks.endpoint.answers import Answer
-from tests.benchmarks.endpoint.model_requests import Form
-from tests.benchmarks.endpoint.tool_dialects import Use
+from tests.benchmarks.endpoint.answers import BenchmarkAnswer
+from tests.benchmarks.endpoint.model_requests import ApiFormat
+from tests.benchmarks.endpoint.tool_dialects import DialectCall
 
 BYTES_PER_TOKEN = 4
-Step = bytes | float
+StreamStep = bytes | float
 """Bytes to send, or seconds to wait."""
 
 _numbers = count(1)
 
 
-def written(form: Form, said: Answer, model: str, size: int) -> Iterator[Step]:
+def encode_stream(
+    form: ApiFormat, said: BenchmarkAnswer, model: str, size: int
+) -> Iterator[StreamStep]:
     """Yield the stream for an answer to a request of `size` bytes."""
-    yield from FORMS[form](said, model, size // BYTES_PER_TOKEN)
+    yield from ENCODERS[form](said, model, size // BYTES_PER_TOKEN)
 
 
-def _pieces(use: Use, count: int) -> Iterator[str]:
+def _split_arguments(use: DialectCall, count: int) -> Iterator[str]:
     width = -(-len(use.arguments) // count)
     for start in range(0, len(use.arguments), width):
         yield use.arguments[start : start + width]
@@ -36,7 +38,7 @@ def _event(kind: str, **fields: JsonValue) -> bytes:
     return f"event: {kind}\ndata: {data}\n\n".encode()
 
 
-def _messages(said: Answer, model: str, tokens: int) -> Iterator[Step]:
+def _messages(said: BenchmarkAnswer, model: str, tokens: int) -> Iterator[StreamStep]:
     usage: JsonValue = {
         "input_tokens": tokens,
         "output_tokens": 1,
@@ -64,17 +66,17 @@ def _messages(said: Answer, model: str, tokens: int) -> Iterator[Step]:
                 "content_block_delta", index=place, delta={"type": "text_delta", "text": piece}
             )
         yield _event("content_block_stop", index=place)
-    for use in said.uses:
+    for use in said.tool_uses:
         yield from _messages_use(said, use, next(places))
     stop: JsonValue = {
-        "stop_reason": "tool_use" if said.uses else "end_turn",
+        "stop_reason": "tool_use" if said.tool_uses else "end_turn",
         "stop_sequence": None,
     }
     yield _event("message_delta", delta=stop, usage={"output_tokens": 1 + len(said.text)})
     yield _event("message_stop")
 
 
-def _messages_use(said: Answer, use: Use, place: int) -> Iterator[Step]:
+def _messages_use(said: BenchmarkAnswer, use: DialectCall, place: int) -> Iterator[StreamStep]:
     block: JsonValue = {
         "type": "tool_use",
         "id": f"toolu_{next(_numbers)}",
@@ -82,14 +84,14 @@ def _messages_use(said: Answer, use: Use, place: int) -> Iterator[Step]:
         "input": {},
     }
     yield _event("content_block_start", index=place, content_block=block)
-    for piece in _pieces(use, said.pieces_of_arguments):
+    for piece in _split_arguments(use, said.argument_piece_count):
         yield said.pause_seconds
         delta: JsonValue = {"type": "input_json_delta", "partial_json": piece}
         yield _event("content_block_delta", index=place, delta=delta)
     yield _event("content_block_stop", index=place)
 
 
-def _chat(said: Answer, model: str, tokens: int) -> Iterator[Step]:
+def _chat(said: BenchmarkAnswer, model: str, tokens: int) -> Iterator[StreamStep]:
     number = next(_numbers)
 
     def chunk(delta: JsonValue, finish: str | None = None, **more: JsonValue) -> bytes:
@@ -108,11 +110,11 @@ def _chat(said: Answer, model: str, tokens: int) -> Iterator[Step]:
     for piece in said.text:
         yield said.pause_seconds
         yield chunk({"content": piece})
-    for index, use in enumerate(said.uses):
+    for index, use in enumerate(said.tool_uses):
         head: JsonValue = {"name": use.name, "arguments": ""}
         opened: JsonValue = {"id": f"call_{next(_numbers)}", "type": "function", "function": head}
         yield chunk({"tool_calls": [{"index": index, **opened}]})
-        for piece in _pieces(use, said.pieces_of_arguments):
+        for piece in _split_arguments(use, said.argument_piece_count):
             yield said.pause_seconds
             yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
     usage: JsonValue = {
@@ -120,17 +122,17 @@ def _chat(said: Answer, model: str, tokens: int) -> Iterator[Step]:
         "completion_tokens": 1,
         "total_tokens": tokens + 1,
     }
-    yield chunk({}, "tool_calls" if said.uses else "stop", usage=usage)
+    yield chunk({}, "tool_calls" if said.tool_uses else "stop", usage=usage)
     yield b"data: [DONE]\n\n"
 
 
-def _responses(said: Answer, model: str, tokens: int) -> Iterator[Step]:
+def _responses(said: BenchmarkAnswer, model: str, tokens: int) -> Iterator[StreamStep]:
     number = f"resp_{next(_numbers)}"
     yield _event("response.created", response={"id": number, "model": model, "status": "queued"})
     output: list[JsonValue] = []
     if said.text:
         yield from _responses_text(said, output)
-    for use in said.uses:
+    for use in said.tool_uses:
         yield from _responses_use(said, use, output)
     usage: JsonValue = {
         "input_tokens": tokens,
@@ -150,7 +152,7 @@ def _responses(said: Answer, model: str, tokens: int) -> Iterator[Step]:
     yield _event("response.completed", response=whole)
 
 
-def _responses_text(said: Answer, output: list[JsonValue]) -> Iterator[Step]:
+def _responses_text(said: BenchmarkAnswer, output: list[JsonValue]) -> Iterator[StreamStep]:
     name = f"msg_{next(_numbers)}"
     item: dict[str, JsonValue] = {"type": "message", "id": name, "role": "assistant"}
     begun: JsonValue = {**item, "status": "in_progress", "content": []}
@@ -169,7 +171,9 @@ def _responses_text(said: Answer, output: list[JsonValue]) -> Iterator[Step]:
     output.append(item)
 
 
-def _responses_use(said: Answer, use: Use, output: list[JsonValue]) -> Iterator[Step]:
+def _responses_use(
+    said: BenchmarkAnswer, use: DialectCall, output: list[JsonValue]
+) -> Iterator[StreamStep]:
     number = next(_numbers)
     kind, field = (
         ("custom_tool_call", "input") if use.is_freeform else ("function_call", "arguments")
@@ -182,7 +186,7 @@ def _responses_use(said: Answer, use: Use, output: list[JsonValue]) -> Iterator[
         field: "",
     }
     yield _event("response.output_item.added", output_index=len(output), item={**item})
-    for piece in _pieces(use, said.pieces_of_arguments):
+    for piece in _split_arguments(use, said.argument_piece_count):
         yield said.pause_seconds
         yield _event(
             f"response.{kind}_{field}.delta",
@@ -195,7 +199,7 @@ def _responses_use(said: Answer, use: Use, output: list[JsonValue]) -> Iterator[
     output.append(item)
 
 
-def _gemini(said: Answer, model: str, tokens: int) -> Iterator[Step]:
+def _gemini(said: BenchmarkAnswer, model: str, tokens: int) -> Iterator[StreamStep]:
     def chunk(parts: JsonValue, **more: JsonValue) -> bytes:
         content: JsonValue = {"role": "model", "parts": parts}
         body: JsonValue = {
@@ -208,14 +212,14 @@ def _gemini(said: Answer, model: str, tokens: int) -> Iterator[Step]:
     for piece in said.text:
         yield said.pause_seconds
         yield chunk([{"text": piece}])
-    for use in said.uses:  # this API sends a call in one piece, once it is complete
-        yield said.pause_seconds * said.pieces_of_arguments
+    for use in said.tool_uses:  # this API sends a call in one piece, once it is complete
+        yield said.pause_seconds * said.argument_piece_count
         call: JsonValue = {"name": use.name, "args": json.loads(use.arguments)}
         yield chunk([{"functionCall": call}])
     yield chunk([{"text": ""}], finishReason="STOP")
 
 
-FORMS: Mapping[Form, Callable[[Answer, str, int], Iterator[Step]]] = {
+ENCODERS: Mapping[ApiFormat, Callable[[BenchmarkAnswer, str, int], Iterator[StreamStep]]] = {
     "messages": _messages,
     "chat": _chat,
     "responses": _responses,

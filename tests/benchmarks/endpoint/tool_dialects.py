@@ -13,7 +13,7 @@ Arguments = Mapping[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class DialectCall:
     """A tool call with an agent's own tool name and arguments."""
 
     name: str
@@ -22,27 +22,31 @@ class Use:
     """Whether the arguments are plain text rather than JSON."""
 
 
-Speak = Callable[[str, Arguments], Use]
+Translate = Callable[[str, Arguments], DialectCall]
 
 
-def in_words_of(tools: frozenset[str], folder: str, name: str, arguments: Arguments) -> Use:
+def translate_call(
+    tools: frozenset[str], folder: str, name: str, arguments: Arguments
+) -> DialectCall:
     """Return a call in the dialect of the agent that offers these tools, with absolute paths."""
     path = arguments.get("path")
     given = arguments if path is None else {**arguments, "path": f"{folder}/{path}"}
     for mark, speak in DIALECTS.items():
         if mark in tools:
             return speak(name, given)
-    return Use(name, json.dumps(given))
+    return DialectCall(name, json.dumps(given))
 
 
-def _plain(name: str, arguments: Arguments) -> Use:
-    return Use(name, json.dumps(arguments))
+def _plain(name: str, arguments: Arguments) -> DialectCall:
+    return DialectCall(name, json.dumps(arguments))
 
 
-def _renamed(renaming: tuple[str, Mapping[str, str], Arguments], arguments: Arguments) -> Use:
+def _rename_arguments(
+    renaming: tuple[str, Mapping[str, str], Arguments], arguments: Arguments
+) -> DialectCall:
     name, fields, more = renaming
     said = {fields[field]: value for field, value in arguments.items() if field in fields}
-    return Use(name, json.dumps({**said, **more}))
+    return DialectCall(name, json.dumps({**said, **more}))
 
 
 def _path(name: str) -> dict[str, str]:
@@ -84,37 +88,37 @@ GEMINI: Mapping[str, tuple[str, Mapping[str, str], Arguments]] = {
 }
 
 
-def _gemini(name: str, arguments: Arguments) -> Use:
-    made = _renamed(GEMINI[name], arguments)
+def _gemini(name: str, arguments: Arguments) -> DialectCall:
+    made = _rename_arguments(GEMINI[name], arguments)
     if "offset" not in arguments:
         return made
     first, count = int(str(arguments["offset"])), int(str(arguments["limit"]))
     lines = {"start_line": first, "end_line": first + count - 1}
-    return Use(made.name, json.dumps({**json.loads(made.arguments), **lines}))
+    return DialectCall(made.name, json.dumps({**json.loads(made.arguments), **lines}))
 
 
-def _claude(name: str, arguments: Arguments) -> Use:
+def _claude(name: str, arguments: Arguments) -> DialectCall:
     if name == "search_files":  # some versions have no search tool and use a command
         found = {"command": f"grep -rn -e '{arguments['pattern']}' . | head -20"}
-        return _renamed(CLAUDE["terminal"], found)
-    return _renamed(CLAUDE[name], arguments)
+        return _rename_arguments(CLAUDE["terminal"], found)
+    return _rename_arguments(CLAUDE[name], arguments)
 
 
-def _claude_with_grep(name: str, arguments: Arguments) -> Use:
+def _claude_with_grep(name: str, arguments: Arguments) -> DialectCall:
     limit = {"head_limit": arguments.get("limit", 20)} if name == "search_files" else {}
-    made = _renamed(CLAUDE[name], arguments)
-    return Use(made.name, json.dumps({**json.loads(made.arguments), **limit}))
+    made = _rename_arguments(CLAUDE[name], arguments)
+    return DialectCall(made.name, json.dumps({**json.loads(made.arguments), **limit}))
 
 
-def _opencode(name: str, arguments: Arguments) -> Use:
-    return _renamed(OPENCODE[name], arguments)
+def _opencode(name: str, arguments: Arguments) -> DialectCall:
+    return _rename_arguments(OPENCODE[name], arguments)
 
 
-def _shell(tool: str, field: str) -> Speak:
-    def speak(name: str, arguments: Arguments) -> Use:
+def _shell(tool: str, field: str) -> Translate:
+    def speak(name: str, arguments: Arguments) -> DialectCall:
         if name == "patch":
-            return Use("apply_patch", _envelope(arguments), is_freeform=True)
-        return Use(tool, json.dumps({field: _command(name, arguments)}))
+            return DialectCall("apply_patch", _envelope(arguments), is_freeform=True)
+        return DialectCall(tool, json.dumps({field: _command(name, arguments)}))
 
     return speak
 
@@ -142,7 +146,7 @@ def _command(name: str, arguments: Arguments) -> str:
             return str(arguments["command"])
 
 
-DIALECTS: Mapping[str, Speak] = {
+DIALECTS: Mapping[str, Translate] = {
     "search_files": _plain,
     "Grep": _claude_with_grep,
     "Bash": _claude,

@@ -2,9 +2,9 @@
 
 import statistics
 
-from tests.benchmarks.agent_setup import Lab
+from tests.benchmarks.agent_setup import AgentSetup
 from tests.benchmarks.figures import Figures
-from tests.benchmarks.processes import memory_of
+from tests.benchmarks.processes import tree_memory
 
 SESSIONS = 50
 CHUNKS = 10
@@ -12,20 +12,20 @@ PAUSE_MILLISECONDS = 50
 PATIENCE_SECONDS = 180.0
 
 
-def measure_crowd(lab: Lab) -> Figures:
+def measure_concurrency(lab: AgentSetup) -> Figures:
     """Yield the figures of fifty concurrent turns, each half a second long by itself."""
     with lab.start() as agent:
         agent.initialize()
         first = agent.new_session(lab.project)
-        agent.turn(first, "hi")
-        before = memory_of(agent.pid).proportional
+        agent.run_turn(first, "hi")
+        before = tree_memory(agent.pid).proportional
         sessions = [first, *(agent.new_session(lab.project) for _ in range(SESSIONS - 1))]
-        idle = memory_of(agent.pid).proportional
+        idle = tree_memory(agent.pid).proportional
         yield "idle-session", (idle - before) / (SESSIONS - 1)
-        paced = lab.order(f"paced {CHUNKS} {PAUSE_MILLISECONDS}")
+        paced = lab.format_command(f"paced {CHUNKS} {PAUSE_MILLISECONDS}")
         spent = agent.cpu_seconds
-        turns = [agent.begin_turn(session, paced) for session in sessions]
-        agent.finish(turns, PATIENCE_SECONDS)
+        turns = [agent.start_turn(session, paced) for session in sessions]
+        agent.wait_for_turns(turns, PATIENCE_SECONDS)
         yield "crowd-cpu", (agent.cpu_seconds - spent) / SESSIONS * 1000
         took = [turn.milliseconds for turn in turns]
         firsts = [turn.first_milliseconds for turn in turns]
@@ -33,4 +33,4 @@ def measure_crowd(lab: Lab) -> Figures:
         yield "crowd-median", statistics.median(took)
         yield "crowd-worst", max(took)
         yield "crowd-spread", max(took) - min(took)
-        yield "used-session", (memory_of(agent.pid).proportional - before) / (SESSIONS - 1)
+        yield "used-session", (tree_memory(agent.pid).proportional - before) / (SESSIONS - 1)

@@ -7,32 +7,32 @@ Our own search is measured directly in the history package; words and database a
 import statistics
 
 from acp_server.history.schema import MIGRATIONS
-from acp_server.history.search_databases import Places
+from acp_server.history.search_databases import DatabasePaths
 from tests.benchmarks.agent import AgentError
-from tests.benchmarks.agent_setup import Lab
+from tests.benchmarks.agent_setup import AgentSetup
 from tests.benchmarks.figures import Figures
-from tests.benchmarks.peers import CACHE, OURS
+from tests.benchmarks.peers import CACHE, OWN_AGENT
 from tests.benchmarks.search import QUERIES, build, measure
 
 RUNS = 5
 
 
-class Library:
+class SearchDatabase:
     """Database of many sessions, built once and reused while its schema stays the same."""
 
     def __init__(self, sessions: int) -> None:
         self._sessions = sessions
         self._path = CACHE / f"search-{sessions}-{len(MIGRATIONS)}.db"
 
-    def measure(self, lab: Lab) -> Figures:
+    def measure(self, lab: AgentSetup) -> Figures:
         """Yield the CPU milliseconds of the median and of the slowest search."""
-        if lab.peer.name != OURS:
+        if lab.peer.name != OWN_AGENT:
             raise AgentError("no search of sessions on the wire")
         if not self._path.exists():
             self._build()
         medians = [
             statistics.median(
-                each.processor for each in measure(Places(self._path), inquiry, RUNS)[1]
+                each.cpu_ms for each in measure(DatabasePaths(self._path), inquiry, RUNS)[1]
             )
             for inquiry in QUERIES.values()
         ]

@@ -6,30 +6,30 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from tests.benchmarks.agent import AgentError
-from tests.benchmarks.agent_setup import Body, Lab, Taken
-from tests.benchmarks.billing import bill_for
-from tests.benchmarks.endpoint.model_requests import ORDER, objects, text_of, tools_of
+from tests.benchmarks.agent_setup import AgentSetup, Body, ReceivedRequest
+from tests.benchmarks.billing import compute_lenient_bill
+from tests.benchmarks.endpoint.model_requests import COMMAND_PATTERN, objects, text_of, tools_of
 from tests.benchmarks.figures import Figures
-from tests.benchmarks.scripted_session import script
+from tests.benchmarks.scripted_session import make_script
 
 TURN_SECONDS = 90.0
 
 
-def measure_words(lab: Lab) -> Figures:
+def measure_prompt_costs(lab: AgentSetup) -> Figures:
     """Yield sizes and bills. They are the same in every run."""
-    yield from _greeting(lab.elsewhere("greeting"))
-    yield from _day(lab.elsewhere("day"))
+    yield from _measure_greeting(lab.with_new_home("greeting"))
+    yield from _measure_day(lab.with_new_home("day"))
 
 
-def _greeting(lab: Lab) -> Figures:
-    taken = _recorded(lab, ["hi"])
+def _measure_greeting(lab: AgentSetup) -> Figures:
+    taken = _record_requests(lab, ["hi"])
     main = max(taken, key=lambda each: each.bytes)
     yield "prompt-characters", float(_prefix_characters(main))
     yield "prompt-tools", float(len(tools_of(main.body)))
     yield "prompt-body", main.bytes / 1000
 
 
-def _prefix_characters(taken: Taken) -> int:
+def _prefix_characters(taken: ReceivedRequest) -> int:
     """Return the length of the system prompt plus the tools as JSON."""
     body = taken.body
     system = text_of(body.get("system") or body.get("instructions") or _instruction(body))
@@ -44,23 +44,24 @@ def _instruction(body: Body) -> JsonValue:
     return said.get("parts") if isinstance(said, dict) else ""
 
 
-def _day(lab: Lab) -> Figures:
+def _measure_day(lab: AgentSetup) -> Figures:
     prompts = [
-        f"{prompt}\n{lab.order(f'day {turn}')}" for turn, prompt in enumerate(script().prompts)
+        f"{prompt}\n{lab.format_command(f'day {turn}')}"
+        for turn, prompt in enumerate(make_script().prompts)
     ]
-    taken = _recorded(lab, prompts)
+    taken = _record_requests(lab, prompts)
     yield "day-requests", float(len(taken))
-    yield "day-failed", float(_failed(taken))
-    if not lab.peer.has_marks:
+    yield "day-failed", float(_count_failed_calls(taken))
+    if not lab.peer.has_cache_markers:
         raise AgentError("its requests do not say what is to be cached")
-    bill = bill_for([each.body for each in taken])
-    main = bill_for([each.body for each in taken if not _is_aside(each)])
-    yield "day-share", bill.share_read * 100
-    yield "day-billed", bill.billed / 1000
-    yield "day-aside", (bill.billed - main.billed) / 1000
+    bill = compute_lenient_bill([each.body for each in taken])
+    main = compute_lenient_bill([each.body for each in taken if not _is_side_request(each)])
+    yield "day-share", bill.read_share * 100
+    yield "day-billed", bill.billed_tokens / 1000
+    yield "day-aside", (bill.billed_tokens - main.billed_tokens) / 1000
 
 
-def _is_aside(taken: Taken) -> bool:
+def _is_side_request(taken: ReceivedRequest) -> bool:
     """Return whether a request belongs to no turn: a title, a summary, a review."""
     messages = objects(taken.body.get("messages"))
     orders = [place for place, message in enumerate(messages) if _is_ordered(message)]
@@ -72,11 +73,12 @@ def _is_aside(taken: Taken) -> bool:
 
 def _is_ordered(message: Mapping[str, JsonValue]) -> bool:
     return (
-        message.get("role") == "user" and ORDER.search(text_of(message.get("content"))) is not None
+        message.get("role") == "user"
+        and COMMAND_PATTERN.search(text_of(message.get("content"))) is not None
     )
 
 
-def _failed(taken: Sequence[Taken]) -> int:
+def _count_failed_calls(taken: Sequence[ReceivedRequest]) -> int:
     """Return the number of tool results that report a failure."""
     last = max(taken, key=lambda each: each.bytes)
     blocks = (
@@ -91,14 +93,14 @@ def _failed(taken: Sequence[Taken]) -> int:
     )
 
 
-def _recorded(lab: Lab, prompts: Sequence[str]) -> list[Taken]:
-    lab.endpoint.keep(is_keeping=True)
+def _record_requests(lab: AgentSetup, prompts: Sequence[str]) -> list[ReceivedRequest]:
+    lab.endpoint.set_recording(is_keeping=True)
     try:
         with lab.start() as agent:
             agent.initialize()
             session = agent.new_session(lab.project)
             for prompt in prompts:
-                agent.turn(session, prompt, TURN_SECONDS)
-        return lab.endpoint.taken()
+                agent.run_turn(session, prompt, TURN_SECONDS)
+        return lab.endpoint.take_requests()
     finally:
-        lab.endpoint.keep(is_keeping=False)
+        lab.endpoint.set_recording(is_keeping=False)

@@ -1,36 +1,36 @@
 """Start-up: time from spawn to the first responses, memory and CPU time."""
 
-from tests.benchmarks.agent import Agent
-from tests.benchmarks.agent_setup import Lab
-from tests.benchmarks.clock import milliseconds_since, timed
+from tests.benchmarks.agent import MeasuredAgent
+from tests.benchmarks.agent_setup import AgentSetup
+from tests.benchmarks.clock import milliseconds_since, time_ms
 from tests.benchmarks.figures import Figures
-from tests.benchmarks.processes import memory_of
+from tests.benchmarks.processes import tree_memory
 
 
-def measure_start(lab: Lab) -> Figures:
+def measure_start(lab: AgentSetup) -> Figures:
     """Yield the figures of two processes: one left idle, one prompted immediately."""
     with lab.start() as agent:
         agent.initialize()
-        yield "initialize", milliseconds_since(agent.started)
+        yield "initialize", milliseconds_since(agent.started_at)
         yield from state_of(agent, "initialize")
         agent.new_session(lab.project)
-        yield "session", milliseconds_since(agent.started)
+        yield "session", milliseconds_since(agent.started_at)
         yield from state_of(agent, "session")
-        yield "second-session", timed(lambda: agent.new_session(lab.project))
+        yield "second-session", time_ms(lambda: agent.new_session(lab.project))
     with lab.start() as agent:
         agent.initialize()
         session, spent = agent.new_session(lab.project), agent.cpu_seconds
-        turn = agent.turn(session, "hi")
+        turn = agent.run_turn(session, "hi")
         yield "at-once-cpu", (agent.cpu_seconds - spent) * 1000
         yield "at-once-chunk", turn.first_milliseconds
         yield "at-once-turn", turn.milliseconds
-        yield "at-once-total", (turn.ended - agent.started) * 1000
+        yield "at-once-total", (turn.ended_at - agent.started_at) * 1000
 
 
-def state_of(agent: Agent, stage: str) -> Figures:
+def state_of(agent: MeasuredAgent, stage: str) -> Figures:
     """Yield the agent's current memory and CPU time."""
     spent = agent.cpu_seconds
-    memory = memory_of(agent.pid)
+    memory = tree_memory(agent.pid)
     yield f"{stage}-pss", memory.proportional
     yield f"{stage}-rss", memory.resident
     yield f"{stage}-cpu", spent

@@ -7,10 +7,10 @@ from functools import partial
 
 from pydantic import JsonValue
 
-from tests.benchmarks.agent import Agent, AgentError
-from tests.benchmarks.agent_setup import Lab
-from tests.benchmarks.clock import timed
-from tests.benchmarks.figures import Figures, attempt
+from tests.benchmarks.agent import AgentError, MeasuredAgent
+from tests.benchmarks.agent_setup import AgentSetup
+from tests.benchmarks.clock import time_ms
+from tests.benchmarks.figures import Figures, measure_or_error
 from tests.benchmarks.session_stores import STORES
 
 PLAYED_TURNS = 15
@@ -19,82 +19,89 @@ SESSIONS = 1_000
 PATIENCE_SECONDS = 120.0
 
 
-class Past:
+class StoredSessionBenchmark:
     """Agents with stored sessions, prepared once per agent and measured repeatedly."""
 
     def __init__(self) -> None:
-        self._made: dict[str, tuple[Lab, str] | AgentError] = {}
+        self._prepared: dict[str, tuple[AgentSetup, str] | AgentError] = {}
 
-    def measure(self, lab: Lab) -> Figures:
+    def measure(self, lab: AgentSetup) -> Figures:
         """Yield the times of loads and lists in a process that has opened a session before."""
         for length in LENGTHS:
-            yield f"load-{length}", attempt(partial(self._load, lab, length))
-        many, _ = self._with(lab, "many", lambda: _many(lab))
-        with _awake(many) as agent:
+            yield f"load-{length}", measure_or_error(partial(self._measure_load, lab, length))
+        many, _ = self._prepare_once(lab, "many", lambda: _make_many_sessions(lab))
+        with _started_agent(many) as agent:
             agent.call("session/list", {})
-            yield "list-page", min(timed(lambda: agent.call("session/list", {})) for _ in range(3))
+            yield (
+                "list-page",
+                min(time_ms(lambda: agent.call("session/list", {})) for _ in range(3)),
+            )
             begun = time.perf_counter()
-            found = _all_pages(agent)
+            found = _list_all_pages(agent)
             yield "list-all", (time.perf_counter() - begun) * 1000
             yield "list-count", float(found)
 
-    def _load(self, lab: Lab, length: int) -> float:
-        long, session = self._with(lab, f"turns-{length}", lambda: _long(lab, length))
+    def _measure_load(self, lab: AgentSetup, length: int) -> float:
+        long, session = self._prepare_once(
+            lab, f"turns-{length}", lambda: _make_long_session(lab, length)
+        )
         params: JsonValue = {"sessionId": session, "cwd": str(long.project), "mcpServers": []}
-        with _awake(long) as agent:
-            seen = agent.watch(session)
-            took = timed(lambda: agent.call("session/load", params, PATIENCE_SECONDS))
-            if seen.said < length:
-                raise AgentError(f"shows {seen.said} of {length} turns again")
+        with _started_agent(long) as agent:
+            seen = agent.record_session(session)
+            took = time_ms(lambda: agent.call("session/load", params, PATIENCE_SECONDS))
+            if seen.text_pieces < length:
+                raise AgentError(f"shows {seen.text_pieces} of {length} turns again")
             return took
 
-    def _with(self, lab: Lab, name: str, make: Callable[[], tuple[Lab, str]]) -> tuple[Lab, str]:
-        key = f"{lab.place.home} {name}"  # each repeat has its own directories
-        if key not in self._made:
+    def _prepare_once(
+        self, lab: AgentSetup, name: str, make: Callable[[], tuple[AgentSetup, str]]
+    ) -> tuple[AgentSetup, str]:
+        key = f"{lab.location.home} {name}"  # each repeat has its own directories
+        if key not in self._prepared:
             try:
-                self._made[key] = make()
+                self._prepared[key] = make()
             except AgentError as error:
-                self._made[key] = error
-        made = self._made[key]
+                self._prepared[key] = error
+        made = self._prepared[key]
         if isinstance(made, AgentError):
             raise made
         return made
 
 
-def _long(lab: Lab, turns: int) -> tuple[Lab, str]:
+def _make_long_session(lab: AgentSetup, turns: int) -> tuple[AgentSetup, str]:
     """Play some turns and multiply them in the store, or play all of them."""
-    lab = lab.elsewhere(f"turns-{turns}")
+    lab = lab.with_new_home(f"turns-{turns}")
     store = STORES.get(lab.peer.name)
     if store is None and turns > LENGTHS[0]:
         raise AgentError("its store is not known here, and so many turns are not played")
     played = PLAYED_TURNS if store is not None else turns
     session = _play(lab, played)
     if store is not None:
-        store.lengthen(lab.place.home, session, turns // played)
+        store.lengthen(lab.location.home, session, turns // played)
     return lab, session
 
 
-def _many(lab: Lab) -> tuple[Lab, str]:
-    lab = lab.elsewhere("many")
+def _make_many_sessions(lab: AgentSetup) -> tuple[AgentSetup, str]:
+    lab = lab.with_new_home("many")
     store = STORES.get(lab.peer.name)
     if store is None:
         raise AgentError("its store is not known here, and so many sessions are not played")
     session = _play(lab, 1)
-    store.multiply(lab.place.home, session, SESSIONS - 1)
+    store.multiply(lab.location.home, session, SESSIONS - 1)
     return lab, session
 
 
-def _play(lab: Lab, turns: int) -> str:
+def _play(lab: AgentSetup, turns: int) -> str:
     with lab.start() as agent:
         agent.initialize()
         session = agent.new_session(lab.project)
         for _ in range(turns):
-            agent.turn(session, lab.order("read"))
+            agent.run_turn(session, lab.format_command("read"))
         return session
 
 
 @contextmanager
-def _awake(lab: Lab) -> Generator[Agent]:
+def _started_agent(lab: AgentSetup) -> Generator[MeasuredAgent]:
     """Start an agent and open a session, so that its lazy imports are not measured."""
     with lab.start() as agent:
         agent.initialize()
@@ -102,7 +109,7 @@ def _awake(lab: Lab) -> Generator[Agent]:
         yield agent
 
 
-def _all_pages(agent: Agent) -> int:
+def _list_all_pages(agent: MeasuredAgent) -> int:
     result, _ = agent.call("session/list", {})
     found = _count(result["sessions"])
     while result.get("nextCursor"):

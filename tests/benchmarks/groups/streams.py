@@ -2,8 +2,8 @@
 
 import time
 
-from tests.benchmarks.agent import Agent, AgentError
-from tests.benchmarks.agent_setup import Lab
+from tests.benchmarks.agent import AgentError, MeasuredAgent
+from tests.benchmarks.agent_setup import AgentSetup
 from tests.benchmarks.endpoint.answers import GROWING_PAUSE_SECONDS, GROWING_PIECES, GROWN
 from tests.benchmarks.figures import Figures
 from tests.benchmarks.groups.start import state_of
@@ -14,44 +14,44 @@ PACED_MILLISECONDS = 2
 PATIENCE_SECONDS = 120.0
 
 
-def measure_streams(lab: Lab) -> Figures:
+def measure_streams(lab: AgentSetup) -> Figures:
     """Yield the streaming figures of one session."""
     with lab.start() as agent:
         agent.initialize()
         session = agent.new_session(lab.project)
         time.sleep(SETTLING_SECONDS)
-        agent.turn(session, "hi")
-        agent.turn(
-            session, lab.order("chunks 2000"), PATIENCE_SECONDS
+        agent.run_turn(session, "hi")
+        agent.run_turn(
+            session, lab.format_command("chunks 2000"), PATIENCE_SECONDS
         )  # the first turn has extra costs
         yield from _stream(lab, agent, session, 2_000)
         yield from state_of(agent, "stream")
         paced = f"paced {PACED_CHUNKS} {PACED_MILLISECONDS}"
         spent = agent.cpu_seconds
-        agent.turn(session, lab.order(paced), PATIENCE_SECONDS)
+        agent.run_turn(session, lab.format_command(paced), PATIENCE_SECONDS)
         yield "paced-cpu", (agent.cpu_seconds - spent) / PACED_CHUNKS * 1e6
         yield from _stream(lab, agent, agent.new_session(lab.project), 20_000)
         yield from state_of(agent, "end")
         yield from _grow(lab, agent, session)
 
 
-def _stream(lab: Lab, agent: Agent, session: str, chunks: int) -> Figures:
+def _stream(lab: AgentSetup, agent: MeasuredAgent, session: str, chunks: int) -> Figures:
     spent = agent.cpu_seconds
-    turn = agent.turn(session, lab.order(f"chunks {chunks}"), PATIENCE_SECONDS)
+    turn = agent.run_turn(session, lab.format_command(f"chunks {chunks}"), PATIENCE_SECONDS)
     name = f"{chunks // 1000}k"
     yield f"{name}-wall", turn.milliseconds
     yield f"{name}-cpu", (agent.cpu_seconds - spent) / chunks * 1e6
     yield f"{name}-updates", turn.chunks / chunks
 
 
-def _grow(lab: Lab, agent: Agent, session: str) -> Figures:
+def _grow(lab: AgentSetup, agent: MeasuredAgent, session: str) -> Figures:
     """Yield when the first part of a file was shown, and how often it grew."""
-    turn = agent.turn(session, lab.order("grow"))
+    turn = agent.run_turn(session, lab.format_command("grow"))
     arguments_seconds = GROWING_PIECES * GROWING_PAUSE_SECONDS
-    early = [at for at, _ in turn.diffs if at - turn.began < arguments_seconds]
+    early = [at for at, _ in turn.diffs if at - turn.started_at < arguments_seconds]
     partial = [size for _, size in turn.diffs if size < len(GROWN)]
     yield "grow-updates", float(len(partial))
     yield "grow-early", float(len(early))
     is_shown = bool(turn.diffs)
     never = AgentError("sends no diff of a file that is written")
-    yield "grow-first", (turn.diffs[0][0] - turn.began) * 1000 if is_shown else never
+    yield "grow-first", (turn.diffs[0][0] - turn.started_at) * 1000 if is_shown else never

@@ -3,7 +3,7 @@
 import statistics
 import time
 
-from tests.benchmarks.agent_setup import Lab
+from tests.benchmarks.agent_setup import AgentSetup
 from tests.benchmarks.figures import Figures
 from tests.benchmarks.groups.start import state_of
 
@@ -12,21 +12,21 @@ WARM_TURNS = 20
 TOOL_TURNS = 7
 
 
-def measure_turns(lab: Lab) -> Figures:
+def measure_turns(lab: AgentSetup) -> Figures:
     """Yield the turn figures of one session."""
     with lab.start() as agent:
         agent.initialize()
         session = agent.new_session(lab.project)
         time.sleep(SETTLING_SECONDS)
         yield from state_of(agent, "settled")
-        first = agent.turn(session, "hi")
+        first = agent.run_turn(session, "hi")
         yield "settled-chunk", first.first_milliseconds
         yield "settled-turn", first.milliseconds
         spent = agent.cpu_seconds
-        warm = [agent.turn(session, "hi") for _ in range(WARM_TURNS)]
+        warm = [agent.run_turn(session, "hi") for _ in range(WARM_TURNS)]
         yield "warm-cpu", (agent.cpu_seconds - spent) / WARM_TURNS * 1000
         yield "warm-chunk", statistics.median(turn.first_milliseconds for turn in warm)
         yield "warm-turn", statistics.median(turn.milliseconds for turn in warm)
-        tools = [agent.turn(session, lab.order("read")) for _ in range(TOOL_TURNS)]
+        tools = [agent.run_turn(session, lab.format_command("read")) for _ in range(TOOL_TURNS)]
         yield "tool-turn", statistics.median(turn.milliseconds for turn in tools)
         yield from state_of(agent, "turns")

@@ -8,18 +8,18 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from tests.cli.command_line import Outcome, run
-from tests.support.messages_api import KEY, MessagesApiInThread
+from tests.cli.command_line import CliResult, run
+from tests.support.messages_api import KEY, FakeApiServerInThread
 
 Object = Mapping[str, JsonValue]
 MODEL = "claude-opus-5-5"
-NOBODY = "http://127.0.0.1:9"
+UNREACHABLE_URL = "http://127.0.0.1:9"
 """Endpoint URL that refuses connections."""
 CHAT_HOME = 'model: {{provider: custom, default: gpt-4.1, base_url: "{url}", api_key: {key}}}\n'
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PipelineStep:
     """Workspace, home and endpoint of a run."""
 
     folder: Path
@@ -61,13 +61,13 @@ class Step:
         if self.is_chat:
             (self.home / "config.yaml").write_text(CHAT_HOME.format(url=self.url, key=KEY))
 
-    def run(self, *arguments: str, given: str = "", **variables: str) -> Outcome:
+    def run(self, *arguments: str, given: str = "", **variables: str) -> CliResult:
         """Run a task to its end."""
         self.prepare()
         return run(
             self.home,
             *("run", "--cwd", str(self.workspace), *arguments),
-            given=given,
+            stdin=given,
             **(self.variables | variables),
         )
 
@@ -75,31 +75,31 @@ class Step:
         """Run a task; return its exit code and its result, which must be its only output."""
         done = self.run(*arguments, "--format", "json", **variables)
         assert done.stdout.count("\n") == 1, done
-        return done.exit_code, parsed(done.stdout)
+        return done.exit_code, parse_line(done.stdout)
 
 
-def step(folder: Path, api: MessagesApiInThread) -> Step:
+def make_step(folder: Path, api: FakeApiServerInThread) -> PipelineStep:
     """Return a step with a Messages endpoint."""
-    return Step(folder, api.url)
+    return PipelineStep(folder, api.url)
 
 
-def chat_step(folder: Path, api: MessagesApiInThread) -> Step:
+def make_chat_step(folder: Path, api: FakeApiServerInThread) -> PipelineStep:
     """Return a step with a Chat Completions endpoint."""
-    return Step(folder, api.url, is_chat=True)
+    return PipelineStep(folder, api.url, is_chat=True)
 
 
-def asked(api: MessagesApiInThread) -> int:
+def count_model_requests(api: FakeApiServerInThread) -> int:
     """Return the number of model requests."""
     return sum(request.path == "/v1/messages" for request in api.requests)
 
 
-def parsed(line: str) -> Object:
+def parse_line(line: str) -> Object:
     """Return the JSON object on a line."""
     return cast("Object", json.loads(line))
 
 
-def events_of(outcome: Outcome) -> list[Object]:
+def events_of(outcome: CliResult) -> list[Object]:
     """Return the events of a stream, which must end with its only result."""
-    events = [parsed(line) for line in outcome.stdout.splitlines()]
+    events = [parse_line(line) for line in outcome.stdout.splitlines()]
     assert [event["type"] for event in events].index("result") == len(events) - 1
     return events

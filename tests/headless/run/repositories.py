@@ -4,17 +4,17 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-OWNER = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
+GIT_IDENTITY = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
 
 
 def git(folder: Path, *arguments: str, given: bytes = b"") -> str:
     """Run git and return its output."""
-    command = ("git", *OWNER, *arguments)
+    command = ("git", *GIT_IDENTITY, *arguments)
     done = subprocess.run(command, cwd=folder, input=given, capture_output=True, check=True)
     return done.stdout.decode()
 
 
-def repository(folder: Path, files: Mapping[str, bytes]) -> Path:
+def create_repository(folder: Path, files: Mapping[str, bytes]) -> Path:
     """Create a repository with these files and return its directory."""
     folder.mkdir()
     git(folder, "init", "--quiet")

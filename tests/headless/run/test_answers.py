@@ -7,16 +7,23 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.headless.run.answer_schema import (
-    AnswerShape,
-    SchemaError,
-    mending,
-    shape_from,
-    unfenced,
+    AnswerSchema,
+    AnswerSchemaError,
+    correction_prompt,
+    load_answer_schema,
+    strip_code_fence,
 )
-from acp_server.headless.run.findings import Finding, ranked, shape_of_findings, weighs
+from acp_server.headless.run.findings import (
+    ReviewFinding,
+    findings_schema,
+    is_at_least,
+    sort_findings,
+)
 
 NO_PROBLEMS: tuple[str, ...] = ()
-SHAPE = AnswerShape({"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}})
+SHAPE = AnswerSchema(
+    {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}}
+)
 
 
 CASES: list[tuple[str, tuple[JsonValue, tuple[str, ...]]]] = [
@@ -33,42 +40,42 @@ CASES: list[tuple[str, tuple[JsonValue, tuple[str, ...]]]] = [
     ids=["right", "fenced", "wrong type", "missing"],
 )
 def test_an_answer_is_held_against_its_schema(text: str, read: object) -> None:
-    assert SHAPE.read(text) == read
+    assert SHAPE.parse(text) == read
 
 
 @pytest.mark.parametrize(
     "text", ["Done.", "", "NaN", "[" * 5000], ids=["words", "none", "NaN", "deep"]
 )
 def test_what_is_no_json_says_so(text: str) -> None:
-    value, problems = SHAPE.read(text)
+    value, problems = SHAPE.parse(text)
     assert value is None
     assert problems[0].startswith("it is no JSON")
 
 
 def test_the_model_is_told_the_schema_and_what_was_wrong() -> None:
-    assert '"required"' in SHAPE.asked("Count")
-    assert "- $.a: wrong" in mending(("$.a: wrong",))
+    assert '"required"' in SHAPE.add_to_prompt("Count")
+    assert "- $.a: wrong" in correction_prompt(("$.a: wrong",))
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"type": "thing"}'], ids=["JSON", "array", "type"])
 def test_a_file_that_is_no_schema_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "schema.json"
     file.write_text(text)
-    with pytest.raises(SchemaError, match=r"schema\.json"):
-        shape_from(file)
+    with pytest.raises(AnswerSchemaError, match=r"schema\.json"):
+        load_answer_schema(file)
 
 
 def test_findings_have_a_schema_and_an_order() -> None:
     found = [
-        Finding(path="far.py", severity="error", title="e"),
-        Finding(path="near.py", severity="note", title="n"),
-        Finding(path="near.py", severity="error", line=9, title="e"),
+        ReviewFinding(path="far.py", severity="error", title="e"),
+        ReviewFinding(path="near.py", severity="note", title="n"),
+        ReviewFinding(path="near.py", severity="error", line=9, title="e"),
     ]
     answer = json.dumps({"findings": [each.model_dump(mode="json") for each in found]})
-    assert shape_of_findings().read(answer)[1] == ()
-    assert ranked(found, ["near.py"]) == [found[2], found[1], found[0]]
-    assert [weighs(each, "warning") for each in found] == [True, False, True]
+    assert findings_schema().parse(answer)[1] == ()
+    assert sort_findings(found, ["near.py"]) == [found[2], found[1], found[0]]
+    assert [is_at_least(each, "warning") for each in found] == [True, False, True]
 
 
 def test_a_text_without_a_fence_is_left_alone() -> None:
-    assert unfenced(" a ```b``` ") == "a ```b```"
+    assert strip_code_fence(" a ```b``` ") == "a ```b```"

@@ -12,16 +12,16 @@ import pytest
 from pydantic import JsonValue
 
 from tests.cli.command_line import command_line, environment
-from tests.headless.run.pipeline import MODEL, parsed
-from tests.headless.run.repositories import git, repository
-from tests.smoke.server import node_program
+from tests.headless.run.pipeline import MODEL, parse_line
+from tests.headless.run.repositories import create_repository, git
+from tests.smoke.server import find_node
 from tests.support.messages_api import (
     KEY,
-    MessagesApiInThread,
+    FakeApiServerInThread,
     messages_api_in_thread,
     reply,
 )
-from tests.support.messages_api.script import Call
+from tests.support.messages_api.script import CallTool
 from tests.support.node_clients import node_clients
 
 Object = Mapping[str, JsonValue]
@@ -30,15 +30,15 @@ ANSWER = "All but the deployment is done."
 Way = Callable[[str, Mapping[str, str], Path], tuple[int, "Came"]]
 SERVED_MODES = {"plan": "plan", "edit": "accept_edits", "full": "bypass"}
 WORK = (
-    Call("read_file", {"path": "notes.txt"}, "read"),
-    Call("patch", {"path": "notes.txt", "old_string": "one", "new_string": "two"}, "patch"),
-    Call("write_file", {"path": "new.txt", "content": "new\n"}, "write"),
-    Call("terminal", {"command": "wc -l notes.txt"}, "count"),
-    Call("terminal", {"command": "make deploy"}, "deploy"),
+    CallTool("read_file", {"path": "notes.txt"}, "read"),
+    CallTool("patch", {"path": "notes.txt", "old_string": "one", "new_string": "two"}, "patch"),
+    CallTool("write_file", {"path": "new.txt", "content": "new\n"}, "write"),
+    CallTool("terminal", {"command": "wc -l notes.txt"}, "count"),
+    CallTool("terminal", {"command": "make deploy"}, "deploy"),
 )
-PROTECTED = Call("write_file", {"path": ".git/config", "content": "owned"}, "protected")
+PROTECTED = CallTool("write_file", {"path": ".git/config", "content": "owned"}, "protected")
 """What `run` lets happen in no mode; an editor's user has said in bypass that it may."""
-CASES: dict[str, tuple[tuple[Call, ...], dict[str, str], tuple[int, int]]] = {
+CASES: dict[str, tuple[tuple[CallTool, ...], dict[str, str], tuple[int, int]]] = {
     "edit": ((*WORK, PROTECTED), {"deploy": "failed", "protected": "failed"}, (5, 5)),
     "plan": (
         (*WORK, PROTECTED),
@@ -77,7 +77,7 @@ def done_by_acpx(mode: str, variables: Mapping[str, str], folder: Path) -> tuple
     program = node_clients() / "node_modules/acpx/dist/cli.js"
     policy = ("--approve-reads", "--non-interactive-permissions", "deny")
     options = ("--no-fs", "--no-terminal", *policy, "--format", "json", "--cwd", str(folder))
-    command = [node_program(), str(program), "--agent", server, *options, "exec", "Go"]
+    command = [find_node(), str(program), "--agent", server, *options, "exec", "Go"]
     code, lines = printed(command, variables, folder)
     return code, came_of(lines)
 
@@ -95,7 +95,7 @@ def printed(
         timeout=60,
         check=False,
     )
-    return done.returncode, [parsed(line) for line in done.stdout.decode().splitlines()]
+    return done.returncode, [parse_line(line) for line in done.stdout.decode().splitlines()]
 
 
 def came_of(messages: Iterable[Object]) -> Came:
@@ -126,9 +126,9 @@ def note(update: Object, came: Came) -> None:
             return
 
 
-def results_told(api: MessagesApiInThread) -> dict[str, str]:
+def results_told(api: FakeApiServerInThread) -> dict[str, str]:
     """Return the results of calls in the last request, by the calls' ids."""
-    messages = cast("list[Object]", api.asks[-1].body["messages"])
+    messages = cast("list[Object]", api.model_requests[-1].body["messages"])
     blocks = [
         cast("Object", block)
         for message in messages
@@ -145,12 +145,12 @@ def come(way: Way, mode: str, place: Path) -> tuple[int, Came]:
     """Do the task in a workspace of its own; return the exit code, and what came of it."""
     (place / "home").mkdir(parents=True)
     files = {"notes.txt": b"one\n", "Makefile": b"deploy:\n\ttouch deployed.txt\n"}
-    workspace = repository(place / "workspace", files)
+    workspace = create_repository(place / "workspace", files)
     with messages_api_in_thread([*map(reply, CASES[mode][0]), ANSWER]) as api:
         endpoint = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": KEY}
         variables = environment(place / "home", ACP_SERVER_MODEL=MODEL, **endpoint)
         code, came = way(mode, {**variables, "HOME": str(place / "home")}, workspace)
-        assert api.unplayed == 0
+        assert api.remaining_turns == 0
         told = results_told(api)
     failed = {name for name, status in came.statuses.items() if status == "failed"}
     came.told = [

@@ -6,32 +6,32 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.headless.run.changes import ChangedFile, Changes, ChangeWatch
-from tests.headless.run.repositories import git, repository
+from acp_server.headless.run.changes import ChangedFile, ChangeTracker, WorkspaceChanges
+from tests.headless.run.repositories import create_repository, git
 
 VARIABLES = {"PATH": os.defpath, "HOME": "/nowhere"}
 
 
-def watch(folder: Path) -> ChangeWatch:
-    return ChangeWatch(folder, folder.parent / "home", VARIABLES)
+def watch(folder: Path) -> ChangeTracker:
+    return ChangeTracker(folder, folder.parent / "home", VARIABLES)
 
 
 def test_all_kinds_of_changes_are_told_and_their_patch_applies(tmp_path: Path) -> None:
-    folder = repository(
+    folder = create_repository(
         tmp_path / "code",
         {"kept.txt": b"a\n", "gone.txt": b"b\n", "dos.txt": b"a\r\nb\r\n", "data.bin": b"\x00\x01"},
     )
     before = tmp_path / "before"
     shutil.copytree(folder, before)
     with watch(folder) as changes:
-        changes.begin()
+        changes.take_first_snapshot()
         (folder / "kept.txt").write_bytes(b"a\nc")
         (folder / "gone.txt").unlink()
         (folder / "dos.txt").write_bytes(b"a\r\nc\r\n")
         (folder / "data.bin").write_bytes(b"\x00\x02\xff")
         (folder / "new name é.sh").write_bytes(b"#!/bin/sh\n")
         (folder / "new name é.sh").chmod(0o755)
-        found = changes.changes()
+        found = changes.compute_changes()
     assert sorted(found.files, key=lambda file: file.path) == [
         ChangedFile("data.bin", "modified"),
         ChangedFile("dos.txt", "modified", 1, 1),
@@ -53,41 +53,43 @@ def contents(folder: Path) -> dict[str, tuple[bytes, bool]]:
 
 
 def test_filters_hooks_and_the_index_of_the_repository_have_no_part(tmp_path: Path) -> None:
-    folder = repository(tmp_path / "code", {"a.txt": b"a\n", ".gitattributes": b"* filter=evil\n"})
+    folder = create_repository(
+        tmp_path / "code", {"a.txt": b"a\n", ".gitattributes": b"* filter=evil\n"}
+    )
     mark = tmp_path / "mark"
     git(folder, "config", "filter.evil.clean", f"touch {mark}")
     git(folder, "config", "core.fsmonitor", f"touch {mark}")
     index = (folder / ".git/index").read_bytes()
     with watch(folder) as changes:
-        changes.begin()
+        changes.take_first_snapshot()
         (folder / "a.txt").write_bytes(b"b\n")
-        found = changes.changes()
+        found = changes.compute_changes()
     assert found.files == (ChangedFile("a.txt", "modified", 1, 1),)
     assert not mark.exists()
     assert (folder / ".git/index").read_bytes() == index
 
 
 def test_what_was_changed_before_the_run_is_not_its_work(tmp_path: Path) -> None:
-    folder = repository(tmp_path / "code", {"a.txt": b"a\n"})
+    folder = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
     (folder / "a.txt").write_bytes(b"mine\n")
     with watch(folder) as changes:
-        changes.begin()
-        assert changes.changes() == Changes()
+        changes.take_first_snapshot()
+        assert changes.compute_changes() == WorkspaceChanges()
 
 
 def test_a_folder_without_a_repository_is_compared_too(tmp_path: Path) -> None:
     folder = tmp_path / "plain"
     folder.mkdir()
     with watch(folder) as changes:
-        changes.begin()
+        changes.take_first_snapshot()
         (folder / "a.txt").write_bytes(b"a\n")
-        assert changes.changes().files == (ChangedFile("a.txt", "added", 1, 0),)
+        assert changes.compute_changes().files == (ChangedFile("a.txt", "added", 1, 0),)
 
 
 def test_without_git_the_changes_are_said_to_be_unknown(tmp_path: Path) -> None:
-    with ChangeWatch(tmp_path, tmp_path / "home", {"PATH": str(tmp_path)}) as changes:
-        changes.begin()
-        (reason,) = changes.changes().unknown
+    with ChangeTracker(tmp_path, tmp_path / "home", {"PATH": str(tmp_path)}) as changes:
+        changes.take_first_snapshot()
+        (reason,) = changes.compute_changes().unknown
     assert "git is not installed" in reason
 
 
@@ -95,9 +97,9 @@ def test_nothing_is_left_of_what_was_kept(tmp_path: Path, monkeypatch: pytest.Mo
     place = tmp_path / "temporary"
     place.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(place))
-    folder = repository(tmp_path / "code", {"a.txt": b"a\n"})
+    folder = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
     with watch(folder) as changes:
-        changes.begin()
+        changes.take_first_snapshot()
         assert list(place.iterdir())
     assert not list(place.iterdir())
     assert git(folder, "status", "--short") == ""

@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acp_server.headless.run.lines import json_line
-from acp_server.headless.run.sanitizing import Cleaner, secrets_in
-from acp_server.headless.run.wire_lines import WireLines
+from acp_server.headless.run.sanitizing import OutputSanitizer, collect_secrets
+from acp_server.headless.run.wire_lines import AcpMessageWriter
 from acp_server.headless.wire import WireLine
-from acp_server.text.redaction import HIDDEN
+from acp_server.text.redaction import REDACTED
 
 SECRET = "correct-horse-battery"  # noqa: S105  not one of anybody's
-CLEANER = Cleaner((SECRET,))
+CLEANER = OutputSanitizer((SECRET,))
 TEXTS = st.text(st.characters(), max_size=40)
 
 
@@ -25,7 +25,7 @@ def chunk(text: str, message_id: str = "m1", kind: str = "agent_message_chunk") 
 
 def test_secrets_are_known_by_their_names() -> None:
     environment = {"DEPLOY_TOKEN": SECRET, "HOME": "/home/me", "API_KEY": "short", "PATH": "/bin"}
-    assert secrets_in(environment, ("of-the-endpoint",)) == ("of-the-endpoint", SECRET)
+    assert collect_secrets(environment, ("of-the-endpoint",)) == ("of-the-endpoint", SECRET)
 
 
 @settings(max_examples=60, deadline=None)
@@ -39,7 +39,7 @@ def test_no_text_brings_a_secret_or_an_escape_out(before: str, after: str) -> No
 
 
 def test_keys_of_objects_are_cleaned_too() -> None:
-    assert CLEANER.json({SECRET: [SECRET, 1]}) == {HIDDEN: [HIDDEN, 1]}
+    assert CLEANER.json({SECRET: [SECRET, 1]}) == {REDACTED: [REDACTED, 1]}
 
 
 @settings(max_examples=60, deadline=None)
@@ -53,28 +53,28 @@ def test_json_is_the_same_and_holds_no_sign_of_a_command(text: str) -> None:
 
 def test_megabytes_on_one_line_are_cleaned_in_little_time() -> None:
     text = "a" * 3_000_000 + SECRET
-    assert CLEANER.text(text).endswith(HIDDEN)
+    assert CLEANER.text(text).endswith(REDACTED)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, len(SECRET) - 1))
 def test_a_secret_over_two_pieces_is_not_on_the_raw_wire(at: int) -> None:
     lines: list[str] = []
-    wire = WireLines(lines.append, CLEANER)
-    wire.take(chunk(f"It is {SECRET[:at]}"))
-    wire.take(chunk(f"{SECRET[at:]}, as you see"))
+    wire = AcpMessageWriter(lines.append, CLEANER)
+    wire.add(chunk(f"It is {SECRET[:at]}"))
+    wire.add(chunk(f"{SECRET[at:]}, as you see"))
     wire.end()
     (line,) = (json.loads(each) for each in lines)
     content = line["message"]["params"]["update"]["content"]
-    assert content["text"] == f"It is {HIDDEN}, as you see"
+    assert content["text"] == f"It is {REDACTED}, as you see"
 
 
 def test_a_message_that_has_ended_is_written_before_what_follows() -> None:
     lines: list[str] = []
-    wire = WireLines(lines.append, CLEANER)
+    wire = AcpMessageWriter(lines.append, CLEANER)
     for line in (chunk("a"), chunk("b", "m2"), chunk("c", "m2", "agent_thought_chunk")):
-        wire.take(line)
-    wire.take(WireLine("client", b"no json \xff"))
+        wire.add(line)
+    wire.add(WireLine("client", b"no json \xff"))
     wire.end()
     messages = [json.loads(line)["message"] for line in lines]
     assert messages.pop() == "no json �"
@@ -83,23 +83,23 @@ def test_a_message_that_has_ended_is_written_before_what_follows() -> None:
 
 
 def test_a_text_that_still_grows_does_not_show_the_beginning_of_a_secret() -> None:
-    assert CLEANER.json_cut({"a": f"key: {SECRET[:9]}"}) == {"a": f"key: {HIDDEN}"}
+    assert CLEANER.partial_json({"a": f"key: {SECRET[:9]}"}) == {"a": f"key: {REDACTED}"}
 
 
 def test_a_patch_brings_no_secret_in_and_still_applies_to_what_has_one() -> None:
     patch = f"-old {SECRET}\n+new {SECRET}\n".encode()
-    assert CLEANER.patch(patch) == f"-old {SECRET}\n+new {HIDDEN}\n".encode()
+    assert CLEANER.patch(patch) == f"-old {SECRET}\n+new {REDACTED}\n".encode()
 
 
 def test_a_secret_of_many_lines_is_hidden_line_by_line_too() -> None:
     lines = "MIIEvQIBADANBgkqhkiG9w0B", "AQEFAASCBKcwggSjAgEAAoIB"
     key = "\n".join(("-----BEGIN KEY-----", *lines, "-----END KEY-----", ""))
-    cleaner = Cleaner(secrets_in({"DEPLOY_KEY": key}))
+    cleaner = OutputSanitizer(collect_secrets({"DEPLOY_KEY": key}))
     patch = "".join(f"+{line}\n" for line in key.splitlines()).encode()
     assert not any(line.encode() in cleaner.patch(patch) for line in lines)
     assert not any(line in cleaner.text(f"It is {key.strip()}, or {lines[1]}.") for line in lines)
 
 
 def test_the_space_around_a_secret_is_none_of_it() -> None:
-    cleaner = Cleaner(secrets_in({"API_TOKEN": " hunter2-and-more\n"}))
+    cleaner = OutputSanitizer(collect_secrets({"API_TOKEN": " hunter2-and-more\n"}))
     assert cleaner.text("It is hunter2-and-more.") == "It is (hidden)."

@@ -6,8 +6,8 @@ from typing import Literal
 
 import pytest
 
-from tests.cli.command_line import run_anew
-from tests.headless.run.pipeline import Step, events_of, parsed, step
+from tests.cli.command_line import run_in_new_process
+from tests.headless.run.pipeline import PipelineStep, events_of, make_step, parse_line
 from tests.support.messages_api import messages_api_in_thread, reply
 
 FULL = pytest.mark.full
@@ -23,10 +23,10 @@ def fail(*_given, **_named):
 """
 """Is imported by Python itself when it starts."""
 BUGS = {
-    "before the run": ("rule_texts", "Policy", "__init__"),
-    "in the turn": ("conversation", "LastMessage", "take"),
-    "behind the turn": ("changes", "ChangeWatch", "changes"),
-    "at the end": ("denials", "Denials", "left_undone"),
+    "before the run": ("rule_parsing", "RulesFile", "__init__"),
+    "in the turn": ("last_message", "LastMessage", "add"),
+    "behind the turn": ("changes", "ChangeTracker", "compute_changes"),
+    "at the end": ("denials", "DenialLog", "left_undone"),
 }
 
 
@@ -47,11 +47,11 @@ def test_a_crash_leaves_one_result_that_says_so(tmp_path: Path, where: str) -> N
         bug = bug.replace("= fail", "= property(fail)")
     (tmp_path / "sitecustomize.py").write_text(bug)
     with messages_api_in_thread(["All is well."]) as api:
-        place = step(tmp_path, api)
+        place = make_step(tmp_path, api)
         place.prepare()
         arguments = ("run", "Look", "--cwd", str(place.workspace), "--format", "stream-json")
         variables = {**place.variables, "PYTHONPATH": str(tmp_path)}
-        done = run_anew(place.home, *arguments, **variables)
+        done = run_in_new_process(place.home, *arguments, **variables)
     result = events_of(done)[-1]
     assert (done.exit_code, result["exit_code"], result["outcome"]) == (1, 1, "internal_error")
     assert result["reason"] == "the run crashed: RuntimeError: a bug"
@@ -63,7 +63,7 @@ def test_an_answer_without_end_of_nesting_is_told_of_and_printed(tmp_path: Path)
     schema.write_text("{}")
     with messages_api_in_thread(["[" * 700 + "]" * 700]) as api:
         options = ("--json-schema", str(schema))
-        code, result = step(tmp_path, api).result("Nest", *options)
+        code, result = make_step(tmp_path, api).result("Nest", *options)
     assert (code, result["outcome"]) == (0, "done")
     assert "nested too deeply" in json.dumps(result["answer"])
 
@@ -73,8 +73,8 @@ def test_files_of_github_that_cannot_be_written_are_told_behind_a_result(tmp_pat
     with messages_api_in_thread(["All is well."]) as api:
         missing = {"GITHUB_STEP_SUMMARY": str(tmp_path / "none/a"), "GITHUB_OUTPUT": "/dev/null"}
         options = ("--format", "json", "--github")
-        done = step(tmp_path, api).run("Look", *options, **missing)
-    result = parsed(done.stdout)
+        done = make_step(tmp_path, api).run("Look", *options, **missing)
+    result = parse_line(done.stdout)
     assert (done.exit_code, result["exit_code"], result["outcome"]) == (1, 1, "internal_error")
     assert "cannot be written" in str(result["reason"])
 
@@ -85,7 +85,7 @@ def test_an_answer_that_is_none_says_why(
     tmp_path: Path, stop: Literal["refusal", "max_tokens"], code: int
 ) -> None:
     with messages_api_in_thread([reply("No.", stop=stop)] * 9) as api:
-        ended, result = step(tmp_path, api).result("Do harm")
+        ended, result = make_step(tmp_path, api).result("Do harm")
     assert (ended, result["stop_reason"]) == (code, stop)
     assert result["reason"]
 
@@ -94,5 +94,5 @@ def test_an_answer_that_is_none_says_why(
     "wrong", ["--allow=teleport", "--mode=wild", "--max-turns=none", "--policy=/none"]
 )
 def test_a_command_line_that_is_wrong_has_a_result_too(tmp_path: Path, wrong: str) -> None:
-    done = Step(tmp_path, "").run("Look", wrong, "--format", "json")
-    assert (done.exit_code, parsed(done.stdout)["outcome"]) == (2, "usage_error")
+    done = PipelineStep(tmp_path, "").run("Look", wrong, "--format", "json")
+    assert (done.exit_code, parse_line(done.stdout)["outcome"]) == (2, "usage_error")

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.headless.run.pipeline import Step, events_of, step
+from tests.headless.run.pipeline import PipelineStep, events_of, make_step
 from tests.support.messages_api import (
     CutAfterEvents,
-    Drip,
-    Hang,
-    Turn,
-    Vanish,
+    DroppedConnection,
+    PauseBeforeEvent,
+    ScriptedTurn,
+    TrickledBytes,
     messages_api_in_thread,
     not_found,
     rate_limited,
@@ -24,14 +24,14 @@ from tests.support.messages_api import (
     unauthorized,
 )
 
-LONG = Hang(at_event=1, seconds=90)
+LONG = PauseBeforeEvent(at_event=1, seconds=90)
 BOUND_SECONDS = 25
-CASES: dict[str, tuple[list[Turn], tuple[str, ...], int]] = {
+CASES: dict[str, tuple[list[ScriptedTurn], tuple[str, ...], int]] = {
     "hanging": ([reply("Never", faults=[LONG])], ("--timeout", "4"), 3),
     "silent": ([reply("Never", head_delay_seconds=90)], ("--timeout", "4"), 3),
-    "slow": ([reply("a" * 4000, faults=[Drip(1, 0.01)])], ("--timeout", "5"), 3),
+    "slow": ([reply("a" * 4000, faults=[TrickledBytes(1, 0.01)])], ("--timeout", "5"), 3),
     "cut": ([reply("Half", faults=[CutAfterEvents(2)])] * 2, ("--max-retries", "1"), 75),
-    "vanishing": ([Vanish(), Vanish()], ("--max-retries", "1"), 75),
+    "vanishing": ([DroppedConnection(), DroppedConnection()], ("--max-retries", "1"), 75),
     "429 for an hour": ([rate_limited(retry_after_seconds=3600)], (), 75),
     "401": ([unauthorized()], (), 8),
     "404": ([not_found("claude-none")], (), 2),
@@ -43,7 +43,7 @@ def test_what_was_said_before_a_failure_is_kept_and_the_failure_is_not_taken_for
 ) -> None:
     script = [reply("Half of it is", faults=[CutAfterEvents(4)]), server_error()]
     with messages_api_in_thread(script) as api:
-        code, result = step(tmp_path, api).result("Look", "--max-retries", "0")
+        code, result = make_step(tmp_path, api).result("Look", "--max-retries", "0")
     assert (code, result["text"]) == (75, "Half of it is")
     assert str(result["reason"]).startswith("127.0.0.1 failed (500)")
 
@@ -66,7 +66,7 @@ def test_a_connection_that_is_never_taken_ends_in_time(tmp_path: Path, retries: 
     with deaf_address() as url:
         began = time.monotonic()
         options = ("--connect-timeout", "0.5", "--max-retries", str(retries))
-        code, result = Step(tmp_path, url).result("Look", *options)
+        code, result = PipelineStep(tmp_path, url).result("Look", *options)
         seconds = time.monotonic() - began
     assert (code, result["outcome"]) == (75, "provider_error")
     assert "127.0.0.1 did not answer in time" in str(result["reason"])
@@ -81,6 +81,6 @@ def test_an_endpoint_that_fails_ends_the_run_in_time_with_one_result(
     script, arguments, code = CASES[case]
     began = time.monotonic()
     with messages_api_in_thread(script) as api:
-        done = step(tmp_path, api).run("Look", "--format", "stream-json", *arguments)
+        done = make_step(tmp_path, api).run("Look", "--format", "stream-json", *arguments)
     assert time.monotonic() - began < BOUND_SECONDS
     assert (done.exit_code, events_of(done)[-1]["exit_code"]) == (code, code)

@@ -6,11 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.headless.run.pipeline import NOBODY, Step, asked, parsed, step
+from tests.headless.run.pipeline import (
+    UNREACHABLE_URL,
+    PipelineStep,
+    count_model_requests,
+    make_step,
+    parse_line,
+)
 from tests.support.messages_api import (
     KEY,
-    Failure,
-    Hang,
+    HttpFailure,
+    PauseBeforeEvent,
     call,
     messages_api_in_thread,
     overloaded,
@@ -22,12 +28,12 @@ from tests.support.messages_api import (
 
 FULL = pytest.mark.full
 REFUSING = "hooks: {before_tool: [{match: write_file, command: 'echo not on Fridays; exit 2'}]}"
-HANGING = Hang(at_event=3, seconds=60)
+HANGING = PauseBeforeEvent(at_event=3, seconds=60)
 
 
 def test_a_task_that_is_done_ends_with_0(tmp_path: Path) -> None:
     with messages_api_in_thread(["All is well."]) as api:
-        code, result = step(tmp_path, api).result("Look around")
+        code, result = make_step(tmp_path, api).result("Look around")
     assert (code, result["outcome"], result["exit_code"]) == (0, "done", 0)
     assert (result["text"], result["stop_reason"]) == ("All is well.", "end_turn")
 
@@ -35,7 +41,7 @@ def test_a_task_that_is_done_ends_with_0(tmp_path: Path) -> None:
 def test_the_price_of_the_endpoints_own_default_is_kept_in_a_new_home(tmp_path: Path) -> None:
     with messages_api_in_thread(["All is well."]) as api:
         limited = ("Look around", "--max-cost", "1")
-        code, result = step(tmp_path, api).result(*limited, ACP_SERVER_MODEL="")
+        code, result = make_step(tmp_path, api).result(*limited, ACP_SERVER_MODEL="")
         assert (code, result["model"]) == (0, api.requests[-1].body["model"])
     assert result["cost_usd"]
 
@@ -68,26 +74,26 @@ def test_the_price_of_the_endpoints_own_default_is_kept_in_a_new_home(tmp_path: 
 def test_a_wrong_command_line_ends_with_2(
     tmp_path: Path, arguments: tuple[str, ...], reason: str
 ) -> None:
-    done = Step(tmp_path, NOBODY).run(*arguments)
+    done = PipelineStep(tmp_path, UNREACHABLE_URL).run(*arguments)
     assert done.exit_code == 2
     assert reason in done.stderr
 
 
 @FULL
 def test_a_configuration_that_is_wrong_ends_with_2(tmp_path: Path) -> None:
-    done = Step(tmp_path, NOBODY).run("x", ACP_SERVER_MODE="wild")
+    done = PipelineStep(tmp_path, UNREACHABLE_URL).run("x", ACP_SERVER_MODE="wild")
     assert done.exit_code == 2
     assert "ACP_SERVER_MODE" in done.stderr
 
 
 def test_a_task_that_takes_too_long_ends_with_3_and_keeps_what_was_said(tmp_path: Path) -> None:
     with messages_api_in_thread([reply("Half of it", faults=[HANGING])]) as api:
-        code, result = step(tmp_path, api).result("Look around", "--timeout", "3")
+        code, result = make_step(tmp_path, api).result("Look around", "--timeout", "3")
     assert (code, result["outcome"]) == (3, "timeout")
 
 
 def test_a_session_that_is_not_there_ends_with_4(tmp_path: Path) -> None:
-    code, result = Step(tmp_path, NOBODY).result("Go on", "--resume", "last")
+    code, result = PipelineStep(tmp_path, UNREACHABLE_URL).result("Go on", "--resume", "last")
     assert (code, result["outcome"]) == (4, "session_not_found")
 
 
@@ -95,7 +101,7 @@ def test_a_session_that_is_not_there_ends_with_4(tmp_path: Path) -> None:
 def test_a_denial_that_left_work_undone_ends_with_5(tmp_path: Path, on_denied: str) -> None:
     script = [reply(call("terminal", command="make deploy")), "I could not."]
     with messages_api_in_thread(script) as api:
-        code, result = step(tmp_path, api).result("Deploy", "--on-denied", on_denied)
+        code, result = make_step(tmp_path, api).result("Deploy", "--on-denied", on_denied)
     assert (code, result["outcome"]) == (5, "denied")
     assert result["left_undone"] == [{"act": "run", "name": "make deploy"}]
 
@@ -104,7 +110,7 @@ def test_a_denial_that_left_work_undone_ends_with_5(tmp_path: Path, on_denied: s
 def test_a_person_is_told_what_was_denied_and_left_undone(tmp_path: Path) -> None:
     script = [reply(call("terminal", command="make deploy")), "I could not."]
     with messages_api_in_thread(script) as api:
-        done = step(tmp_path, api).run("Deploy")
+        done = make_step(tmp_path, api).run("Deploy")
     assert (done.exit_code, done.stdout) == (5, "I could not.\n")
     assert "denied: run make deploy: the rules of this run do not allow this" in done.stderr
     assert done.stderr.endswith("left undone: run make deploy\ndenied: a denial left work undone\n")
@@ -112,7 +118,7 @@ def test_a_person_is_told_what_was_denied_and_left_undone(tmp_path: Path) -> Non
 
 @FULL
 def test_a_named_session_that_is_not_there_ends_with_4(tmp_path: Path) -> None:
-    code, result = Step(tmp_path, NOBODY).result("Go on", "--session", "sess_none")
+    code, result = PipelineStep(tmp_path, UNREACHABLE_URL).result("Go on", "--session", "sess_none")
     assert (code, result["outcome"]) == (4, "session_not_found")
 
 
@@ -120,8 +126,8 @@ def test_findings_end_with_6_and_stand_in_the_result(tmp_path: Path) -> None:
     finding = {"path": "a.py", "line": 3, "severity": "error", "title": "wrong"}
     wrong, right = "I found one.", json.dumps({"findings": [finding]})
     with messages_api_in_thread([wrong, right]) as api:
-        code, result = step(tmp_path, api).result("Review", "--findings", "--mode", "plan")
-        assert asked(api) == 2
+        code, result = make_step(tmp_path, api).result("Review", "--findings", "--mode", "plan")
+        assert count_model_requests(api) == 2
     assert (code, result["outcome"]) == (6, "findings")
     assert result["findings"] == [{**finding, "end_line": None, "message": ""}]
 
@@ -131,7 +137,7 @@ def test_an_answer_that_never_fits_its_schema_ends_with_1_and_says_why(tmp_path:
     schema = tmp_path / "schema.json"
     schema.write_text('{"type": "integer"}')
     with messages_api_in_thread(["One.", '"one"']) as api:
-        code, result = step(tmp_path, api).result("Count", "--json-schema", str(schema))
+        code, result = make_step(tmp_path, api).result("Count", "--json-schema", str(schema))
     assert (code, result["outcome"]) == (1, "internal_error")
     assert result["answer_problems"] == ["$: 'one' is not of type 'integer'"]
 
@@ -142,7 +148,7 @@ def test_a_write_that_is_denied_is_never_a_success(tmp_path: Path, mode: str) ->
     file = str(tmp_path / ("workspace/a.txt" if mode == "plan" else "workspace/.git/config"))
     script = [reply(call("write_file", path=file, content="a")), "Done, all of it!"]
     with messages_api_in_thread(script) as api:
-        code, result = step(tmp_path, api).result("Write", "--mode", mode)
+        code, result = make_step(tmp_path, api).result("Write", "--mode", mode)
     assert (code, result["outcome"], result["files_changed"]) == (5, "denied", [])
 
 
@@ -150,7 +156,7 @@ def test_a_write_that_is_denied_is_never_a_success(tmp_path: Path, mode: str) ->
 def test_what_a_hook_refuses_is_never_a_success(tmp_path: Path) -> None:
     script = [reply(call("write_file", path="a.txt", content="a")), "Done, all of it!"]
     with messages_api_in_thread(script) as api:
-        place = step(tmp_path, api)
+        place = make_step(tmp_path, api)
         (place.home / "acp").mkdir(parents=True)
         (place.home / "acp/config.yaml").write_text(REFUSING)
         code, result = place.result("Write", "--mode", "full")
@@ -163,38 +169,38 @@ def test_what_a_hook_refuses_is_never_a_success(tmp_path: Path) -> None:
 @FULL
 def test_a_skill_that_is_not_there_ends_with_2(tmp_path: Path) -> None:
     with messages_api_in_thread([]) as api:
-        code, result = step(tmp_path, api).result("Work", "--skill", "none-such")
-        assert asked(api) == 0
+        code, result = make_step(tmp_path, api).result("Work", "--skill", "none-such")
+        assert count_model_requests(api) == 0
     assert (code, result["outcome"]) == (2, "usage_error")
 
 
 @FULL
 def test_a_skill_is_loaded_and_named(tmp_path: Path) -> None:
     with messages_api_in_thread(["Done."]) as api:
-        code, result = step(tmp_path, api).result("Work", "--skill", "code-review")
+        code, result = make_step(tmp_path, api).result("Work", "--skill", "code-review")
     assert (code, result["skills_loaded"]) == (0, ["code-review"])
 
 
 @FULL
 def test_a_dry_run_asks_no_model(tmp_path: Path) -> None:
     with messages_api_in_thread([]) as api:
-        done = step(tmp_path, api).run("Work hard", "--dry-run", "--format", "json")
-        assert asked(api) == 0
-    preview = parsed(done.stdout)
+        done = make_step(tmp_path, api).run("Work hard", "--dry-run", "--format", "json")
+        assert count_model_requests(api) == 0
+    preview = parse_line(done.stdout)
     assert (done.exit_code, preview["type"], preview["prompt"]) == (0, "preview", "Work hard")
 
 
 def test_a_spent_budget_ends_with_7(tmp_path: Path) -> None:
     script = [reply(call("todo", todos=[])), "Never asked."]
     with messages_api_in_thread(script) as api:
-        code, result = step(tmp_path, api).result("Plan", "--max-turns", "1")
-        assert asked(api) == 1
+        code, result = make_step(tmp_path, api).result("Plan", "--max-turns", "1")
+        assert count_model_requests(api) == 1
     assert (code, result["outcome"]) == (7, "budget")
 
 
 def test_a_key_that_is_refused_ends_with_8(tmp_path: Path) -> None:
     with messages_api_in_thread([unauthorized()]) as api:
-        code, result = step(tmp_path, api).result("Look around")
+        code, result = make_step(tmp_path, api).result("Look around")
     assert (code, result["outcome"]) == (8, "authentication")
     assert KEY not in json.dumps(dict(result))
 
@@ -202,7 +208,7 @@ def test_a_key_that_is_refused_ends_with_8(tmp_path: Path) -> None:
 @FULL
 def test_no_key_at_all_ends_with_8(tmp_path: Path) -> None:
     with messages_api_in_thread([]) as api:
-        code, result = step(tmp_path, api).result("Look around", ANTHROPIC_API_KEY="")
+        code, result = make_step(tmp_path, api).result("Look around", ANTHROPIC_API_KEY="")
     assert (code, result["outcome"]) == (8, "authentication")
 
 
@@ -215,16 +221,18 @@ def test_no_key_at_all_ends_with_8(tmp_path: Path) -> None:
     ],
     ids=["500", "overloaded", "429"],
 )
-def test_a_provider_that_fails_ends_with_75(tmp_path: Path, failure: Failure) -> None:
+def test_a_provider_that_fails_ends_with_75(tmp_path: Path, failure: HttpFailure) -> None:
     with messages_api_in_thread([failure, failure]) as api:
-        code, result = step(tmp_path, api).result("Look around", "--max-retries", "1")
-        assert asked(api) == 2
+        code, result = make_step(tmp_path, api).result("Look around", "--max-retries", "1")
+        assert count_model_requests(api) == 2
     assert (code, result["outcome"]) == (75, "provider_error")
 
 
 @FULL
 def test_an_endpoint_that_refuses_connections_ends_with_75(tmp_path: Path) -> None:
     began = time.monotonic()
-    code, result = Step(tmp_path, NOBODY).result("Look around", "--max-retries", "0")
+    code, result = PipelineStep(tmp_path, UNREACHABLE_URL).result(
+        "Look around", "--max-retries", "0"
+    )
     assert (code, result["outcome"]) == (75, "provider_error")
     assert time.monotonic() - began < 20

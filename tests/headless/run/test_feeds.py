@@ -1,7 +1,7 @@
 """What a person sees of a run while it goes on."""
 
 from acp_server.headless.run.feeds import ProgressFeed
-from acp_server.headless.run.sanitizing import Cleaner
+from acp_server.headless.run.sanitizing import OutputSanitizer
 from acp_server.protocol.tool_calls import ToolCallStatus, ToolKind
 from acp_server.protocol.updates import ToolCallProgress, ToolCallStart
 
@@ -16,7 +16,7 @@ def now(call_id: str, status: ToolCallStatus) -> ToolCallProgress:
 
 async def test_what_may_take_minutes_is_told_when_it_begins_too() -> None:
     lines: list[str] = []
-    feed = ProgressFeed(lambda line, _: lines.append(line), Cleaner(()))
+    feed = ProgressFeed(lambda line, _: lines.append(line), OutputSanitizer(()))
     for update in (
         begun("a", "Read a.py", "read"),
         begun("b", "`make\x1b[2J test`", "execute"),

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.headless.run.findings import Finding, placed
-from tests.headless.run.pipeline import step
+from acp_server.headless.run.findings import ReviewFinding, resolve_paths
+from tests.headless.run.pipeline import make_step
 from tests.headless.run.repositories import git
 from tests.headless.run.test_github import read_as_the_runner_does
 from tests.support.messages_api import messages_api_in_thread
@@ -39,8 +39,8 @@ def workspace(folder: Path) -> tuple[Path, Path]:
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path[:20])
 def test_a_file_is_named_from_the_top_however_the_model_names_it(tmp_path: Path, path: str) -> None:
     top, sub = workspace(tmp_path)
-    told = Finding(path=path.format(top=top), title="t")
-    (finding,) = placed([told], sub, top)
+    told = ReviewFinding(path=path.format(top=top), title="t")
+    (finding,) = resolve_paths([told], sub, top)
     assert finding.path == CASES[path]
 
 
@@ -51,7 +51,7 @@ def test_annotations_of_a_run_in_a_subfolder_stand_where_github_looks(tmp_path: 
     with messages_api_in_thread([json.dumps(answer)]) as api:
         junit = tmp_path / "junit.xml"
         options = ("--cwd", str(sub), "--mode", "plan", "--findings", "--junit", str(junit))
-        done = step(tmp_path, api).run("Review", "--github", *options)
+        done = make_step(tmp_path, api).run("Review", "--github", *options)
     told = [read_as_the_runner_does(line) for line in done.stderr.splitlines()]
     assert ("error", {"file": "sub/a.py", "line": "3", "title": "wrong"}, "wrong") in told
     assert 'name="sub/a.py:3"' in junit.read_text()
@@ -65,7 +65,7 @@ def test_what_is_found_in_the_change_under_review_is_shown_before_all_else(tmp_p
     answer = json.dumps({"findings": [*elsewhere, inside]})
     with messages_api_in_thread([answer]) as api:
         options = ("--mode", "plan", "--findings", "--github")
-        done = step(tmp_path, api).run(
+        done = make_step(tmp_path, api).run(
             "Review", *options, given="--- a/z.py\n+++ b/z.py\n@@ -1 +1 @@"
         )
     told = [read_as_the_runner_does(line) for line in done.stderr.splitlines()]

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acp_server.headless.run.findings import Finding, Severity
+from acp_server.headless.run.findings import ReviewFinding, Severity
 from acp_server.headless.run.github import (
-    MOST_OF_A_LEVEL,
-    MOST_SUMMARY_BYTES,
-    Workflow,
-    annotation,
-    command,
-    fitted,
-    harmless,
+    MAX_ANNOTATIONS_PER_LEVEL,
+    MAX_SUMMARY_BYTES,
+    GithubStep,
+    annotation_command,
+    format_command,
+    neutralize_commands,
     output_text,
-    shown_annotations,
+    select_annotations,
+    truncate,
 )
 
 HOSTILE = (
@@ -44,7 +44,7 @@ def _unescaped(text: str, more: dict[str, str]) -> str:
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=30), st.text(min_size=1, max_size=30))
 def test_what_is_escaped_comes_back_as_it_was(value: str, title: str) -> None:
-    line = command("error", value, title=title)
+    line = format_command("error", value, title=title)
     assert "\n" not in line
     assert read_as_the_runner_does(line) == ("error", {"title": title}, value)
 
@@ -52,45 +52,47 @@ def test_what_is_escaped_comes_back_as_it_was(value: str, title: str) -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.text(st.sampled_from(":#[ \ta\n%"), max_size=30))
 def test_no_text_is_read_as_a_command(text: str) -> None:
-    shown = harmless(text)
+    shown = neutralize_commands(text)
     assert all(read_as_the_runner_does(line) is None for line in shown.splitlines())
     assert "##[" not in shown
 
 
 def test_hostile_lines_of_a_model_are_no_commands() -> None:
-    lines = harmless(HOSTILE).splitlines()
+    lines = neutralize_commands(HOSTILE).splitlines()
     assert [read_as_the_runner_does(line) for line in lines] == [None] * len(lines)
 
 
 def test_a_finding_stands_at_its_lines() -> None:
-    finding = Finding(
+    finding = ReviewFinding(
         path="a,b:c.py", line=3, end_line=5, severity="note", title="50%", message="m"
     )
-    assert annotation(finding) == ("::notice file=a%2Cb%3Ac.py,line=3,endLine=5,title=50%25::m")
+    assert annotation_command(finding) == (
+        "::notice file=a%2Cb%3Ac.py,line=3,endLine=5,title=50%25::m"
+    )
 
 
 @pytest.mark.parametrize("severity", ["error", "warning", "note"])
 def test_so_many_annotations_are_shown_as_github_shows(severity: Severity) -> None:
-    findings = [Finding(path=f"{n}.py", severity=severity, title="t") for n in range(30)]
+    findings = [ReviewFinding(path=f"{n}.py", severity=severity, title="t") for n in range(30)]
     changed = ["29.py", "28.py"]
-    shown = shown_annotations(findings, changed)
-    assert len(shown) == MOST_OF_A_LEVEL
+    shown = select_annotations(findings, changed)
+    assert len(shown) == MAX_ANNOTATIONS_PER_LEVEL
     assert [each.path for each in shown[:2]] == ["28.py", "29.py"]
 
 
 def test_commands_are_taken_only_while_one_is_given(tmp_path: Path) -> None:
     lines: list[str] = []
     summary, output = tmp_path / "summary", tmp_path / "output"
-    workflow = Workflow(
+    workflow = GithubStep(
         lines.append, {"GITHUB_STEP_SUMMARY": str(summary), "GITHUB_OUTPUT": str(output)}
     )
     stop = lines[0]
     token = stop.removeprefix("::stop-commands::")
-    workflow.begin_group("a")
-    workflow.annotate([Finding(path="a.py", title="t")], [])
-    workflow.summarise("# told")
-    workflow.put_out({"text": HOSTILE})
-    workflow.end()
+    workflow.start_group("a")
+    workflow.annotate([ReviewFinding(path="a.py", title="t")], [])
+    workflow.append_summary("# told")
+    workflow.set_outputs({"text": HOSTILE})
+    workflow.resume_commands()
     go = f"::{token}::"
     assert lines == [
         *(stop, go, "::group::a", stop),
@@ -110,11 +112,13 @@ def test_no_value_ends_its_own_output() -> None:
 @pytest.mark.parametrize("room", [0, 10, 100, 3000])
 def test_a_summary_keeps_under_its_limit_in_whole_characters(room: int) -> None:
     text = "é" * 1000
-    assert len(fitted(text, room).encode()) <= max(room, 0)
+    assert len(truncate(text, room).encode()) <= max(room, 0)
 
 
 def test_a_summary_that_is_almost_full_takes_no_more_than_there_is_room(tmp_path: Path) -> None:
     summary = tmp_path / "summary"
-    summary.write_text("x" * (MOST_SUMMARY_BYTES - 100))
-    Workflow(list[str]().append, {"GITHUB_STEP_SUMMARY": str(summary)}).summarise("y" * 10_000)
-    assert summary.stat().st_size <= MOST_SUMMARY_BYTES
+    summary.write_text("x" * (MAX_SUMMARY_BYTES - 100))
+    GithubStep(list[str]().append, {"GITHUB_STEP_SUMMARY": str(summary)}).append_summary(
+        "y" * 10_000
+    )
+    assert summary.stat().st_size <= MAX_SUMMARY_BYTES

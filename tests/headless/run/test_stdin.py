@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command_line import command_line, environment
-from tests.headless.run.pipeline import parsed, step
-from tests.support.messages_api import Ask, messages_api_in_thread
+from tests.headless.run.pipeline import make_step, parse_line
+from tests.support.messages_api import ParsedRequest, messages_api_in_thread
 
 FULL = pytest.mark.full
 
@@ -25,12 +25,12 @@ FULL = pytest.mark.full
 def test_what_is_piped_in_comes_with_the_task(tmp_path: Path, given: bytes, asked: str) -> None:
     said: list[str] = []
 
-    def answer(ask: Ask) -> str:
-        said.append(ask.said_last)
+    def answer(ask: ParsedRequest) -> str:
+        said.append(ask.last_text)
         return "Done."
 
     with messages_api_in_thread(answer) as api:
-        place = step(tmp_path, api)
+        place = make_step(tmp_path, api)
         place.prepare()
         done = subprocess.run(
             command_line("run", "Look", "--cwd", str(place.workspace), "--format", "json"),
@@ -50,7 +50,7 @@ def test_streams_that_are_closed_or_full_are_no_crash(
     tmp_path: Path, redirection: str, code: int
 ) -> None:
     with messages_api_in_thread(["Done."]) as api:
-        place = step(tmp_path, api)
+        place = make_step(tmp_path, api)
         place.prepare()
         done = subprocess.run(
             ["sh", "-c", f'exec "$@" {redirection}', "sh", *command_line("run", "Look")],
@@ -68,7 +68,7 @@ def test_a_pipe_that_nobody_writes_to_is_given_up_and_that_is_said(
     tmp_path: Path,
 ) -> None:
     with messages_api_in_thread(["Done."]) as api:
-        place = step(tmp_path, api)
+        place = make_step(tmp_path, api)
         place.prepare()
         with subprocess.Popen(
             command_line("run", "Look", "--cwd", str(place.workspace)),
@@ -87,12 +87,12 @@ def test_what_takes_a_moment_to_begin_is_not_lost(tmp_path: Path) -> None:
     """`git diff` of a large repository is slower than we are."""
     said: list[str] = []
 
-    def answer(ask: Ask) -> str:
-        said.append(ask.said_last)
+    def answer(ask: ParsedRequest) -> str:
+        said.append(ask.last_text)
         return "Done."
 
     with messages_api_in_thread(answer) as api:
-        place = step(tmp_path, api)
+        place = make_step(tmp_path, api)
         place.prepare()
         done = subprocess.run(
             ["sh", "-c", '(sleep 2; echo late) | "$@"', "sh", *command_line("run", "Look")],
@@ -107,7 +107,7 @@ def test_what_takes_a_moment_to_begin_is_not_lost(tmp_path: Path) -> None:
 @FULL
 def test_a_command_that_is_not_there_is_no_success(tmp_path: Path) -> None:
     with messages_api_in_thread([]) as api:
-        code, result = step(tmp_path, api).result("/nonsense")
+        code, result = make_step(tmp_path, api).result("/nonsense")
     assert (code, result["outcome"]) == (2, "usage_error")
     assert "no command `/nonsense`" in str(result["reason"])
 
@@ -116,5 +116,5 @@ def test_what_is_wrong_with_a_task_is_a_result_too(tmp_path: Path) -> None:
     task = tmp_path / "task.md"
     task.write_bytes(b"\xff")
     with messages_api_in_thread([]) as api:
-        done = step(tmp_path, api).run("--prompt-file", str(task), "--format", "json")
-    assert (done.exit_code, parsed(done.stdout)["exit_code"]) == (2, 2)
+        done = make_step(tmp_path, api).run("--prompt-file", str(task), "--format", "json")
+    assert (done.exit_code, parse_line(done.stdout)["exit_code"]) == (2, 2)

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acp_server.headless.run.task_list import Task, TaskListError, part_of, tasks_in
+from acp_server.headless.run.task_list import RunTask, TaskListError, parse_tasks, select_shard
 
 
-def listed(count: int) -> tuple[Task, ...]:
-    return tasks_in("".join(json.dumps({"prompt": f"Do {n}"}) + "\n" for n in range(count)))
+def listed(count: int) -> tuple[RunTask, ...]:
+    return parse_tasks("".join(json.dumps({"prompt": f"Do {n}"}) + "\n" for n in range(count)))
 
 
 def test_a_task_without_an_id_is_called_after_its_line() -> None:
     text = '{"prompt": "a"}\n\n{"id": "b", "prompt": "b", "max_turns": 3, "allow": ["terminal"]}\n'
-    assert tasks_in(text) == (
-        Task(id="task-1", prompt="a"),
-        Task(id="b", prompt="b", max_turns=3, allow=("terminal",)),
+    assert parse_tasks(text) == (
+        RunTask(id="task-1", prompt="a"),
+        RunTask(id="b", prompt="b", max_turns=3, allow=("terminal",)),
     )
 
 
@@ -36,18 +36,20 @@ def test_a_task_without_an_id_is_called_after_its_line() -> None:
 )
 def test_what_is_no_list_says_where(text: str, reason: str) -> None:
     with pytest.raises(TaskListError, match=reason):
-        tasks_in(text)
+        parse_tasks(text)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 40), st.integers(1, 12))
 def test_the_parts_have_every_task_exactly_once(count: int, parts: int) -> None:
     tasks = listed(count)
-    found = [task for number in range(parts) for task in part_of(tasks, f"{number + 1}/{parts}")]
+    found = [
+        task for number in range(parts) for task in select_shard(tasks, f"{number + 1}/{parts}")
+    ]
     assert sorted(found, key=lambda task: task.id) == sorted(tasks, key=lambda task: task.id)
 
 
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "a/b", "1/0"])
 def test_a_part_that_is_not_there_is_refused(shard: str) -> None:
     with pytest.raises(TaskListError, match="is not a shard"):
-        part_of(listed(3), shard)
+        select_shard(listed(3), shard)

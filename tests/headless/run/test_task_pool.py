@@ -9,11 +9,11 @@ import anyio
 import pytest
 from anyio import to_thread
 
-from acp_server.headless.run.task_list import Task
-from acp_server.headless.run.task_pool import NOT_BEGUN, TaskEntry, TaskPool, gravest
-from acp_server.headless.run.worktrees import WorktreeError, Worktrees
-from tests.headless.run.repositories import git, repository
-from tests.support.timeouts import PATIENCE_SECONDS
+from acp_server.headless.run.task_list import RunTask
+from acp_server.headless.run.task_pool import NOT_STARTED_REASON, TaskEntry, TaskPool, worst_outcome
+from acp_server.headless.run.worktrees import WorktreeError, WorktreeFactory
+from tests.headless.run.repositories import create_repository, git
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 STAND_IN = """\
 import json, os, pathlib, signal, sys
@@ -41,21 +41,21 @@ def pool_in(folder: Path, jobs: int = 4) -> tuple[TaskPool, list[str]]:
     async def tell(entry: TaskEntry) -> None:
         told.append(entry.task.id)
 
-    code = repository(folder / "code", {"a.txt": b"a\n"})
+    code = create_repository(folder / "code", {"a.txt": b"a\n"})
     output = folder / "output"
     output.mkdir()
     command = (sys.executable, "-S", "-c", STAND_IN)
-    trees = Worktrees(code, output / "worktrees")
+    trees = WorktreeFactory(code, output / "worktrees")
     return TaskPool(trees, output, _no_options, jobs, command, tell), told
 
 
-def _no_options(task: Task) -> tuple[str, ...]:
+def _no_options(task: RunTask) -> tuple[str, ...]:
     del task
     return ()
 
 
-def tasks_of(*prompts: str) -> list[Task]:
-    return [Task(id=f"t{number}", prompt=prompt) for number, prompt in enumerate(prompts)]
+def tasks_of(*prompts: str) -> list[RunTask]:
+    return [RunTask(id=f"t{number}", prompt=prompt) for number, prompt in enumerate(prompts)]
 
 
 @linux_like
@@ -95,21 +95,21 @@ async def test_when_all_is_ended_what_was_not_begun_is_named_too(tmp_path: Path)
     pool, _ = pool_in(tmp_path, jobs=1)
     waiting = tmp_path / "output/t0.waiting"
     os.mkfifo(waiting)
-    with anyio.fail_after(PATIENCE_SECONDS):
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as group:
             group.start_soon(pool.run, tasks_of("wait", "never"))
             await to_thread.run_sync(waiting.read_text)
             group.cancel_scope.cancel()
-    assert pool.entries["t1"].result["reason"] == NOT_BEGUN
+    assert pool.entries["t1"].result["reason"] == NOT_STARTED_REASON
     assert pool.entries["t0"].outcome == "terminated"
     assert git(tmp_path / "code", "worktree", "list").count("\n") == 1
 
 
 async def test_a_folder_without_a_commit_has_no_worktrees(tmp_path: Path) -> None:
     with pytest.raises(WorktreeError):
-        await Worktrees(tmp_path, tmp_path / "trees").check()
+        await WorktreeFactory(tmp_path, tmp_path / "trees").check()
 
 
 def test_the_gravest_outcome_is_that_of_the_whole() -> None:
-    assert gravest(["done", "denied", "timeout"]) == "timeout"
-    assert gravest([]) == "done"
+    assert worst_outcome(["done", "denied", "timeout"]) == "timeout"
+    assert worst_outcome([]) == "done"

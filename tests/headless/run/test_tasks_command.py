@@ -13,10 +13,10 @@ import psutil
 import pytest
 
 from tests.cli.command_line import command_line, environment
-from tests.headless.run.pipeline import Object, Step, chat_step, parsed
-from tests.headless.run.repositories import git, repository
-from tests.support.messages_api import Hang, Reply, call, reply
-from tests.support.openai_api import OpenAiAsk, openai_api_in_thread
+from tests.headless.run.pipeline import Object, PipelineStep, make_chat_step, parse_line
+from tests.headless.run.repositories import create_repository, git
+from tests.support.messages_api import PauseBeforeEvent, ScriptedReply, call, reply
+from tests.support.openai_api import OpenAiRequest, openai_api_in_thread
 
 FULL = pytest.mark.full
 VICTIM = "task-2"
@@ -33,12 +33,12 @@ class Models:
     """Whether the victim is in the middle of it."""
     asked: Counter[str] = field(default_factory=Counter[str])
 
-    def answer(self, ask: OpenAiAsk) -> Reply:
-        name = ask.said_last.partition(" ")[2].strip()
-        if ask.said_last.startswith("Do ") and name == self.victim:
+    def answer(self, ask: OpenAiRequest) -> ScriptedReply:
+        name = ask.last_text.partition(" ")[2].strip()
+        if ask.last_text.startswith("Do ") and name == self.victim:
             self.is_at_work.set()
-            return reply("Half of it", faults=[Hang(1, PATIENCE_SECONDS)])
-        if ask.said_last.startswith("Do "):
+            return reply("Half of it", faults=[PauseBeforeEvent(1, PATIENCE_SECONDS)])
+        if ask.last_text.startswith("Do "):
             self.asked[name] += 1
             return reply(call("write_file", path=f"{name}.txt", content=f"{name}\n"))
         return reply("Done.")
@@ -62,7 +62,7 @@ def kill(name: str) -> None:
     process.kill()
 
 
-def start(place: Step, tasks: Path, *options: str) -> subprocess.Popen[bytes]:
+def start(place: PipelineStep, tasks: Path, *options: str) -> subprocess.Popen[bytes]:
     """Start a run of many tasks in a repository."""
     place.prepare()
     return subprocess.Popen(
@@ -78,7 +78,7 @@ def start(place: Step, tasks: Path, *options: str) -> subprocess.Popen[bytes]:
 def events_of(process: subprocess.Popen[bytes]) -> list[Object]:
     """Return what a run has printed, when it has ended."""
     printed, _ = process.communicate(timeout=PATIENCE_SECONDS)
-    return [parsed(line) for line in printed.decode().splitlines()]
+    return [parse_line(line) for line in printed.decode().splitlines()]
 
 
 @pytest.mark.parametrize(("count", "jobs"), [(2, 2), pytest.param(40, 4, marks=FULL)])
@@ -86,9 +86,9 @@ def test_one_that_is_killed_midway_is_named_and_all_others_are_done(
     tmp_path: Path, count: int, jobs: int
 ) -> None:
     models = Models(VICTIM)
-    repository(tmp_path / "workspace", {"a.txt": b"a\n"})
+    create_repository(tmp_path / "workspace", {"a.txt": b"a\n"})
     with openai_api_in_thread(models.answer) as api:
-        place = chat_step(tmp_path, api)
+        place = make_chat_step(tmp_path, api)
         options = ("--jobs", str(jobs), "--output", str(tmp_path / "output"))
         with start(place, list_of(tmp_path, count), *options) as process:
             assert models.is_at_work.wait(PATIENCE_SECONDS)
@@ -114,10 +114,10 @@ def test_one_that_is_killed_midway_is_named_and_all_others_are_done(
 @FULL
 def test_the_parts_do_every_task_exactly_once(tmp_path: Path) -> None:
     models = Models()
-    repository(tmp_path / "workspace", {"a.txt": b"a\n"})
+    create_repository(tmp_path / "workspace", {"a.txt": b"a\n"})
     tasks = list_of(tmp_path, 7)
     with openai_api_in_thread(models.answer) as api:
-        place = chat_step(tmp_path, api)
+        place = make_chat_step(tmp_path, api)
         parts = [start(place, tasks, "--shard", f"{part}/3", "--jobs", "2") for part in (1, 2, 3)]
         results = [events_of(part)[-1] for part in parts]
     assert [(each["outcome"], each["shard"]) for each in results] == [
@@ -129,9 +129,9 @@ def test_the_parts_do_every_task_exactly_once(tmp_path: Path) -> None:
 @FULL
 def test_when_all_is_ended_by_a_signal_every_task_is_named(tmp_path: Path) -> None:
     models = Models("task-1")
-    repository(tmp_path / "workspace", {"a.txt": b"a\n"})
+    create_repository(tmp_path / "workspace", {"a.txt": b"a\n"})
     with openai_api_in_thread(models.answer) as api:
-        place = chat_step(tmp_path, api)
+        place = make_chat_step(tmp_path, api)
         with start(place, list_of(tmp_path, 3)) as process:
             assert models.is_at_work.wait(PATIENCE_SECONDS)
             process.terminate()

@@ -42,7 +42,7 @@ def send(message: Json) -> None:
     sys.stdout.flush()
 
 
-def tell(line: str) -> None:
+def log_line(line: str) -> None:
     if "TOLD" in os.environ:
         with Path(os.environ["TOLD"]).open("a") as file:
             file.write(line + "\n")
@@ -80,11 +80,11 @@ def tools() -> Sequence[JsonValue]:
     return found
 
 
-def text(words: str) -> Json:
+def text_result(words: str) -> Json:
     return {"content": [{"type": "text", "text": words}]}
 
 
-def ask_back(method: str, params: Json) -> JsonValue:
+def ask_client(method: str, params: Json) -> JsonValue:
     key = f"back-{len(ANSWERS)}"
     ANSWERS[key] = None
     send({"id": key, "method": method, "params": params})
@@ -93,7 +93,7 @@ def ask_back(method: str, params: Json) -> JsonValue:
     return ANSWERS[key]
 
 
-def slow(number: int, token: JsonValue) -> None:
+def run_slow_tool(number: int, token: JsonValue) -> None:
     for step in range(1, 4):
         note: Json = {
             "progressToken": token,
@@ -104,52 +104,52 @@ def slow(number: int, token: JsonValue) -> None:
         send({"method": "notifications/progress", "params": note})
     while number not in CANCELLED:
         time.sleep(0.01)
-    tell(f"stopped {number}")
+    log_line(f"stopped {number}")
 
 
-def call(number: int, params: Json) -> None:
+def run_tool(number: int, params: Json) -> None:
     name, arguments = str(params["name"]), cast("Json", params.get("arguments", {}))
-    tell(f"call {name}")
+    log_line(f"call {name}")
     if name == "crash" or "crashes-on" in TRAITS:
         sys.stderr.write("about to crash with " + os.environ.get("API_KEY", "nothing") + "\n")
         sys.stderr.flush()
         os._exit(3)
     if name == "slow":
-        slow(number, cast("Json", params["_meta"])["progressToken"])
+        run_slow_tool(number, cast("Json", params["_meta"])["progressToken"])
         return
     if name == "grow":
         EXTRA.append(tool("grown"))
         send({"method": "notifications/tools/list_changed"})
-    send({"id": number, "result": result_of(name, arguments)})
+    send({"id": number, "result": tool_result(name, arguments)})
     for done in ("1", "1", "unheard of") if name == "page" else ():
         send({"method": "notifications/elicitation/complete", "params": {"elicitationId": done}})
 
 
-def result_of(name: str, arguments: Json) -> Json:
+def tool_result(name: str, arguments: Json) -> Json:
     form: Json = {"type": "object", "properties": {"name": {"type": "string"}}}
     question: Json = {"message": "Who?", "requestedSchema": form}
     page: Json = {"mode": "url", "message": "Sign in.", "url": PAGE, "elicitationId": "1"}
     prompt: Json = {"messages": [], "maxTokens": 1}
     results: dict[str, Callable[[], Json]] = {
-        "echo": lambda: text(str(arguments.get("text", ""))),
-        "env": lambda: text(json.dumps(dict(os.environ))),
-        "ask": lambda: text(json.dumps(ask_back("elicitation/create", question))),
-        "page": lambda: text(json.dumps(ask_back("elicitation/create", page))),
-        "roots": lambda: text(json.dumps(ask_back("roots/list", {}))),
-        "sample": lambda: text(json.dumps(ask_back("sampling/createMessage", prompt))),
-        "put": lambda: text(put(str(arguments["path"]), str(arguments["text"]))),
-        "show": lambda: {"content": kinds(), "structuredContent": {"a": 1}},
-        "fail": lambda: {**text("it did not work"), "isError": True},
+        "echo": lambda: text_result(str(arguments.get("text", ""))),
+        "env": lambda: text_result(json.dumps(dict(os.environ))),
+        "ask": lambda: text_result(json.dumps(ask_client("elicitation/create", question))),
+        "page": lambda: text_result(json.dumps(ask_client("elicitation/create", page))),
+        "roots": lambda: text_result(json.dumps(ask_client("roots/list", {}))),
+        "sample": lambda: text_result(json.dumps(ask_client("sampling/createMessage", prompt))),
+        "put": lambda: text_result(write_file(str(arguments["path"]), str(arguments["text"]))),
+        "show": lambda: {"content": all_content_types(), "structuredContent": {"a": 1}},
+        "fail": lambda: {**text_result("it did not work"), "isError": True},
     }
-    return results.get(name, lambda: text("done"))()
+    return results.get(name, lambda: text_result("done"))()
 
 
-def put(name: str, words: str) -> str:
+def write_file(name: str, words: str) -> str:
     Path(name).write_text(words)
     return "written"
 
 
-def kinds() -> list[JsonValue]:
+def all_content_types() -> list[JsonValue]:
     return [
         {"type": "image", "data": PICTURE, "mimeType": "image/png"},
         {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"},
@@ -160,7 +160,7 @@ def kinds() -> list[JsonValue]:
     ]
 
 
-def results_of(method: str, params: Json) -> Json:
+def method_result(method: str, params: Json) -> Json:
     """Return the result of any method but `tools/call`."""
     if method == "initialize":
         capabilities: Json = {"tools": {"listChanged": True}, "prompts": {}}
@@ -182,21 +182,21 @@ def handle(message: Json) -> None:
     if method is None:
         ANSWERS[str(number)] = message.get("result", message.get("error"))
     elif method == "tools/call":
-        threading.Thread(target=call, args=(number, params), daemon=True).start()
+        threading.Thread(target=run_tool, args=(number, params), daemon=True).start()
     elif method == "notifications/cancelled":
-        tell(f"cancelled {params['requestId']}")
+        log_line(f"cancelled {params['requestId']}")
         CANCELLED.add(cast("int", params["requestId"]))
     elif number is not None:
-        send({"id": number, "result": results_of(str(method), params)})
+        send({"id": number, "result": method_result(str(method), params)})
 
 
 def main() -> None:
-    tell(f"process {os.getpid()}")
+    log_line(f"process {os.getpid()}")
     if "child" in TRAITS:
         # elsewhere the server cannot find a child outside the process group
         leaves_group = sys.platform == "linux"
         child = subprocess.Popen(["sleep", "600"], start_new_session=leaves_group)
-        tell(f"process {child.pid}")
+        log_line(f"process {child.pid}")
     if "leaves-at-once" in TRAITS:
         sys.stderr.write("no configuration found\n")
         sys.exit(2)

@@ -1,10 +1,10 @@
 """Ordinary commands that need no permission, with the paths they read, from /code/space."""
 
-from acp_server.permissions.shell.findings import Tree
+from acp_server.permissions.shell.findings import SearchedTree
 
 _HERE = "/code/space"
 
-ORDINARY: dict[str, tuple[str, ...]] = {
+HARMLESS_COMMANDS: dict[str, tuple[str, ...]] = {
     "ls": (_HERE,),
     "ls -la": (_HERE,),
     "ls -lah src tests": (f"{_HERE}/src", f"{_HERE}/tests"),
@@ -246,24 +246,27 @@ ORDINARY: dict[str, tuple[str, ...]] = {
     "git grep -n foo": (_HERE,),
 }
 
-TREES: dict[str, tuple[Tree, ...]] = {
-    "grep -r x .": (Tree(_HERE),),
-    "grep -r x": (Tree(_HERE),),
-    "grep -R x src": (Tree(f"{_HERE}/src", follows=True),),
-    "grep -rn --include=*.py x .": (Tree(_HERE, names=("*.py",)),),
-    "grep -re x src lib": (Tree(f"{_HERE}/src"), Tree(f"{_HERE}/lib")),
+TREES: dict[str, tuple[SearchedTree, ...]] = {
+    "grep -r x .": (SearchedTree(_HERE),),
+    "grep -r x": (SearchedTree(_HERE),),
+    "grep -R x src": (SearchedTree(f"{_HERE}/src", follows_symlinks=True),),
+    "grep -rn --include=*.py x .": (SearchedTree(_HERE, name_patterns=("*.py",)),),
+    "grep -re x src lib": (SearchedTree(f"{_HERE}/src"), SearchedTree(f"{_HERE}/lib")),
     "grep x a": (),
-    "rg x": (Tree(_HERE, hidden=False),),
-    "rg --hidden x": (Tree(_HERE),),
-    "rg -uu x src": (Tree(f"{_HERE}/src"),),
-    "rg -g '*.env' x": (Tree(_HERE, names=("*.env",)),),
-    "rg -g '!*.md' x": (Tree(_HERE, hidden=False),),
-    "rg -g 'src/**' x": (Tree(_HERE),),
+    "rg x": (SearchedTree(_HERE, includes_hidden=False),),
+    "rg --hidden x": (SearchedTree(_HERE),),
+    "rg -uu x src": (SearchedTree(f"{_HERE}/src"),),
+    "rg -g '*.env' x": (SearchedTree(_HERE, name_patterns=("*.env",)),),
+    "rg -g '!*.md' x": (SearchedTree(_HERE, includes_hidden=False),),
+    "rg -g 'src/**' x": (SearchedTree(_HERE),),
     "rg --files": (),
-    "git grep x": (Tree(_HERE),),
-    "diff -r a b": (Tree(f"{_HERE}/a", follows=True), Tree(f"{_HERE}/b", follows=True)),
-    "git diff a": (Tree(f"{_HERE}/a"),),
-    "git diff --no-index a b": (Tree(f"{_HERE}/a"), Tree(f"{_HERE}/b")),
+    "git grep x": (SearchedTree(_HERE),),
+    "diff -r a b": (
+        SearchedTree(f"{_HERE}/a", follows_symlinks=True),
+        SearchedTree(f"{_HERE}/b", follows_symlinks=True),
+    ),
+    "git diff a": (SearchedTree(f"{_HERE}/a"),),
+    "git diff --no-index a b": (SearchedTree(f"{_HERE}/a"), SearchedTree(f"{_HERE}/b")),
     "find .": (),
     "ls -R": (),
 }

@@ -1,7 +1,7 @@
 import pytest
 
 from acp_server.permissions.shell.assessment import assess
-from acp_server.permissions.shell.patterns import could_name
+from acp_server.permissions.shell.patterns import could_match_name
 from tests.permissions.shell.attempts import ATTEMPTS
 from tests.permissions.shell.secrets import HOME, PATTERNS, SECRETS, WORKSPACE
 
@@ -23,7 +23,7 @@ def test_a_pattern_that_may_pick_a_secret_is_reported(command: str, found: tuple
     pattern, name = found
     globs = assess(command, WORKSPACE, HOME).globs
     assert pattern in globs
-    assert could_name(pattern, name)
+    assert could_match_name(pattern, name)
 
 
 def test_the_table_of_attempts_is_as_long_as_was_promised() -> None:

@@ -1,27 +1,29 @@
 import pytest
 
 from acp_server.permissions.shell.assessment import assess
-from acp_server.permissions.shell.findings import Assessment, Tree
-from tests.permissions.shell.ordinary import ORDINARY, TREES
+from acp_server.permissions.shell.findings import Assessment, SearchedTree
+from tests.permissions.shell.ordinary import HARMLESS_COMMANDS, TREES
 
 WORKSPACE = "/code/space"
 HOME = "/home/user"
 
 
-@pytest.mark.parametrize(("command", "reads"), ORDINARY.items(), ids=ORDINARY.keys())
+@pytest.mark.parametrize(
+    ("command", "reads"), HARMLESS_COMMANDS.items(), ids=HARMLESS_COMMANDS.keys()
+)
 def test_an_ordinary_command_does_not_ask(command: str, reads: tuple[str, ...]) -> None:
     found = assess(command, WORKSPACE, HOME)
     assert (found.verdict, found.reason, set(found.reads)) == ("reads", "", set(reads))
 
 
 @pytest.mark.parametrize(("command", "trees"), TREES.items(), ids=TREES.keys())
-def test_a_search_tells_which_trees_it_reads(command: str, trees: tuple[Tree, ...]) -> None:
+def test_a_search_tells_which_trees_it_reads(command: str, trees: tuple[SearchedTree, ...]) -> None:
     found = assess(command, WORKSPACE, HOME)
     assert (found.verdict, found.trees) == ("reads", trees)
 
 
 def test_the_table_of_ordinary_commands_is_as_long_as_was_promised() -> None:
-    assert len(ORDINARY) >= 160
+    assert len(HARMLESS_COMMANDS) >= 160
 
 
 def test_a_command_that_only_reads_says_everything_about_it() -> None:

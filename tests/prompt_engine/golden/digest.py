@@ -4,13 +4,13 @@ import hashlib
 import sys
 from pathlib import Path
 
-from prompt_engine.assemble import build
+from prompt_engine.assemble import build_prompt
 from prompt_engine.sources.workspace_snapshot import read_workspace
 from tests.prompt_engine.golden.situations import SITUATIONS
 
 
 def main() -> None:
-    prompts = [build(facts).text for facts in SITUATIONS.values()]
+    prompts = [build_prompt(facts).text for facts in SITUATIONS.values()]
     snapshot = repr(read_workspace(Path(sys.argv[1]), {"PATH": ""}))
     texts = [*prompts, snapshot.replace(sys.argv[1], "FOLDER")]
     for text in texts:

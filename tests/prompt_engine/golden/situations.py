@@ -3,20 +3,20 @@
 from dataclasses import replace
 from datetime import date
 
-from prompt_engine.assemble import build
-from prompt_engine.context_file_types import ContextFile, FileNote
+from prompt_engine.assemble import build_prompt
+from prompt_engine.context_file_types import ContextFile, ContextFileNote
 from prompt_engine.facts import (
-    Environment,
-    Facts,
+    AgentIdentity,
     HintOverride,
-    Identity,
-    MemoryStore,
-    Passage,
+    MachineFacts,
+    MemorySnapshot,
+    PromptFacts,
     Repository,
+    SourcedText,
     SteeringMarker,
-    Workspace,
+    WorkspaceFacts,
 )
-from prompt_engine.findings import Finding
+from prompt_engine.findings import ThreatFinding
 from prompt_engine.truncation import truncate
 from prompt_engine.trust import blocked_line
 
@@ -35,12 +35,12 @@ ALL_TOOLS = EDITOR_TOOLS | {
     "web_fetch",
 }
 
-HI = Facts(
+HI = PromptFacts(
     day=date(2026, 11, 21),
     model="claude-opus-5",
     tools=EDITOR_TOOLS,
-    environment=Environment("Linux (Ubuntu 24.04.1 LTS)", "x86_64", "bash"),
-    workspace=Workspace(
+    environment=MachineFacts("Linux (Ubuntu 24.04.1 LTS)", "x86_64", "bash"),
+    workspace=WorkspaceFacts(
         folder="/home/ada/engine",
         repository=Repository(
             "/home/ada/engine", "main", staged=0, changed=2, untracked=1, conflicted=0
@@ -51,13 +51,13 @@ HI = Facts(
         checks=("make test", "uv run pytest", "uv run ruff check"),
     ),
     context_files=(ContextFile("AGENTS.md", "Use tabs. Run `make test` before you finish.", 44),),
-    context_notes=(FileNote("AGENTS.md", "loaded", 44, 44),),
+    context_notes=(ContextFileNote("AGENTS.md", "loaded", 44, 44),),
 )
 
-BARE = Facts(day=date(2026, 11, 21), model="claude-opus-5", tools=EDITOR_TOOLS)
+BARE = PromptFacts(day=date(2026, 11, 21), model="claude-opus-5", tools=EDITOR_TOOLS)
 
-SOUL = Passage("You are Ada's engineer. You like proofs.", "/home/ada/.hermes/SOUL.md")
-FINDING = Finding("hide-from-user", "context", 3, 1)
+SOUL = SourcedText("You are Ada's engineer. You like proofs.", "/home/ada/.hermes/SOUL.md")
+FINDING = ThreatFinding("hide-from-user", "context", 3, 1)
 BLOCKED_ENTRY = "[Blocked: ssh-back-door in line 1 of this entry. It stays on disk.]"
 LONG = truncate("Rule: keep the engine dry.\n" * 40, 300, "AGENTS.md")
 INDEX = """\
@@ -79,15 +79,15 @@ FULL = replace(
     HI,
     model="gpt-5.2",
     tools=ALL_TOOLS,
-    skills_index=Passage(INDEX),
-    system_message=Passage("Answer in British English.", "agent.system_message"),
-    memory=MemoryStore(("Project uses pytest with xdist", "CI runs on arm64"), 49, 2_200),
-    user=MemoryStore(("Name: Ada",), 9, 1_375),
-    external_memory=Passage("Ada's team meets on Mondays.", "example"),
+    skills_index=SourcedText(INDEX),
+    system_message=SourcedText("Answer in British English.", "agent.system_message"),
+    memory=MemorySnapshot(("Project uses pytest with xdist", "CI runs on arm64"), 49, 2_200),
+    user=MemorySnapshot(("Name: Ada",), 9, 1_375),
+    external_memory=SourcedText("Ada's team meets on Mondays.", "example"),
     session_id="5f1c9f0e",
 )
 
-SITUATIONS: dict[str, Facts] = {
+SITUATIONS: dict[str, PromptFacts] = {
     "hi_in_an_editor": HI,
     "everything_with_gpt": FULL,
     "everything_with_claude": replace(FULL, model="claude-opus-5"),
@@ -95,7 +95,7 @@ SITUATIONS: dict[str, Facts] = {
         HI,
         model="google/gemini-3-pro",
         platform="ci",
-        environment=replace(HI.environment, container="docker", automation="GitHub Actions"),
+        environment=replace(HI.environment, container="docker", ci_service="GitHub Actions"),
     ),
     "gpt_without_tools": replace(BARE, model="gpt-5.2", tools=frozenset()),
     "claude_without_tools": replace(BARE, tools=frozenset(), platform="cli"),
@@ -120,8 +120,10 @@ SITUATIONS: dict[str, Facts] = {
             (".cursor/rules/20-sql.mdc", "Rule for later: how queries are written."),
         ),
         context_notes=(
-            FileNote(".cursor/rules/20-sql.mdc", "named", 900, 0, "only its description is shown"),
-            FileNote(".cursor/rules/30-tests.mdc", "waiting", 200, 0, "for tests/**"),
+            ContextFileNote(
+                ".cursor/rules/20-sql.mdc", "named", 900, 0, "only its description is shown"
+            ),
+            ContextFileNote(".cursor/rules/30-tests.mdc", "waiting", 200, 0, "for tests/**"),
         ),
     ),
     "file_blocked_and_the_next_one": replace(
@@ -129,19 +131,22 @@ SITUATIONS: dict[str, Facts] = {
         context_files=_files(
             (".hermes.md", blocked_line(".hermes.md", (FINDING,))), ("AGENTS.md", "Use tabs.")
         ),
-        context_notes=(FileNote(".hermes.md", "blocked", 90, 0, "", (FINDING,)),),
+        context_notes=(ContextFileNote(".hermes.md", "blocked", 90, 0, "", (FINDING,)),),
     ),
     "file_truncated": replace(
         BARE,
         context_files=(ContextFile("AGENTS.md", LONG.text, LONG.total_characters),),
-        context_notes=(FileNote("AGENTS.md", "cut", LONG.total_characters, LONG.kept_characters),),
+        context_notes=(
+            ContextFileNote("AGENTS.md", "cut", LONG.total_characters, LONG.kept_characters),
+        ),
     ),
     "file_undecodable": replace(
-        BARE, context_notes=(FileNote("AGENTS.md", "undecodable", reason="byte 0 is not UTF-8"),)
+        BARE,
+        context_notes=(ContextFileNote("AGENTS.md", "undecodable", reason="byte 0 is not UTF-8"),),
     ),
     "additional_roots": replace(
         BARE,
-        workspace=Workspace(
+        workspace=WorkspaceFacts(
             "/home/ada/engine/web",
             additional=("/home/ada/notes",),
             repository=Repository("/home/ada/engine"),
@@ -155,35 +160,39 @@ SITUATIONS: dict[str, Facts] = {
             ("AGENTS.md", "Use tabs."), ("/home/ada/notes/AGENTS.md", "Write in German.")
         ),
     ),
-    "soul_is_the_identity": replace(BARE, identity=Identity(soul=SOUL)),
+    "soul_is_the_identity": replace(BARE, identity=AgentIdentity(soul=SOUL)),
     "soul_is_blocked": replace(
         BARE,
-        identity=Identity(soul=Passage("", SOUL.source, "blocked", "hide-from-user in line 3")),
+        identity=AgentIdentity(
+            soul=SourcedText("", SOUL.source, "blocked", "hide-from-user in line 3")
+        ),
     ),
     "caller_has_an_identity": replace(
-        HI, identity=Identity(soul=SOUL, own="You review pull requests of the engine.")
+        HI, identity=AgentIdentity(soul=SOUL, custom_text="You review pull requests of the engine.")
     ),
-    "sub_agent": replace(HI, identity=Identity(soul=SOUL, skips_context_files=True), platform="ci"),
+    "sub_agent": replace(
+        HI, identity=AgentIdentity(soul=SOUL, skips_context_files=True), platform="ci"
+    ),
     "sub_agent_with_soul": replace(
-        HI, identity=Identity(soul=SOUL, skips_context_files=True, loads_soul=True)
+        HI, identity=AgentIdentity(soul=SOUL, skips_context_files=True, loads_soul=True)
     ),
     "worker_of_a_task_board": replace(
         BARE,
         tools=EDITOR_TOOLS | {"kanban_show"},
-        board=Passage("You work on task 7 of the board.", "kanban"),
+        board=SourcedText("You work on task 7 of the board.", "kanban"),
         platform="cron",
     ),
     "wsl_at_alibaba": replace(
         BARE,
         model="qwen3-coder-plus",
         provider="alibaba",
-        environment=Environment(
+        environment=MachineFacts(
             "Linux (Ubuntu 24.04.1 LTS)",
             "x86_64",
             "zsh",
             is_wsl=True,
             python="Python has no pip here: use `uv pip`.",
-            hints=(Passage("The database listens on port 5433.", "agent.environment_hint"),),
+            hints=(SourcedText("The database listens on port 5433.", "agent.environment_hint"),),
             profile="work",
         ),
     ),
@@ -195,7 +204,7 @@ SITUATIONS: dict[str, Facts] = {
     "memory_with_a_blocked_entry": replace(
         BARE,
         tools=EDITOR_TOOLS | {"memory"},
-        memory=MemoryStore(
+        memory=MemorySnapshot(
             (
                 "CI runs on arm64",
                 BLOCKED_ENTRY,
@@ -210,9 +219,9 @@ SITUATIONS: dict[str, Facts] = {
 }
 
 
-def rendered(facts: Facts) -> str:
+def render_situation(facts: PromptFacts) -> str:
     """Return a prompt as stored: its text, then the notices to the user about it."""
-    prompt = build(facts)
+    prompt = build_prompt(facts)
     notices = "\n".join(f"- {entry.notice}" for entry in prompt.report.entries if entry.notice)
     told = f"\n---\n\nWhat the user is told:\n\n{notices}\n" if notices else ""
     return f"{prompt.text}\n{told}"

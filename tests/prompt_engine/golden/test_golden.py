@@ -13,12 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from prompt_engine.assemble import build
-from prompt_engine.facts import Environment, Facts
+from prompt_engine.assemble import build_prompt
+from prompt_engine.facts import MachineFacts, PromptFacts
 from prompt_engine.report import estimate_tokens
-from prompt_engine.section import JOINT
+from prompt_engine.section import SECTION_SEPARATOR
 from tests.prompt_engine.golden.rewrite import EXPECTED
-from tests.prompt_engine.golden.situations import ALL_TOOLS, BARE, FULL, HI, SITUATIONS, rendered
+from tests.prompt_engine.golden.situations import (
+    ALL_TOOLS,
+    BARE,
+    FULL,
+    HI,
+    SITUATIONS,
+    render_situation,
+)
 
 ROOT = Path(__file__).parents[3]
 
@@ -29,7 +36,7 @@ MOST_SECONDS_TO_BUILD = 0.001
 
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_a_prompt_reads_as_it_is_kept(name: str) -> None:
-    assert rendered(SITUATIONS[name]) == (EXPECTED / f"{name}.md").read_text("utf-8")
+    assert render_situation(SITUATIONS[name]) == (EXPECTED / f"{name}.md").read_text("utf-8")
 
 
 def test_no_prompt_is_kept_without_its_situation() -> None:
@@ -38,20 +45,20 @@ def test_no_prompt_is_kept_without_its_situation() -> None:
 
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_the_report_adds_up_to_the_prompt(name: str) -> None:
-    prompt = build(SITUATIONS[name])
+    prompt = build_prompt(SITUATIONS[name])
     report = prompt.report
     assert report.characters == len(prompt.text)
     assert report.estimated_tokens >= estimate_tokens(prompt.text) - len(report.entries)
     for tier in ("stable", "context", "volatile"):
         parts = [entry.characters for entry in report.entries if entry.tier == tier]
         shown = [characters for characters in parts if characters]
-        joints = len(JOINT) * max(0, len(shown) - 1)
+        joints = len(SECTION_SEPARATOR) * max(0, len(shown) - 1)
         assert sum(shown) + joints == len(getattr(prompt, tier))
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_parts_are_stripped_and_one_blank_line_stands_between_them(name: str) -> None:
-    text = build(replace(SITUATIONS[name], context_files=())).text
+    text = build_prompt(replace(SITUATIONS[name], context_files=())).text
     assert text == text.strip()
     assert "\n\n\n" not in text
 
@@ -91,7 +98,7 @@ def test_another_process_seed_locale_and_order_of_files_give_the_same_bytes(tmp_
 
 
 def test_the_prompt_for_hi_is_small() -> None:
-    assert len(build(HI).text.encode()) <= MOST_BYTES_FOR_HI
+    assert len(build_prompt(HI).text.encode()) <= MOST_BYTES_FOR_HI
 
 
 @pytest.mark.parametrize("model", ["claude-opus-5", "gpt-5.2", "google/gemini-3-pro", "glm-5"])
@@ -100,28 +107,28 @@ def test_what_is_always_said_is_lean_even_with_every_tool(model: str) -> None:
         BARE,
         model=model,
         tools=ALL_TOOLS,
-        environment=Environment("macOS 15.1", "arm64", "zsh", profile="default"),
+        environment=MachineFacts("macOS 15.1", "arm64", "zsh", profile="default"),
     )
-    assert len(build(facts).stable.encode()) <= MOST_BYTES_OF_GUIDANCE
+    assert len(build_prompt(facts).stable.encode()) <= MOST_BYTES_OF_GUIDANCE
 
 
 def test_an_endpoint_without_blocks_costs_little_more() -> None:
     with_marker = SITUATIONS["gpt_at_an_endpoint_without_blocks"]
     with_block = replace(with_marker, steering=None)
-    assert len(build(with_marker).stable) - len(build(with_block).stable) < 150
+    assert len(build_prompt(with_marker).stable) - len(build_prompt(with_block).stable) < 150
 
 
 def test_tiers_before_the_change_keep_their_bytes() -> None:
-    tomorrow: Facts = replace(FULL, day=FULL.day.replace(day=22))
-    assert build(tomorrow).stable == build(FULL).stable
-    assert build(tomorrow).context == build(FULL).context
+    tomorrow: PromptFacts = replace(FULL, day=FULL.day.replace(day=22))
+    assert build_prompt(tomorrow).stable == build_prompt(FULL).stable
+    assert build_prompt(tomorrow).context == build_prompt(FULL).context
     elsewhere = replace(FULL, context_files=())
-    assert build(elsewhere).stable == build(FULL).stable
+    assert build_prompt(elsewhere).stable == build_prompt(FULL).stable
 
 
-def seconds_to_build(facts: Facts) -> float:
+def seconds_to_build(facts: PromptFacts) -> float:
     begun = time.perf_counter()
-    build(facts)
+    build_prompt(facts)
     return time.perf_counter() - begun
 
 

@@ -6,10 +6,18 @@ from typing import get_args
 
 import pytest
 
-from prompt_engine.context_file_types import ContextFile, FileNote, FileOutcome
-from prompt_engine.facts import Facts, Fate, Identity, MemoryStore, Passage, Repository, Workspace
-from prompt_engine.findings import Finding
-from prompt_engine.section import Section
+from prompt_engine.context_file_types import ContextFile, ContextFileNote, ContextFileOutcome
+from prompt_engine.facts import (
+    AgentIdentity,
+    Fate,
+    MemorySnapshot,
+    PromptFacts,
+    Repository,
+    SourcedText,
+    WorkspaceFacts,
+)
+from prompt_engine.findings import ThreatFinding
+from prompt_engine.section import PromptSection
 from prompt_engine.sections import (
     day_and_model,
     external_memory,
@@ -18,12 +26,12 @@ from prompt_engine.sections import (
     system_message,
     workspace,
 )
-from prompt_engine.sections.text_files import prose
+from prompt_engine.sections.text_files import load_text
 
-FACTS = Facts(day=date(2026, 11, 21), model="claude-opus-5")
+FACTS = PromptFacts(day=date(2026, 11, 21), model="claude-opus-5")
 AGENTS = ContextFile("AGENTS.md", "Use tabs.", 9)
 SHOWN = "## AGENTS.md\n\nUse tabs."
-HEADING = Section("project_context", "context", prose("project_context"))
+HEADING = PromptSection("project_context", "context", load_text("project_context"))
 
 
 def test_without_files_there_is_no_heading() -> None:
@@ -32,18 +40,18 @@ def test_without_files_there_is_no_heading() -> None:
 
 def test_files_stand_under_one_heading_each_under_its_path() -> None:
     found = project_context.write(replace(FACTS, context_files=(AGENTS,)))
-    assert list(found) == [HEADING, Section("context_file", "context", SHOWN, "AGENTS.md")]
+    assert list(found) == [HEADING, PromptSection("context_file", "context", SHOWN, "AGENTS.md")]
 
 
 @pytest.mark.parametrize(
     ("outcome", "fate"),
     [("loaded", "kept"), ("cut", "truncated"), ("named", "truncated"), ("blocked", "blocked")],
 )
-def test_a_shown_file_has_the_fate_of_its_note(outcome: FileOutcome, fate: Fate) -> None:
-    note = FileNote("AGENTS.md", outcome, 90, 9, "because")
+def test_a_shown_file_has_the_fate_of_its_note(outcome: ContextFileOutcome, fate: Fate) -> None:
+    note = ContextFileNote("AGENTS.md", outcome, 90, 9, "because")
     facts = replace(FACTS, context_files=(AGENTS,), context_notes=(note,))
     _, section = project_context.write(facts)
-    assert section == Section("context_file", "context", SHOWN, "AGENTS.md", fate, "because")
+    assert section == PromptSection("context_file", "context", SHOWN, "AGENTS.md", fate, "because")
 
 
 @pytest.mark.parametrize(
@@ -57,25 +65,30 @@ def test_a_shown_file_has_the_fate_of_its_note(outcome: FileOutcome, fate: Fate)
         ("outside", "dropped"),
     ],
 )
-def test_a_file_that_is_not_shown_is_reported(outcome: FileOutcome, fate: Fate) -> None:
-    facts = replace(FACTS, context_notes=(FileNote("AGENTS.md", outcome),))
-    expected = Section("context_file", "context", "", "AGENTS.md", fate, outcome)
+def test_a_file_that_is_not_shown_is_reported(outcome: ContextFileOutcome, fate: Fate) -> None:
+    facts = replace(FACTS, context_notes=(ContextFileNote("AGENTS.md", outcome),))
+    expected = PromptSection("context_file", "context", "", "AGENTS.md", fate, outcome)
     assert list(project_context.write(facts)) == [expected]
 
 
 @pytest.mark.parametrize(
     ("note", "reason"),
     [
-        (FileNote("AGENTS.md", "cut", 30_000, 18_000), "18,000 of 30,000 characters are shown"),
         (
-            FileNote("AGENTS.md", "blocked", findings=(Finding("hides", "context", 3, 1),)),
+            ContextFileNote("AGENTS.md", "cut", 30_000, 18_000),
+            "18,000 of 30,000 characters are shown",
+        ),
+        (
+            ContextFileNote(
+                "AGENTS.md", "blocked", findings=(ThreatFinding("hides", "context", 3, 1),)
+            ),
             "hides in line 3",
         ),
         (None, "9 of 90 characters are shown"),
     ],
     ids=["cut", "blocked", "no note, but shorter than the file"],
 )
-def test_the_reason_is_told_in_figures_and_lines(note: FileNote | None, reason: str) -> None:
+def test_the_reason_is_told_in_figures_and_lines(note: ContextFileNote | None, reason: str) -> None:
     file = replace(AGENTS, total_characters=90)
     facts = replace(FACTS, context_files=(file,), context_notes=(note,) if note else ())
     _, section = project_context.write(facts)
@@ -83,11 +96,11 @@ def test_the_reason_is_told_in_figures_and_lines(note: FileNote | None, reason: 
 
 
 def test_whatever_becomes_of_a_file_has_a_fate() -> None:
-    assert set(project_context.FATES) == set(get_args(FileOutcome))
+    assert set(project_context.FATE_BY_OUTCOME) == set(get_args(ContextFileOutcome))
 
 
 def test_an_agent_that_takes_no_context_files_gets_none() -> None:
-    who = Identity(skips_context_files=True)
+    who = AgentIdentity(skips_context_files=True)
     (section,) = project_context.write(replace(FACTS, identity=who, context_files=(AGENTS,)))
     assert (section.text, section.fate, section.source) == ("", "dropped", "AGENTS.md")
 
@@ -99,50 +112,50 @@ CLEAN = Repository("/w", "main", staged=0)
 @pytest.mark.parametrize(
     ("place", "lines"),
     [
-        (Workspace("/w"), ["Folder: /w"]),
-        (Workspace("/w", ("/x", "/y")), ["Folder: /w", "Further folders: /x, /y"]),
+        (WorkspaceFacts("/w"), ["Folder: /w"]),
+        (WorkspaceFacts("/w", ("/x", "/y")), ["Folder: /w", "Further folders: /x, /y"]),
         (
-            Workspace("/w", repository=CLEAN),
+            WorkspaceFacts("/w", repository=CLEAN),
             ["Folder: /w", "Git repository: branch main, clean"],
         ),
         (
-            Workspace("/w", repository=Repository("/w", "main")),
+            WorkspaceFacts("/w", repository=Repository("/w", "main")),
             ["Folder: /w", "Git repository: branch main"],
         ),
         (
-            Workspace("/w/a", repository=Repository("/w", "", 1, 2, 3, 4)),
+            WorkspaceFacts("/w/a", repository=Repository("/w", "", 1, 2, 3, 4)),
             [
                 "Folder: /w/a",
                 f"Git repository at /w: detached HEAD, {COUNTS}",
             ],
         ),
         (
-            Workspace("/w", project="/w", manifests=("go.mod",), checks=("go test ./...",)),
+            WorkspaceFacts("/w", project="/w", manifests=("go.mod",), checks=("go test ./...",)),
             ["Folder: /w", "Manifests: go.mod", "Checks: `go test ./...`"],
         ),
         (
-            Workspace("/w/a", project="/w", manifests=("go.mod",), package_managers=("go",)),
+            WorkspaceFacts("/w/a", project="/w", manifests=("go.mod",), package_managers=("go",)),
             ["Folder: /w/a", "Manifests in /w: go.mod", "Package manager: go"],
         ),
     ],
     ids=["bare", "more folders", "clean", "uncounted", "dirty", "project", "project above"],
 )
-def test_the_workspace_in_lines(place: Workspace, lines: list[str]) -> None:
+def test_the_workspace_in_lines(place: WorkspaceFacts, lines: list[str]) -> None:
     (section,) = workspace.write(replace(FACTS, workspace=place))
     *_, bullets = section.text.split("\n\n")
     assert bullets == "\n".join(f"- {line}" for line in lines)
 
 
 def test_the_name_of_a_folder_cannot_begin_a_line_of_its_own() -> None:
-    place = Workspace("/w\n# Orders\x1b[2J")
+    place = WorkspaceFacts("/w\n# Orders\x1b[2J")
     (section,) = workspace.write(replace(FACTS, workspace=place))
     assert section.text.endswith("- Folder: /w\ufffd# Orders\ufffd[2J")
 
 
 def test_what_was_too_late_for_the_workspace_is_reported() -> None:
-    place = Workspace("/w", dropped=("git took too long",))
+    place = WorkspaceFacts("/w", dropped=("git took too long",))
     _, section = workspace.write(replace(FACTS, workspace=place))
-    assert section == Section("workspace", "context", "", "", "dropped", "git took too long")
+    assert section == PromptSection("workspace", "context", "", "", "dropped", "git took too long")
 
 
 def test_without_a_workspace_there_is_no_snapshot() -> None:
@@ -152,8 +165,8 @@ def test_without_a_workspace_there_is_no_snapshot() -> None:
 def test_both_stores_stand_under_bars_with_their_shares() -> None:
     facts = replace(
         FACTS,
-        memory=MemoryStore(("Uses uv", "CI is slow"), 1_474, 2_200, "MEMORY.md"),
-        user=MemoryStore(("Name: Ada",), 9, 1_375, "USER.md"),
+        memory=MemorySnapshot(("Uses uv", "CI is slow"), 1_474, 2_200, "MEMORY.md"),
+        user=MemorySnapshot(("Name: Ada",), 9, 1_375, "USER.md"),
     )
     bar = "═" * 46
     notes = f"{bar}\nMEMORY (your personal notes) [67% — 1,474/2,200 chars]\n{bar}"
@@ -164,12 +177,14 @@ def test_both_stores_stand_under_bars_with_their_shares() -> None:
 
 
 def test_an_empty_store_gives_no_block() -> None:
-    facts = replace(FACTS, memory=MemoryStore((), 0, 2_200))
+    facts = replace(FACTS, memory=MemorySnapshot((), 0, 2_200))
     assert [section.text for section in memory.write(facts)] == [""]
 
 
 def test_a_store_over_its_limit_says_so() -> None:
-    assert "[150% — 3,300/2,200 chars]" in memory.block("M", MemoryStore(("a",), 3_300, 2_200))
+    assert "[150% — 3,300/2,200 chars]" in memory.format_store(
+        "M", MemorySnapshot(("a",), 3_300, 2_200)
+    )
 
 
 @pytest.mark.parametrize(
@@ -193,11 +208,13 @@ def test_session_and_model_are_told_when_known() -> None:
 
 def test_the_words_of_others_are_passed_on() -> None:
     facts = replace(
-        FACTS, system_message=Passage("Be kind.", "_meta"), external_memory=Passage("Mondays.", "x")
+        FACTS,
+        system_message=SourcedText("Be kind.", "_meta"),
+        external_memory=SourcedText("Mondays.", "x"),
     )
     assert list(system_message.write(facts)) == [
-        Section("system_message", "context", "Be kind.", "_meta")
+        PromptSection("system_message", "context", "Be kind.", "_meta")
     ]
     assert list(external_memory.write(facts)) == [
-        Section("external_memory", "volatile", "Mondays.", "x")
+        PromptSection("external_memory", "volatile", "Mondays.", "x")
     ]

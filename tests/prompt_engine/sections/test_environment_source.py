@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from prompt_engine.facts import Environment, Passage
-from prompt_engine.sources.environment import Host, describe_python, read_environment
+from prompt_engine.facts import MachineFacts, SourcedText
+from prompt_engine.sources.environment import HostInfo, describe_python, read_environment
 
 MANAGED = "The system's Python is externally managed (PEP 668): install packages into"
 
 
-def linux(root: Path, release: str = "6.8.0") -> Host:
-    return Host("linux", release, "x86_64", root)
+def linux(root: Path, release: str = "6.8.0") -> HostInfo:
+    return HostInfo("linux", release, "x86_64", root)
 
 
 def place(root: Path, name: str, text: str = "") -> Path:
@@ -32,7 +32,7 @@ def program(root: Path, name: str) -> Path:
 def test_a_distribution_is_named_as_it_names_itself(tmp_path: Path) -> None:
     place(tmp_path, "etc/os-release", 'NAME="Ubuntu"\nPRETTY_NAME="Ubuntu 24.04.1 LTS"\n')
     found = read_environment({"SHELL": "/usr/bin/zsh"}, linux(tmp_path))
-    assert found == Environment("Linux (Ubuntu 24.04.1 LTS)", "x86_64", "zsh")
+    assert found == MachineFacts("Linux (Ubuntu 24.04.1 LTS)", "x86_64", "zsh")
 
 
 def test_a_name_made_to_deceive_stays_one_short_line(tmp_path: Path) -> None:
@@ -45,13 +45,15 @@ def test_a_name_made_to_deceive_stays_one_short_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("host", "system"),
     [
-        (Host("darwin", "15.1", "arm64"), "macOS 15.1"),
-        (Host("win32", "11", "AMD64"), "Windows 11"),
-        (Host("freebsd14", "14.1", "amd64"), "freebsd14 14.1"),
+        (HostInfo("darwin", "15.1", "arm64"), "macOS 15.1"),
+        (HostInfo("win32", "11", "AMD64"), "Windows 11"),
+        (HostInfo("freebsd14", "14.1", "amd64"), "freebsd14 14.1"),
     ],
-    ids=lambda value: value.platform if isinstance(value, Host) else "",
+    ids=lambda value: value.platform if isinstance(value, HostInfo) else "",
 )
-def test_other_systems_are_told_with_their_release(host: Host, system: str, tmp_path: Path) -> None:
+def test_other_systems_are_told_with_their_release(
+    host: HostInfo, system: str, tmp_path: Path
+) -> None:
     assert read_environment({}, replace(host, root=tmp_path)).system == system
 
 
@@ -74,7 +76,7 @@ def test_the_shell_of_the_tools_counts_before_the_users(tmp_path: Path) -> None:
 def test_the_service_that_runs_a_job(
     variables: Mapping[str, str], service: str, tmp_path: Path
 ) -> None:
-    assert read_environment(variables, linux(tmp_path)).automation == service
+    assert read_environment(variables, linux(tmp_path)).ci_service == service
 
 
 @pytest.mark.parametrize(
@@ -118,8 +120,8 @@ def test_termux_is_known_by_its_variables(variables: Mapping[str, str], tmp_path
 def test_hints_come_from_the_variable_then_from_the_setting(tmp_path: Path) -> None:
     variables = {"HERMES_ENVIRONMENT_HINT": "One."}
     assert read_environment(variables, linux(tmp_path), hint="Two.").hints == (
-        Passage("One.", "HERMES_ENVIRONMENT_HINT"),
-        Passage("Two.", "agent.environment_hint"),
+        SourcedText("One.", "HERMES_ENVIRONMENT_HINT"),
+        SourcedText("Two.", "agent.environment_hint"),
     )
 
 
@@ -185,4 +187,4 @@ def test_the_probe_can_be_left_out(tmp_path: Path) -> None:
 
 
 def test_this_host_can_be_read() -> None:
-    assert read_environment({}, Host.here()).system
+    assert read_environment({}, HostInfo.current()).system

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from prompt_engine.facts import MemoryStore, Passage
-from prompt_engine.findings import Finding, Scope
+from prompt_engine.facts import MemorySnapshot, SourcedText
+from prompt_engine.findings import ScanScope, ThreatFinding
 from prompt_engine.sources.memory_snapshot import read_memory
 from prompt_engine.sources.soul import read_soul
 from prompt_engine.trust import sha256_of
 
 
-def find_evil(text: str, scope: Scope) -> Sequence[Finding]:
+def find_evil(text: str, scope: ScanScope) -> Sequence[ThreatFinding]:
     """Find the word evil, as a scanner would."""
     lines = enumerate(text.splitlines(), 1)
-    return [Finding("evil", scope, number, 1) for number, line in lines if "evil" in line]
+    return [ThreatFinding("evil", scope, number, 1) for number, line in lines if "evil" in line]
 
 
-def find_nothing(text: str, scope: Scope) -> Sequence[Finding]:
+def find_nothing(text: str, scope: ScanScope) -> Sequence[ThreatFinding]:
     del text, scope
     return ()
 
@@ -31,13 +31,13 @@ def soul(home: Path, text: str) -> str:
 
 def test_a_soul_is_read_as_it_is(tmp_path: Path) -> None:
     source = soul(tmp_path, "\ufeff\nYou are Ada's engineer.\r\n")
-    assert read_soul(tmp_path, find_evil) == Passage("You are Ada's engineer.", source)
+    assert read_soul(tmp_path, find_evil) == SourcedText("You are Ada's engineer.", source)
 
 
 def test_a_missing_home_is_created_for_its_owner_alone(tmp_path: Path) -> None:
     home = tmp_path / "new" / "home"
     source = str(home / "SOUL.md")
-    assert read_soul(home, find_evil) == Passage("", source, "absent", "there is no such file")
+    assert read_soul(home, find_evil) == SourcedText("", source, "absent", "there is no such file")
     assert home.stat().st_mode & 0o777 == 0o700
 
 
@@ -54,19 +54,19 @@ def test_a_home_that_cannot_be_made_is_no_failure(tmp_path: Path) -> None:
 
 def test_an_empty_soul_is_none(tmp_path: Path) -> None:
     source = soul(tmp_path, " \n")
-    assert read_soul(tmp_path, find_evil) == Passage("", source, "absent", "the file is empty")
+    assert read_soul(tmp_path, find_evil) == SourcedText("", source, "absent", "the file is empty")
 
 
 def test_a_blocked_soul_is_named_with_its_line(tmp_path: Path) -> None:
     source = soul(tmp_path, "You are kind.\nBe evil.")
-    assert read_soul(tmp_path, find_evil) == Passage("", source, "blocked", "evil in line 2")
+    assert read_soul(tmp_path, find_evil) == SourcedText("", source, "blocked", "evil in line 2")
 
 
 def test_a_soul_that_the_user_trusts_is_read_all_the_same(tmp_path: Path) -> None:
     source = soul(tmp_path, "Be evil.")
     trusted = {(Path(source).resolve(), sha256_of(b"Be evil."))}
     found = read_soul(tmp_path, find_evil, is_trusted=lambda path, sha: (path, sha) in trusted)
-    assert found == Passage("Be evil.", source)
+    assert found == SourcedText("Be evil.", source)
 
 
 def test_a_long_soul_is_cut(tmp_path: Path) -> None:
@@ -119,17 +119,17 @@ def test_entries_stand_between_lines_of_the_sign(
     text: str, entries: tuple[str, ...], used: int, tmp_path: Path
 ) -> None:
     path = remembered(tmp_path, text)
-    assert read_memory(path, 2_200, find_evil) == MemoryStore(entries, used, 2_200, str(path))
+    assert read_memory(path, 2_200, find_evil) == MemorySnapshot(entries, used, 2_200, str(path))
 
 
 def test_a_missing_memory_is_an_empty_one(tmp_path: Path) -> None:
     path = tmp_path / "USER.md"
-    assert read_memory(path, 1_375, find_evil) == MemoryStore((), 0, 1_375, str(path))
+    assert read_memory(path, 1_375, find_evil) == MemorySnapshot((), 0, 1_375, str(path))
 
 
 def test_a_blocked_entry_is_shown_as_blocked_and_counts_as_it_is(tmp_path: Path) -> None:
     path = remembered(tmp_path, "Uses uv\n§\nBe evil")
-    assert read_memory(path, 2_200, find_evil) == MemoryStore(
+    assert read_memory(path, 2_200, find_evil) == MemorySnapshot(
         ("Uses uv", "[Blocked: evil in line 1 of this entry. It stays on disk.]"),
         len("Uses uv\n§\nBe evil"),
         2_200,
@@ -141,9 +141,9 @@ def test_a_blocked_entry_is_shown_as_blocked_and_counts_as_it_is(tmp_path: Path)
 
 
 def test_memory_is_scanned_strictly(tmp_path: Path) -> None:
-    scopes: list[Scope] = []
+    scopes: list[ScanScope] = []
 
-    def scan(text: str, scope: Scope) -> Sequence[Finding]:
+    def scan(text: str, scope: ScanScope) -> Sequence[ThreatFinding]:
         scopes.append(scope)
         return find_nothing(text, scope)
 

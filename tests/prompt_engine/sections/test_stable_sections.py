@@ -6,15 +6,15 @@ from datetime import date
 import pytest
 
 from prompt_engine.facts import (
-    Enforcement,
-    Environment,
-    Facts,
+    AgentIdentity,
     HintOverride,
-    Identity,
-    Passage,
+    MachineFacts,
+    PromptFacts,
+    SourcedText,
     SteeringMarker,
+    ToolUseEnforcement,
 )
-from prompt_engine.section import Section
+from prompt_engine.section import PromptSection
 from prompt_engine.sections import (
     enforcement,
     environment,
@@ -23,51 +23,56 @@ from prompt_engine.sections import (
     platform_hint,
     skills_index,
 )
-from prompt_engine.sections.text_files import prose
+from prompt_engine.sections.text_files import load_text
 
-FACTS = Facts(day=date(2026, 11, 21), model="claude-opus-5")
-BUILT_IN = Section("identity", "stable", prose("identity"))
-SOUL = Passage("You are Ada's engineer.", "SOUL.md")
-BLOCKED = Passage("[blocked]", "SOUL.md", "blocked", "hide-from-user in line 1")
-SKIPPED = Section("soul", "stable", "", "SOUL.md", "dropped", identity.SKIPPED)
+FACTS = PromptFacts(day=date(2026, 11, 21), model="claude-opus-5")
+BUILT_IN = PromptSection("identity", "stable", load_text("identity"))
+SOUL = SourcedText("You are Ada's engineer.", "SOUL.md")
+BLOCKED = SourcedText("[blocked]", "SOUL.md", "blocked", "hide-from-user in line 1")
+SKIPPED = PromptSection("soul", "stable", "", "SOUL.md", "dropped", identity.SKIPPED_REASON)
 
 
 @pytest.mark.parametrize(
     ("who", "sections"),
     [
-        (Identity(), [Section("soul", "stable", ""), BUILT_IN]),
-        (Identity(SOUL), [Section("soul", "stable", SOUL.text, "SOUL.md")]),
+        (AgentIdentity(), [PromptSection("soul", "stable", ""), BUILT_IN]),
+        (AgentIdentity(SOUL), [PromptSection("soul", "stable", SOUL.text, "SOUL.md")]),
         (
-            Identity(BLOCKED),
-            [Section("soul", "stable", "", "SOUL.md", "blocked", BLOCKED.reason), BUILT_IN],
+            AgentIdentity(BLOCKED),
+            [PromptSection("soul", "stable", "", "SOUL.md", "blocked", BLOCKED.reason), BUILT_IN],
         ),
-        (Identity(SOUL, skips_context_files=True), [SKIPPED, BUILT_IN]),
+        (AgentIdentity(SOUL, skips_context_files=True), [SKIPPED, BUILT_IN]),
         (
-            Identity(SOUL, skips_context_files=True, loads_soul=True),
-            [Section("soul", "stable", SOUL.text, "SOUL.md")],
+            AgentIdentity(SOUL, skips_context_files=True, loads_soul=True),
+            [PromptSection("soul", "stable", SOUL.text, "SOUL.md")],
         ),
-        (Identity(SOUL, own="You review."), [Section("identity", "stable", "You review.")]),
+        (
+            AgentIdentity(SOUL, custom_text="You review."),
+            [PromptSection("identity", "stable", "You review.")],
+        ),
     ],
     ids=["none", "soul", "blocked", "sub-agent", "sub-agent with soul", "caller's own"],
 )
-def test_the_identity_is_the_first_that_counts(who: Identity, sections: list[Section]) -> None:
+def test_the_identity_is_the_first_that_counts(
+    who: AgentIdentity, sections: list[PromptSection]
+) -> None:
     assert list(identity.write(replace(FACTS, identity=who))) == sections
 
 
 @pytest.mark.parametrize(
     ("who", "text"),
     [
-        (Identity(SOUL), None),
-        (Identity(SOUL, own="You review."), "## SOUL.md\n\nYou are Ada's engineer."),
-        (Identity(SOUL, own="You review.", skips_context_files=True), ""),
-        (Identity(own="You review."), ""),
+        (AgentIdentity(SOUL), None),
+        (AgentIdentity(SOUL, custom_text="You review."), "## SOUL.md\n\nYou are Ada's engineer."),
+        (AgentIdentity(SOUL, custom_text="You review.", skips_context_files=True), ""),
+        (AgentIdentity(custom_text="You review."), ""),
     ],
     ids=["is the identity", "behind the caller's", "skipped", "missing"],
 )
 def test_soul_comes_behind_the_project_where_the_caller_is_somebody(
-    who: Identity, text: str | None
+    who: AgentIdentity, text: str | None
 ) -> None:
-    found = list(identity.write_behind_project(replace(FACTS, identity=who)))
+    found = list(identity.write_soul_after_project(replace(FACTS, identity=who)))
     assert [section.text for section in found] == ([] if text is None else [text])
 
 
@@ -98,9 +103,9 @@ def test_a_piece_of_guidance_needs_its_tool(tools: tuple[str, ...], pieces: list
 
 
 def test_a_worker_of_a_board_gets_the_worker_text_only() -> None:
-    facts = replace(FACTS, tools=frozenset({"kanban_show"}), board=Passage("Task 7.", "kanban"))
+    facts = replace(FACTS, tools=frozenset({"kanban_show"}), board=SourcedText("Task 7.", "kanban"))
     *_, last = guidance.write(facts)
-    assert last == Section("task_board", "stable", "Task 7.", "kanban")
+    assert last == PromptSection("task_board", "stable", "Task 7.", "kanban")
 
 
 def test_the_marker_of_the_user_is_named_where_it_is_needed() -> None:
@@ -130,44 +135,46 @@ def test_the_marker_of_the_user_is_named_where_it_is_needed() -> None:
         ("gpt-5.2", ("",), []),
     ],
 )
-def test_who_is_told_to_act(model: str, setting: Enforcement, sections: list[str]) -> None:
+def test_who_is_told_to_act(model: str, setting: ToolUseEnforcement, sections: list[str]) -> None:
     facts = replace(FACTS, model=model, enforcement=setting, tools=frozenset({"todo"}))
-    assert [part.text for part in enforcement.write(facts)] == [prose(name) for name in sections]
+    assert [part.text for part in enforcement.write(facts)] == [
+        load_text(name) for name in sections
+    ]
 
 
 def test_nobody_is_told_to_act_without_tools() -> None:
     assert list(enforcement.write(replace(FACTS, model="gpt-5.2"))) == []
 
 
-@pytest.mark.parametrize("tool", sorted(skills_index.TOOLS))
+@pytest.mark.parametrize("tool", sorted(skills_index.SKILL_TOOLS))
 def test_the_index_needs_any_skills_tool(tool: str) -> None:
-    facts = replace(FACTS, skills_index=Passage("## Skills"), tools=frozenset({tool}))
-    assert list(skills_index.write(facts)) == [Section("skills_index", "stable", "## Skills")]
+    facts = replace(FACTS, skills_index=SourcedText("## Skills"), tools=frozenset({tool}))
+    assert list(skills_index.write(facts)) == [PromptSection("skills_index", "stable", "## Skills")]
 
 
 def test_an_index_that_no_tool_can_open_is_dropped_with_a_reason() -> None:
-    facts = replace(FACTS, skills_index=Passage("## Skills"), tools=frozenset({"todo"}))
+    facts = replace(FACTS, skills_index=SourcedText("## Skills"), tools=frozenset({"todo"}))
     assert list(skills_index.write(facts)) == [
-        Section("skills_index", "stable", "", "", "dropped", "no skills tool is present")
+        PromptSection("skills_index", "stable", "", "", "dropped", "no skills tool is present")
     ]
 
 
 @pytest.mark.parametrize(
     ("machine", "lines"),
     [
-        (Environment("macOS 15.1", "arm64", "zsh"), ["macOS 15.1, arm64, shell zsh."]),
-        (Environment("Linux", container="docker"), ["Linux, inside a container (docker)."]),
+        (MachineFacts("macOS 15.1", "arm64", "zsh"), ["macOS 15.1, arm64, shell zsh."]),
+        (MachineFacts("Linux", container="docker"), ["Linux, inside a container (docker)."]),
         (
-            Environment("Linux", automation="GitHub Actions"),
+            MachineFacts("Linux", ci_service="GitHub Actions"),
             ["Linux, in continuous integration (GitHub Actions)."],
         ),
-        (Environment("Linux", is_wsl=True), ["Linux.", prose("wsl")]),
-        (Environment("Linux", is_termux=True), ["Linux.", prose("termux")]),
-        (Environment(python="Python has no pip here."), ["Python has no pip here."]),
+        (MachineFacts("Linux", is_wsl=True), ["Linux.", load_text("wsl")]),
+        (MachineFacts("Linux", is_termux=True), ["Linux.", load_text("termux")]),
+        (MachineFacts(python="Python has no pip here."), ["Python has no pip here."]),
     ],
     ids=["plain", "container", "automation", "wsl", "termux", "python"],
 )
-def test_the_machine_in_lines(machine: Environment, lines: list[str]) -> None:
+def test_the_machine_in_lines(machine: MachineFacts, lines: list[str]) -> None:
     (section,) = environment.write(replace(FACTS, environment=machine))
     assert section.text == "## Environment\n\n" + "\n".join(lines)
 
@@ -177,7 +184,7 @@ def test_an_unknown_machine_is_not_worth_a_heading() -> None:
 
 
 def test_the_active_profile_and_its_limits_are_told() -> None:
-    (section,) = environment.write(replace(FACTS, environment=Environment(profile="work")))
+    (section,) = environment.write(replace(FACTS, environment=MachineFacts(profile="work")))
     assert "The active profile is `work`." in section.text
 
 
@@ -188,24 +195,27 @@ def test_a_provider_that_renames_models_is_corrected(provider: str) -> None:
 
 
 def test_hints_of_the_user_come_last_each_by_itself() -> None:
-    hints = (Passage("One.", "HERMES_ENVIRONMENT_HINT"), Passage("Two.", "agent.environment_hint"))
-    found = environment.write(replace(FACTS, environment=Environment("Linux", hints=hints)))
+    hints = (
+        SourcedText("One.", "HERMES_ENVIRONMENT_HINT"),
+        SourcedText("Two.", "agent.environment_hint"),
+    )
+    found = environment.write(replace(FACTS, environment=MachineFacts("Linux", hints=hints)))
     assert [part.text for part in found] == ["## Environment\n\nLinux.", "One.", "Two."]
 
 
 @pytest.mark.parametrize("platform", sorted(platform_hint.PLATFORMS))
 def test_every_platform_of_the_registry_has_a_hint(platform: str) -> None:
-    text = platform_hint.hint(platform)
+    text = platform_hint.platform_hint(platform)
     assert text
-    assert ("MEDIA:" in text) == (platform in platform_hint.WITH_FILES)
+    assert ("MEDIA:" in text) == (platform in platform_hint.PLATFORMS_WITH_FILES)
 
 
 @pytest.mark.parametrize(
     ("override", "text"),
     [
-        (HintOverride(), platform_hint.hint("cli")),
+        (HintOverride(), platform_hint.platform_hint("cli")),
         (HintOverride(replace="Sing."), "Sing."),
-        (HintOverride(append="Sing."), f"{platform_hint.hint('cli')}\n\nSing."),
+        (HintOverride(append="Sing."), f"{platform_hint.platform_hint('cli')}\n\nSing."),
         (HintOverride("Sing.", "Loudly."), "Sing.\n\nLoudly."),
     ],
     ids=["none", "replace", "append", "both"],
@@ -222,4 +232,4 @@ def test_a_platform_without_a_hint_is_reported_unless_settings_bring_one() -> No
     assert (section.text, section.reason) == ("", "there is no hint for fax")
     own = replace(unknown, hint_overrides={"fax": HintOverride("Sing.")})
     (section,) = platform_hint.write(own)
-    assert section == Section("platform_hint", "stable", "Sing.", "platform_hints.fax")
+    assert section == PromptSection("platform_hint", "stable", "Sing.", "platform_hints.fax")

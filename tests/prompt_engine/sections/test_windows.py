@@ -2,29 +2,29 @@
 
 import pytest
 
-from prompt_engine.context_windows import Window, system_role, window_of
+from prompt_engine.context_windows import ContextWindow, context_window, system_role
 
 
 @pytest.mark.parametrize(
     ("model", "window"),
     [
-        ("anthropic/claude-opus-5", Window(200_000)),
-        ("openai/gpt-4.1-mini", Window(1_047_576)),
-        ("GPT-5.2", Window(400_000)),
-        ("gpt-5-codex", Window(400_000)),
-        ("gemini-3-pro", Window(1_048_576)),
-        ("grok-4-fast-reasoning", Window(2_000_000)),
-        ("grok-4-0709", Window(256_000)),
-        ("somebody/else", Window(200_000, is_assumed=True)),
-        ("", Window(200_000, is_assumed=True)),
+        ("anthropic/claude-opus-5", ContextWindow(200_000)),
+        ("openai/gpt-4.1-mini", ContextWindow(1_047_576)),
+        ("GPT-5.2", ContextWindow(400_000)),
+        ("gpt-5-codex", ContextWindow(400_000)),
+        ("gemini-3-pro", ContextWindow(1_048_576)),
+        ("grok-4-fast-reasoning", ContextWindow(2_000_000)),
+        ("grok-4-0709", ContextWindow(256_000)),
+        ("somebody/else", ContextWindow(200_000, is_assumed=True)),
+        ("", ContextWindow(200_000, is_assumed=True)),
     ],
 )
-def test_a_window_goes_by_the_family(model: str, window: Window) -> None:
-    assert window_of(model) == window
+def test_a_window_goes_by_the_family(model: str, window: ContextWindow) -> None:
+    assert context_window(model) == window
 
 
 def test_who_knows_better_is_believed() -> None:
-    assert window_of("claude-opus-5", 1_000_000) == Window(1_000_000)
+    assert context_window("claude-opus-5", 1_000_000) == ContextWindow(1_000_000)
 
 
 @pytest.mark.parametrize(

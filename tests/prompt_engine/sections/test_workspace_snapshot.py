@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from prompt_engine.facts import Repository, Workspace
+from prompt_engine.facts import Repository, WorkspaceFacts
 from prompt_engine.sources.workspace_checks import find_checks
 from prompt_engine.sources.workspace_manifests import find_manifests, find_package_managers
 from prompt_engine.sources.workspace_snapshot import read_workspace
@@ -35,7 +35,7 @@ def package(**scripts: str) -> str:
 
 
 def test_a_folder_of_nothing_is_just_a_folder(tmp_path: Path) -> None:
-    assert read_workspace(tmp_path, NO_GIT) == Workspace(str(tmp_path))
+    assert read_workspace(tmp_path, NO_GIT) == WorkspaceFacts(str(tmp_path))
 
 
 def test_a_missing_folder_is_just_a_name(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_missing_folder_is_just_a_name(tmp_path: Path) -> None:
 
 def test_a_project_is_told_whole(tmp_path: Path) -> None:
     place(tmp_path, {"pyproject.toml": "[tool.ruff]\n", "uv.lock": "", "Makefile": "test: x\n"})
-    assert read_workspace(tmp_path, NO_GIT, (Path("/notes"),)) == Workspace(
+    assert read_workspace(tmp_path, NO_GIT, (Path("/notes"),)) == WorkspaceFacts(
         folder=str(tmp_path),
         additional=("/notes",),
         project=str(tmp_path),

@@ -10,17 +10,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from prompt_engine.hint_blocks import LoadedHints, loaded_in, wrap
-from prompt_engine.sources.context_files import ContextRequest, find_context
+from prompt_engine.hint_blocks import LoadedHints, find_loaded_hints, wrap_hint
+from prompt_engine.sources.context_files import ContextRequest, find_project_context
 from prompt_engine.sources.file_reading import SETTLED_NANOSECONDS
 from prompt_engine.sources.subdirectory_hints import HintFinder
-from tests.prompt_engine.sources.trees import plant, scan
+from tests.prompt_engine.sources.trees import scan, write_tree
 
 SECRET = b"of this session"
 FILES_PER_FOLDER = 100
 
 
-def measure(what: str, work: Callable[[], object], times: int = 300) -> None:
+def measure(title: str, work: Callable[[], object], times: int = 300) -> None:
     """Print median and maximum time of some work."""
     seconds: list[float] = []
     for _ in range(times):
@@ -28,10 +28,10 @@ def measure(what: str, work: Callable[[], object], times: int = 300) -> None:
         work()
         seconds.append(time.perf_counter() - began)
     median, longest = statistics.median(seconds) * 1_000, max(seconds) * 1_000
-    sys.stdout.write(f"{what:<52}{median:8.3f} ms  longest {longest:7.3f} ms\n")
+    sys.stdout.write(f"{title:<52}{median:8.3f} ms  longest {longest:7.3f} ms\n")
 
 
-def repository(root: Path, size: int) -> Path:
+def create_repository(root: Path, size: int) -> Path:
     """Create a repository of this many files, with instructions in two directories."""
     for number in range(max(size // FILES_PER_FOLDER, 1)):
         folder = root / f"p{number % 10}" / f"m{number}"
@@ -40,7 +40,7 @@ def repository(root: Path, size: int) -> Path:
             (folder / f"{each}.py").touch()
     ignored = "\n".join(f"*.o{number}\nbuild{number}/" for number in range(40))
     texts = {"AGENTS.md": "Use tabs. " * 300, "p0/AGENTS.md": "Use spaces. " * 100}
-    return plant(root, {".git/HEAD": "", ".gitignore": ignored, "p0/m0/a/b/c/": "", **texts})
+    return write_tree(root, {".git/HEAD": "", ".gitignore": ignored, "p0/m0/a/b/c/": "", **texts})
 
 
 def settle() -> None:
@@ -51,23 +51,27 @@ def settle() -> None:
 def measure_repository(root: Path) -> None:
     """Measure everything in one repository."""
     deep = root / "p0" / "m0" / "a" / "b" / "c"
-    measure("instructions", lambda: find_context(ContextRequest(root), scan))
-    measure("instructions, five folders down", lambda: find_context(ContextRequest(deep), scan))
+    measure("instructions", lambda: find_project_context(ContextRequest(root), scan))
+    measure(
+        "instructions, five folders down", lambda: find_project_context(ContextRequest(deep), scan)
+    )
     settle()
     finder = HintFinder([root], scan)
-    loaded = find_context(ContextRequest(root), scan).loaded
+    loaded = find_project_context(ContextRequest(root), scan).loaded
     first = finder.find([deep / "x"], loaded)
-    loaded = loaded.plus(first.loaded)
+    loaded = loaded.merged_with(first.loaded)
     measure_hints(finder, root, loaded)
     rule = "---\nglobs: src/**/*.ts, *.x\nalwaysApply: false\n---\nrule "
-    plant(root, {f".cursor/rules/{number}.mdc": f"{rule}{number}" for number in range(20)})
+    write_tree(root, {f".cursor/rules/{number}.mdc": f"{rule}{number}" for number in range(20)})
     settle()
     measure("hints with 20 rules", lambda: finder.find([deep / "x"], loaded))
-    measure("instructions with 20 rules", lambda: find_context(ContextRequest(root), scan), 50)
-    plant(root, {"AGENTS.md": "a line of text\n" * 700_000})
-    measure("instructions of 10 MB", lambda: find_context(ContextRequest(root), scan), 10)
-    texts = ["output of a tool " * 500] * 300 + [wrap(first.hints[0], SECRET)] * 30
-    measure("what 2.6 MB of conversation hold", lambda: loaded_in(texts, SECRET), 50)
+    measure(
+        "instructions with 20 rules", lambda: find_project_context(ContextRequest(root), scan), 50
+    )
+    write_tree(root, {"AGENTS.md": "a line of text\n" * 700_000})
+    measure("instructions of 10 MB", lambda: find_project_context(ContextRequest(root), scan), 10)
+    texts = ["output of a tool " * 500] * 300 + [wrap_hint(first.hints[0], SECRET)] * 30
+    measure("what 2.6 MB of conversation hold", lambda: find_loaded_hints(texts, SECRET), 50)
 
 
 def measure_hints(finder: HintFinder, root: Path, loaded: LoadedHints) -> None:
@@ -83,4 +87,4 @@ if __name__ == "__main__":
     for count in (10, 100_000):
         with tempfile.TemporaryDirectory() as folder:
             sys.stdout.write(f"-- {count:,} files\n")
-            measure_repository(repository(Path(folder).resolve() / "w", count))
+            measure_repository(create_repository(Path(folder).resolve() / "w", count))

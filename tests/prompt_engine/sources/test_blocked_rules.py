@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from prompt_engine.context_file_types import FileNote
-from prompt_engine.findings import Finding
+from prompt_engine.context_file_types import ContextFileNote
+from prompt_engine.findings import ThreatFinding
 from prompt_engine.hint_blocks import LoadedHints
 from prompt_engine.sources.subdirectory_hints import HintDelivery, HintFinder
-from tests.prompt_engine.sources.trees import plant, scan
+from tests.prompt_engine.sources.trees import scan, write_tree
 
 RULE = ".cursor/rules/bad.mdc"
 TEXT = "---\nglobs: '*.py'\n---\nfine\nATTACK"
@@ -19,14 +19,14 @@ class Room:
     """A workspace with a rule that is blocked, and what of it the model has."""
 
     def __init__(self, root: Path, rule: str = TEXT) -> None:
-        self.root = plant(root, {RULE: rule, "a/AGENTS.md": "Of a."})
+        self.root = write_tree(root, {RULE: rule, "a/AGENTS.md": "Of a."})
         self.is_trusting = False
         self.finder = HintFinder((root,), scan, lambda _path, _sha256: self.is_trusting)
         self.loaded = LoadedHints()
 
     def touch(self, name: str = "a/x.py") -> HintDelivery:
         found = self.finder.find([self.root / name], self.loaded)
-        self.loaded = self.loaded.plus(found.loaded)
+        self.loaded = self.loaded.merged_with(found.loaded)
         return found
 
     def said(self, name: str = "a/x.py") -> list[tuple[str, str, bool]]:
@@ -43,8 +43,8 @@ def test_a_line_stands_for_it_and_the_instructions_of_the_folder_come_all_the_sa
 
 def test_the_user_is_told_of_it_with_pattern_and_line(tmp_path: Path) -> None:
     notes = {note.path: note for note in Room(tmp_path).touch().notes}
-    found = (Finding("bad-word", "context", 5, 1),)
-    assert notes[RULE] == FileNote(RULE, "blocked", 11, 0, "bad-word in line 5", found)
+    found = (ThreatFinding("bad-word", "context", 5, 1),)
+    assert notes[RULE] == ContextFileNote(RULE, "blocked", 11, 0, "bad-word in line 5", found)
 
 
 def test_a_path_that_its_globs_do_not_mean_brings_no_line(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_path_that_its_globs_do_not_mean_brings_no_line(tmp_path: Path) -> Non
 
 def test_it_does_not_hide_the_rules_beside_it(tmp_path: Path) -> None:
     room = Room(tmp_path)
-    plant(tmp_path, {".cursor/rules/good.mdc": "---\nglobs: '*.py'\n---\nUse tabs."})
+    write_tree(tmp_path, {".cursor/rules/good.mdc": "---\nglobs: '*.py'\n---\nUse tabs."})
     assert [label for label, _, _ in room.said()] == [
         "a/AGENTS.md",
         RULE,
@@ -76,7 +76,7 @@ def test_one_that_is_allowed_or_mended_comes_as_changed(
     room.touch()
     room.is_trusting = change == "trust"
     if change == "mend":
-        plant(tmp_path, {RULE: TEXT.removesuffix("\nATTACK")})
+        write_tree(tmp_path, {RULE: TEXT.removesuffix("\nATTACK")})
     assert room.said() == [(RULE, text, True)]
     assert room.said() == []
 
@@ -84,5 +84,5 @@ def test_one_that_is_allowed_or_mended_comes_as_changed(
 def test_a_rule_that_turns_bad_is_taken_back_by_its_line(tmp_path: Path) -> None:
     room = Room(tmp_path, TEXT.removesuffix("\nATTACK"))
     assert room.said()[1] == (RULE, "fine", False)
-    plant(tmp_path, {RULE: TEXT})
+    write_tree(tmp_path, {RULE: TEXT})
     assert room.said() == [(RULE, LINE, True)]

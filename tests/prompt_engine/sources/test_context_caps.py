@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from prompt_engine.context_file_types import ContextFile, FileNote
-from prompt_engine.findings import Finding
+from prompt_engine.context_file_types import ContextFile, ContextFileNote
+from prompt_engine.findings import ThreatFinding
 from prompt_engine.hint_blocks import LoadedHints, short_digest
-from prompt_engine.sources.context_files import ContextRequest, find_context
-from prompt_engine.sources.file_reading import MOST_BYTES
+from prompt_engine.sources.context_files import ContextRequest, find_project_context
+from prompt_engine.sources.file_reading import MAX_BYTES
 from prompt_engine.trust import sha256_of
-from tests.prompt_engine.sources.trees import plant, scan
+from tests.prompt_engine.sources.trees import scan, write_tree
 
-FINDING = Finding("bad-word", "context", 4, 1)
+FINDING = ThreatFinding("bad-word", "context", 4, 1)
 
 
 @pytest.mark.parametrize(
@@ -27,15 +27,15 @@ FINDING = Finding("bad-word", "context", 4, 1)
 def test_a_file_over_its_cap_is_cut(
     tmp_path: Path, window_tokens: int | None, setting: int | None, expected: int
 ) -> None:
-    root = plant(tmp_path, {"AGENTS.md": "x" * 40_000})
-    (note,) = find_context(
+    root = write_tree(tmp_path, {"AGENTS.md": "x" * 40_000})
+    (note,) = find_project_context(
         ContextRequest(root, max_characters=setting, window_tokens=window_tokens), scan
     ).notes
-    assert note == FileNote("AGENTS.md", "cut", 40_000, expected)
+    assert note == ContextFileNote("AGENTS.md", "cut", 40_000, expected)
 
 
 def test_a_chain_shares_one_cap_and_the_farthest_is_cut_first(tmp_path: Path) -> None:
-    plant(
+    write_tree(
         tmp_path,
         {
             ".git/": "",
@@ -44,12 +44,12 @@ def test_a_chain_shares_one_cap_and_the_farthest_is_cut_first(tmp_path: Path) ->
             "a/b/AGENTS.md": "b" * 60,
         },
     )
-    found = find_context(ContextRequest(tmp_path / "a" / "b", max_characters=100), scan)
+    found = find_project_context(ContextRequest(tmp_path / "a" / "b", max_characters=100), scan)
     root, middle = f"{tmp_path}/AGENTS.md", f"{tmp_path}/a/AGENTS.md"
     assert found.notes == (
-        FileNote(root, "cut", 50, 0),
-        FileNote(middle, "cut", 100, 36),
-        FileNote("AGENTS.md", "loaded", 60, 60),
+        ContextFileNote(root, "cut", 50, 0),
+        ContextFileNote(middle, "cut", 100, 36),
+        ContextFileNote("AGENTS.md", "loaded", 60, 60),
     )
     assert found.files == (
         ContextFile(root, f"[… 0 of 50 characters are shown; read {root} for the rest …]", 50),
@@ -64,15 +64,15 @@ def test_a_chain_shares_one_cap_and_the_farthest_is_cut_first(tmp_path: Path) ->
 
 
 def test_files_of_other_kinds_have_each_their_own_cap(tmp_path: Path) -> None:
-    plant(tmp_path, {".cursorrules": "x" * 100, ".cursor/rules/a.mdc": "y" * 100})
-    found = find_context(ContextRequest(tmp_path, max_characters=100), scan)
+    write_tree(tmp_path, {".cursorrules": "x" * 100, ".cursor/rules/a.mdc": "y" * 100})
+    found = find_project_context(ContextRequest(tmp_path, max_characters=100), scan)
     assert [file.text for file in found.files] == ["x" * 100, "y" * 100]
 
 
 def test_ten_megabytes_are_cut_at_both_ends_and_fast(tmp_path: Path) -> None:
-    plant(tmp_path, {"AGENTS.md": "a" * 5_000_000 + "\n" + "z" * 5_000_000})
+    write_tree(tmp_path, {"AGENTS.md": "a" * 5_000_000 + "\n" + "z" * 5_000_000})
     began = time.process_time()
-    (file,) = find_context(ContextRequest(tmp_path), scan).files
+    (file,) = find_project_context(ContextRequest(tmp_path), scan).files
     assert time.process_time() - began < 1
     assert file.text == (
         f"{'a' * 14_000}\n\n[… 18,000 of 10,000,001 characters are shown; "
@@ -82,9 +82,9 @@ def test_ten_megabytes_are_cut_at_both_ends_and_fast(tmp_path: Path) -> None:
 
 def test_what_is_larger_than_any_instructions_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "AGENTS.md").open("wb") as file:
-        file.truncate(MOST_BYTES + 1)
-    assert find_context(ContextRequest(tmp_path), scan).notes == (
-        FileNote("AGENTS.md", "unreadable", reason="it is larger than 16,777,216 bytes"),
+        file.truncate(MAX_BYTES + 1)
+    assert find_project_context(ContextRequest(tmp_path), scan).notes == (
+        ContextFileNote("AGENTS.md", "unreadable", reason="it is larger than 16,777,216 bytes"),
     )
 
 
@@ -92,41 +92,43 @@ HOSTILE = "---\na: b\n---\nATTACK\n"
 
 
 def test_a_blocked_file_is_one_line_with_the_lines_of_the_file(tmp_path: Path) -> None:
-    found = find_context(ContextRequest(plant(tmp_path, {"AGENTS.md": HOSTILE})), scan)
+    found = find_project_context(ContextRequest(write_tree(tmp_path, {"AGENTS.md": HOSTILE})), scan)
     line = "[AGENTS.md was blocked and is not shown: bad-word in line 4.]"
     assert found.files == (ContextFile("AGENTS.md", line, len(line)),)
     assert found.notes == (
-        FileNote("AGENTS.md", "blocked", 6, 0, "bad-word in line 4", (FINDING,)),
+        ContextFileNote("AGENTS.md", "blocked", 6, 0, "bad-word in line 4", (FINDING,)),
     )
 
 
 def test_what_would_be_cut_away_is_scanned_too(tmp_path: Path) -> None:
-    plant(tmp_path, {"AGENTS.md": f"{'a' * 90_000}\nATTACK\n{'z' * 90_000}"})
-    (note,) = find_context(ContextRequest(tmp_path), scan).notes
+    write_tree(tmp_path, {"AGENTS.md": f"{'a' * 90_000}\nATTACK\n{'z' * 90_000}"})
+    (note,) = find_project_context(ContextRequest(tmp_path), scan).notes
     assert note.outcome == "blocked"
 
 
 def test_a_trusted_content_is_shown_until_it_changes(tmp_path: Path) -> None:
-    path = plant(tmp_path, {"AGENTS.md": HOSTILE}) / "AGENTS.md"
+    path = write_tree(tmp_path, {"AGENTS.md": HOSTILE}) / "AGENTS.md"
     asked: list[tuple[Path, str]] = []
 
     def trusted(asked_path: Path, sha256: str) -> bool:
         asked.append((asked_path, sha256))
         return sha256 == sha256_of(HOSTILE.encode())
 
-    found = find_context(ContextRequest(tmp_path), scan, trusted)
+    found = find_project_context(ContextRequest(tmp_path), scan, trusted)
     assert found.files == (ContextFile("AGENTS.md", "ATTACK", 6),)
     reason = "trusted despite bad-word in line 4"
-    assert found.notes == (FileNote("AGENTS.md", "loaded", 6, 6, reason, (FINDING,)),)
+    assert found.notes == (ContextFileNote("AGENTS.md", "loaded", 6, 6, reason, (FINDING,)),)
     path.write_text(f"{HOSTILE}!")
-    changed = find_context(ContextRequest(tmp_path), scan, trusted)
+    changed = find_project_context(ContextRequest(tmp_path), scan, trusted)
     assert [note.outcome for note in changed.notes] == ["blocked"]
     assert asked == [(path, sha256_of(text.encode())) for text in (HOSTILE, f"{HOSTILE}!")]
 
 
 def test_what_the_model_has_is_told_for_the_hints(tmp_path: Path) -> None:
-    plant(tmp_path, {".git/": "", "AGENTS.md": "root", "a/AGENTS.md": "a", "a/CLAUDE.md": "no"})
-    assert find_context(ContextRequest(tmp_path / "a"), scan).loaded == LoadedHints(
+    write_tree(
+        tmp_path, {".git/": "", "AGENTS.md": "root", "a/AGENTS.md": "a", "a/CLAUDE.md": "no"}
+    )
+    assert find_project_context(ContextRequest(tmp_path / "a"), scan).loaded == LoadedHints(
         {
             f"{tmp_path}/AGENTS.md": short_digest(sha256_of(b"root")),
             "AGENTS.md": short_digest(sha256_of(b"a")),
@@ -135,6 +137,6 @@ def test_what_the_model_has_is_told_for_the_hints(tmp_path: Path) -> None:
 
 
 def test_the_same_files_give_the_same_answer(tmp_path: Path) -> None:
-    plant(tmp_path, {".git/": "", ".cursor/rules/b.mdc": "b", ".cursor/rules/a.mdc": "a"})
-    first = find_context(ContextRequest(tmp_path), scan)
-    assert find_context(ContextRequest(tmp_path), scan) == first
+    write_tree(tmp_path, {".git/": "", ".cursor/rules/b.mdc": "b", ".cursor/rules/a.mdc": "a"})
+    first = find_project_context(ContextRequest(tmp_path), scan)
+    assert find_project_context(ContextRequest(tmp_path), scan) == first

@@ -4,19 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from prompt_engine.context_file_types import ContextFile, FileNote
+from prompt_engine.context_file_types import ContextFile, ContextFileNote
 from prompt_engine.sources.context_files import (
     ContextRequest,
-    FoundSettings,
-    find_context,
+    FrontmatterSettings,
+    find_project_context,
 )
-from tests.prompt_engine.sources.trees import plant, scan
+from tests.prompt_engine.sources.trees import scan, write_tree
 
 BLOCKED = "was blocked and is not shown: bad-word in line 1.]"
 
 
 def said(root: Path) -> list[tuple[str, str]]:
-    return [(file.path, file.text) for file in find_context(ContextRequest(root), scan).files]
+    return [
+        (file.path, file.text) for file in find_project_context(ContextRequest(root), scan).files
+    ]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def said(root: Path) -> list[tuple[str, str]]:
 def test_the_first_kind_that_says_something_wins(
     tmp_path: Path, files: dict[str, str], expected: list[tuple[str, str]]
 ) -> None:
-    got = said(plant(tmp_path, files))
+    got = said(write_tree(tmp_path, files))
     assert [text for _, text in got] == [text for _, text in expected]
     # some disks find agents.md as AGENTS.md
     assert [path.casefold() for path, _ in got] == [path.casefold() for path, _ in expected]
@@ -81,48 +83,52 @@ def test_the_first_kind_that_says_something_wins(
 @pytest.mark.parametrize(
     ("rule", "expected", "note"),
     [
-        pytest.param("x", "x", FileNote("r", "loaded", 1, 1), id="without frontmatter"),
+        pytest.param("x", "x", ContextFileNote("r", "loaded", 1, 1), id="without frontmatter"),
         pytest.param(
-            "---\nalwaysApply: true\n---\nx", "x", FileNote("r", "loaded", 1, 1), id="always"
+            "---\nalwaysApply: true\n---\nx", "x", ContextFileNote("r", "loaded", 1, 1), id="always"
         ),
         pytest.param(
-            "---\nalwaysApply: true\nglobs: a\n---\nx", "x", FileNote("r", "loaded", 1, 1),
+            "---\nalwaysApply: true\nglobs: a\n---\nx", "x", ContextFileNote("r", "loaded", 1, 1),
             id="always and for paths",
         ),
         pytest.param(
             "---\ndescription: How\n  to test\nalwaysApply: false\n---\nx",
             "Read this rule when it applies: How to test",
-            FileNote("r", "named", 1, 0, "only its description is shown"),
+            ContextFileNote("r", "named", 1, 0, "only its description is shown"),
             id="a description alone",
         ),
         pytest.param(
             "---\nglobs: a/*.ts, b\ndescription: d\n---\nx", None,
-            FileNote("r", "waiting", 1, 0, "for paths like a/*.ts, b"),
+            ContextFileNote("r", "waiting", 1, 0, "for paths like a/*.ts, b"),
             id="for paths",
         ),
         pytest.param(
             "---\nalwaysApply: false\n---\nx", None,
-            FileNote("r", "unused", 1, 0, "it has neither globs nor a description"),
+            ContextFileNote("r", "unused", 1, 0, "it has neither globs nor a description"),
             id="by hand only",
         ),
-        pytest.param("---\nalwaysApply: true\n---\n", None, FileNote("r", "empty"), id="empty"),
+        pytest.param(
+            "---\nalwaysApply: true\n---\n", None, ContextFileNote("r", "empty"), id="empty"
+        ),
     ],
 )  # fmt: skip
 def test_a_rule_applies_as_its_frontmatter_says(
-    tmp_path: Path, rule: str, expected: str | None, note: FileNote
+    tmp_path: Path, rule: str, expected: str | None, note: ContextFileNote
 ) -> None:
     path = ".cursor/rules/r.mdc"
-    found = find_context(ContextRequest(plant(tmp_path, {path: rule})), scan)
+    found = find_project_context(ContextRequest(write_tree(tmp_path, {path: rule})), scan)
     assert [(file.path, file.text) for file in found.files] == [(path, expected)] * bool(expected)
     (got,) = found.notes
-    assert got == FileNote(
+    assert got == ContextFileNote(
         path, note.outcome, note.total_characters, note.kept_characters, note.reason
     )
 
 
 def test_rules_for_paths_wait_whichever_kind_won(tmp_path: Path) -> None:
     rules = {".cursor/rules/a.mdc": "always", ".cursor/rules/b.mdc": "---\nglobs: b\n---\nx"}
-    found = find_context(ContextRequest(plant(tmp_path, {"AGENTS.md": "4", **rules})), scan)
+    found = find_project_context(
+        ContextRequest(write_tree(tmp_path, {"AGENTS.md": "4", **rules})), scan
+    )
     assert found.files == (ContextFile("AGENTS.md", "4", 1),)
     assert [(rule.source.label, rule.globs) for rule in found.rules] == [
         (".cursor/rules/b.mdc", ("b",))
@@ -131,22 +137,22 @@ def test_rules_for_paths_wait_whichever_kind_won(tmp_path: Path) -> None:
 
 
 def test_a_rule_that_only_has_a_description_is_blocked_as_a_whole(tmp_path: Path) -> None:
-    plant(tmp_path, {".cursor/rules/r.mdc": "---\ndescription: d\n---\nATTACK"})
-    (file,) = find_context(ContextRequest(tmp_path), scan).files
+    write_tree(tmp_path, {".cursor/rules/r.mdc": "---\ndescription: d\n---\nATTACK"})
+    (file,) = find_project_context(ContextRequest(tmp_path), scan).files
     assert file.text == ("[.cursor/rules/r.mdc was blocked and is not shown: bad-word in line 4.]")
 
 
 def test_of_a_great_many_rules_the_rest_is_named(tmp_path: Path) -> None:
-    plant(tmp_path, {f".cursor/rules/{number:03}.mdc": "x" for number in range(202)})
-    notes = find_context(ContextRequest(tmp_path), scan).notes
+    write_tree(tmp_path, {f".cursor/rules/{number:03}.mdc": "x" for number in range(202)})
+    notes = find_project_context(ContextRequest(tmp_path), scan).notes
     assert notes[200:] == tuple(
-        FileNote(f".cursor/rules/{number}.mdc", "unused", reason="only 200 rules are read")
+        ContextFileNote(f".cursor/rules/{number}.mdc", "unused", reason="only 200 rules are read")
         for number in (200, 201)
     )
 
 
 def test_settings_are_listed_with_what_they_say_and_not_used(tmp_path: Path) -> None:
-    plant(
+    write_tree(
         tmp_path,
         {
             ".git/": "",
@@ -155,15 +161,15 @@ def test_settings_are_listed_with_what_they_say_and_not_used(tmp_path: Path) -> 
             "sub/HERMES.md": "---\nmode: ask\n---\nATTACK",
         },
     )
-    found = find_context(ContextRequest(tmp_path / "sub"), scan)
+    found = find_project_context(ContextRequest(tmp_path / "sub"), scan)
     assert found.settings == (
-        FoundSettings(".hermes.md", {"mode": "plan"}),
-        FoundSettings(f"{tmp_path}/.hermes.md", {"model": "x", "hooks": ["a"]}),
+        FrontmatterSettings(".hermes.md", {"mode": "plan"}),
+        FrontmatterSettings(f"{tmp_path}/.hermes.md", {"model": "x", "hooks": ["a"]}),
     )
 
 
 def test_frontmatter_that_cannot_be_read_is_noted(tmp_path: Path) -> None:
-    plant(tmp_path, {".hermes.md": "---\nmodel: @x\n---\nx"})
-    (note,) = find_context(ContextRequest(tmp_path), scan).notes
+    write_tree(tmp_path, {".hermes.md": "---\nmodel: @x\n---\nx"})
+    (note,) = find_project_context(ContextRequest(tmp_path), scan).notes
     assert note.outcome == "loaded"
     assert note.reason.startswith("its frontmatter is not plain YAML (")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from prompt_engine.context_file_types import ContextFile, FileNote
-from prompt_engine.sources.context_files import AgentsScope, ContextRequest, find_context
-from tests.prompt_engine.sources.trees import plant, scan
-from tests.support.timeouts import PATIENCE_SECONDS
+from prompt_engine.context_file_types import ContextFile, ContextFileNote
+from prompt_engine.sources.context_files import AgentsScope, ContextRequest, find_project_context
+from tests.prompt_engine.sources.trees import scan, write_tree
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 REPOSITORY = {
     ".git/HEAD": "ref: refs/heads/main",
@@ -22,12 +22,12 @@ REPOSITORY = {
 
 
 def said(root: Path, *more: Path, scope: AgentsScope = "chain") -> list[tuple[str, str]]:
-    found = find_context(ContextRequest(root, more, agents_md_scope=scope), scan)
+    found = find_project_context(ContextRequest(root, more, agents_md_scope=scope), scan)
     return [(file.path, file.text) for file in found.files]
 
 
 def test_agents_md_is_a_chain_from_the_git_root_down_the_nearest_last(tmp_path: Path) -> None:
-    plant(tmp_path, REPOSITORY)
+    write_tree(tmp_path, REPOSITORY)
     assert said(tmp_path / "a" / "b") == [
         (f"{tmp_path}/AGENTS.md", "root"),
         (f"{tmp_path}/a/AGENTS.override.md", "a over"),
@@ -36,7 +36,7 @@ def test_agents_md_is_a_chain_from_the_git_root_down_the_nearest_last(tmp_path: 
 
 
 def test_the_scope_cwd_is_the_folder_alone(tmp_path: Path) -> None:
-    plant(tmp_path, REPOSITORY)
+    write_tree(tmp_path, REPOSITORY)
     assert said(tmp_path / "a" / "b", scope="cwd") == [("AGENTS.md", "b")]
 
 
@@ -53,13 +53,13 @@ def test_the_scope_cwd_is_the_folder_alone(tmp_path: Path) -> None:
 def test_hermes_md_is_looked_for_upwards(
     tmp_path: Path, files: dict[str, str], expected: str | None
 ) -> None:
-    root = plant(tmp_path / "w", {".git/": "", "a/b/": "", "x": ""} | files)
+    root = write_tree(tmp_path / "w", {".git/": "", "a/b/": "", "x": ""} | files)
     assert [text for _, text in said(root / "a" / "b")] == [expected] * (expected is not None)
 
 
 @pytest.mark.parametrize("name", ["CLAUDE.md", ".cursorrules", ".cursor/rules/a.mdc"])
 def test_the_other_kinds_are_looked_for_in_the_folder_alone(tmp_path: Path, name: str) -> None:
-    plant(tmp_path, {".git/": "", "a/": "", name: "root"})
+    write_tree(tmp_path, {".git/": "", "a/": "", name: "root"})
     assert said(tmp_path / "a") == []
 
 
@@ -73,19 +73,19 @@ def test_the_other_kinds_are_looked_for_in_the_folder_alone(tmp_path: Path, name
 )
 def test_the_root_of_a_checkout_ends_the_chain(tmp_path: Path, git: dict[str, str]) -> None:
     outer = {".git/HEAD": "", ".hermes.md": "outer", "AGENTS.md": "outer"}
-    plant(tmp_path, outer)
-    plant(tmp_path / "sub", {**git, "AGENTS.md": "inner", "deep/": ""})
+    write_tree(tmp_path, outer)
+    write_tree(tmp_path / "sub", {**git, "AGENTS.md": "inner", "deep/": ""})
     assert said(tmp_path / "sub" / "deep") == [(f"{tmp_path}/sub/AGENTS.md", "inner")]
 
 
 def test_without_a_repository_nothing_above_the_folder_is_read(tmp_path: Path) -> None:
-    plant(tmp_path, {"AGENTS.md": "above", ".hermes.md": "above", "home/": ""})
+    write_tree(tmp_path, {"AGENTS.md": "above", ".hermes.md": "above", "home/": ""})
     assert said(tmp_path / "home") == []
 
 
 @pytest.mark.parametrize("kind", ["pipe", "dangling link"])
 def test_something_odd_called_git_is_no_repository(tmp_path: Path, kind: str) -> None:
-    plant(tmp_path, {"AGENTS.md": "above", "a/": ""})
+    write_tree(tmp_path, {"AGENTS.md": "above", "a/": ""})
     if kind == "pipe":
         os.mkfifo(tmp_path / ".git")
     else:
@@ -94,8 +94,8 @@ def test_something_odd_called_git_is_no_repository(tmp_path: Path, kind: str) ->
 
 
 def test_two_workspaces_in_one_process_have_each_their_own(tmp_path: Path) -> None:
-    one = plant(tmp_path / "one", {"AGENTS.md": "one"})
-    two = plant(tmp_path / "two", {"AGENTS.md": "two"})
+    one = write_tree(tmp_path / "one", {"AGENTS.md": "one"})
+    two = write_tree(tmp_path / "two", {"AGENTS.md": "two"})
     assert [said(one), said(two), said(one)] == [
         [("AGENTS.md", "one")],
         [("AGENTS.md", "two")],
@@ -106,13 +106,15 @@ def test_two_workspaces_in_one_process_have_each_their_own(tmp_path: Path) -> No
 def test_the_folder_of_the_process_does_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(plant(tmp_path / "process", {"AGENTS.md": "process"}))
-    assert said(plant(tmp_path / "session", {"CLAUDE.md": "session"})) == [("CLAUDE.md", "session")]
+    monkeypatch.chdir(write_tree(tmp_path / "process", {"AGENTS.md": "process"}))
+    assert said(write_tree(tmp_path / "session", {"CLAUDE.md": "session"})) == [
+        ("CLAUDE.md", "session")
+    ]
 
 
 def test_more_roots_add_their_own_first_kind_by_absolute_paths(tmp_path: Path) -> None:
-    one = plant(tmp_path / "one", {"AGENTS.md": "one"})
-    two = plant(tmp_path / "two", {"CLAUDE.md": "two", ".cursorrules": "no"})
+    one = write_tree(tmp_path / "one", {"AGENTS.md": "one"})
+    two = write_tree(tmp_path / "two", {"CLAUDE.md": "two", ".cursorrules": "no"})
     assert said(one, two, one, tmp_path / "gone") == [
         ("AGENTS.md", "one"),
         (f"{tmp_path}/two/CLAUDE.md", "two"),
@@ -120,7 +122,9 @@ def test_more_roots_add_their_own_first_kind_by_absolute_paths(tmp_path: Path) -
 
 
 def test_roots_of_one_repository_do_not_repeat_what_they_share(tmp_path: Path) -> None:
-    plant(tmp_path, {".git/": "", "AGENTS.md": "root", "a/AGENTS.md": "a", "b/CLAUDE.md": "no"})
+    write_tree(
+        tmp_path, {".git/": "", "AGENTS.md": "root", "a/AGENTS.md": "a", "b/CLAUDE.md": "no"}
+    )
     assert said(tmp_path / "a", tmp_path / "b") == [
         (f"{tmp_path}/AGENTS.md", "root"),
         ("AGENTS.md", "a"),
@@ -128,7 +132,7 @@ def test_roots_of_one_repository_do_not_repeat_what_they_share(tmp_path: Path) -
 
 
 def test_a_root_that_is_a_link_is_the_folder_it_leads_to(tmp_path: Path) -> None:
-    plant(tmp_path / "real", REPOSITORY)
+    write_tree(tmp_path / "real", REPOSITORY)
     (tmp_path / "link").symlink_to(tmp_path / "real" / "a")
     assert said(tmp_path / "link") == [
         (f"{tmp_path}/real/AGENTS.md", "root"),
@@ -137,7 +141,7 @@ def test_a_root_that_is_a_link_is_the_folder_it_leads_to(tmp_path: Path) -> None
 
 
 def test_a_file_with_two_names_is_told_once(tmp_path: Path) -> None:
-    plant(tmp_path, {"AGENTS.md": "ATTACK"})
+    write_tree(tmp_path, {"AGENTS.md": "ATTACK"})
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
     assert [path for path, _ in said(tmp_path)] == ["AGENTS.md"]
 
@@ -147,24 +151,24 @@ def test_a_file_with_two_names_is_told_once(tmp_path: Path) -> None:
     "name", [".hermes.md", "AGENTS.md", "CLAUDE.md", ".cursorrules", ".cursor/rules/a.mdc"]
 )
 def test_nothing_outside_is_read(tmp_path: Path, name: str, target: str) -> None:
-    plant(tmp_path, {"secret.md": "secret", "folder/secret.md": "secret"})
-    link = plant(tmp_path / "w", {f"{name}.x": ""}) / name
+    write_tree(tmp_path, {"secret.md": "secret", "folder/secret.md": "secret"})
+    link = write_tree(tmp_path / "w", {f"{name}.x": ""}) / name
     link.symlink_to(tmp_path / "w" / target)
-    found = find_context(ContextRequest(tmp_path / "w"), scan)
+    found = find_project_context(ContextRequest(tmp_path / "w"), scan)
     assert found.files == ()
     reason = "it links to a file outside the workspace"
-    assert found.notes == (FileNote(name, "outside", reason=reason),)
+    assert found.notes == (ContextFileNote(name, "outside", reason=reason),)
 
 
 def test_rules_that_lie_outside_are_not_even_listed(tmp_path: Path) -> None:
-    plant(tmp_path, {"rules/a.mdc": "secret", "w/.cursor/": ""})
+    write_tree(tmp_path, {"rules/a.mdc": "secret", "w/.cursor/": ""})
     (tmp_path / "w" / ".cursor" / "rules").symlink_to(tmp_path / "rules")
-    found = find_context(ContextRequest(tmp_path / "w"), scan)
+    found = find_project_context(ContextRequest(tmp_path / "w"), scan)
     assert (found.files, found.notes) == ((), ())
 
 
 def test_a_link_within_the_repository_is_inside_for_the_chain(tmp_path: Path) -> None:
-    plant(tmp_path, {".git/": "", "docs/rules.md": "rules", "a/": ""})
+    write_tree(tmp_path, {".git/": "", "docs/rules.md": "rules", "a/": ""})
     (tmp_path / "a" / "AGENTS.md").symlink_to("../docs/rules.md")
     assert said(tmp_path / "a") == [("AGENTS.md", "rules")]
 
@@ -189,10 +193,10 @@ def test_what_is_no_file_is_named_and_does_not_hide_the_next(
             Path(name).symlink_to("nowhere")
         case _:
             Path(name).symlink_to(name)
-    plant(tmp_path, {".cursor/rules/a.mdc": "rule"})
+    write_tree(tmp_path, {".cursor/rules/a.mdc": "rule"})
     began = time.monotonic()
-    found = find_context(ContextRequest(tmp_path), scan)
-    assert time.monotonic() - began < PATIENCE_SECONDS
+    found = find_project_context(ContextRequest(tmp_path), scan)
+    assert time.monotonic() - began < HANG_TIMEOUT_SECONDS
     assert found.files == (ContextFile(".cursor/rules/a.mdc", "rule", 4),)
     outcome = "outside" if kind == "device" else "unreadable"
     assert [(note.path, note.outcome) for note in found.notes[:-1]] == [(name, outcome)]
@@ -200,25 +204,25 @@ def test_what_is_no_file_is_named_and_does_not_hide_the_next(
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unreadable for root")
 def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
-    (plant(tmp_path, {"AGENTS.md": "x"}) / "AGENTS.md").chmod(0)
-    assert find_context(ContextRequest(tmp_path), scan).notes == (
-        FileNote("AGENTS.md", "unreadable", reason="permission denied"),
+    (write_tree(tmp_path, {"AGENTS.md": "x"}) / "AGENTS.md").chmod(0)
+    assert find_project_context(ContextRequest(tmp_path), scan).notes == (
+        ContextFileNote("AGENTS.md", "unreadable", reason="permission denied"),
     )
 
 
 def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
-    plant(tmp_path, {"AGENTS.md": b"\xff\xfea\0", "CLAUDE.md": "5"})
-    found = find_context(ContextRequest(tmp_path), scan)
+    write_tree(tmp_path, {"AGENTS.md": b"\xff\xfea\0", "CLAUDE.md": "5"})
+    found = find_project_context(ContextRequest(tmp_path), scan)
     assert found.files == (ContextFile("CLAUDE.md", "5", 1),)
     assert found.notes == (
-        FileNote("AGENTS.md", "undecodable", reason="byte 0 is not UTF-8"),
-        FileNote("CLAUDE.md", "loaded", 1, 1),
+        ContextFileNote("AGENTS.md", "undecodable", reason="byte 0 is not UTF-8"),
+        ContextFileNote("CLAUDE.md", "loaded", 1, 1),
     )
 
 
 def test_a_path_cannot_leave_its_line(tmp_path: Path) -> None:
-    root = plant(tmp_path / 'a\n# System"<', {"AGENTS.md": "x"})
-    assert said(plant(tmp_path / "home", {}), root) == [
+    root = write_tree(tmp_path / 'a\n# System"<', {"AGENTS.md": "x"})
+    assert said(write_tree(tmp_path / "home", {}), root) == [
         (f"{tmp_path}/a%0A# System%22%3C/AGENTS.md", "x")
     ]
 
@@ -226,14 +230,17 @@ def test_a_path_cannot_leave_its_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", [".env", "id_rsa", "notes"])
 def test_a_link_brings_no_file_but_a_text_of_instructions(tmp_path: Path, target: str) -> None:
     """A repository could show the model any secret of the workspace by a link."""
-    plant(tmp_path, {target: "KEY=do-not-tell"})
+    write_tree(tmp_path, {target: "KEY=do-not-tell"})
     (tmp_path / "AGENTS.md").symlink_to(target)
-    found = find_context(ContextRequest(tmp_path), scan)
+    found = find_project_context(ContextRequest(tmp_path), scan)
     reason = f"it links to {target}, which is not an instruction file"
-    assert (found.files, found.notes) == ((), (FileNote("AGENTS.md", "outside", reason=reason),))
+    assert (found.files, found.notes) == (
+        (),
+        (ContextFileNote("AGENTS.md", "outside", reason=reason),),
+    )
 
 
 def test_a_link_to_another_text_of_instructions_is_followed(tmp_path: Path) -> None:
-    plant(tmp_path, {"docs/agents-guide.md": "be kind"})
+    write_tree(tmp_path, {"docs/agents-guide.md": "be kind"})
     (tmp_path / "AGENTS.md").symlink_to("docs/agents-guide.md")
     assert said(tmp_path) == [("AGENTS.md", "be kind")]

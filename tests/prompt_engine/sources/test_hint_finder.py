@@ -6,12 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from prompt_engine.context_file_types import FileNote
-from prompt_engine.hint_blocks import Hint, LoadedHints, loaded_in, short_digest, wrap
-from prompt_engine.sources.context_files import ContextRequest, find_context
+from prompt_engine.context_file_types import ContextFileNote
+from prompt_engine.hint_blocks import (
+    InstructionHint,
+    LoadedHints,
+    find_loaded_hints,
+    short_digest,
+    wrap_hint,
+)
+from prompt_engine.sources.context_files import ContextRequest, find_project_context
 from prompt_engine.sources.subdirectory_hints import HintDelivery, HintFinder
 from prompt_engine.trust import sha256_of
-from tests.prompt_engine.sources.trees import plant, scan
+from tests.prompt_engine.sources.trees import scan, write_tree
 
 SECRET = b"of this session"
 
@@ -21,16 +27,16 @@ class Talk:
 
     def __init__(self, *roots: Path) -> None:
         self.finder = HintFinder(roots, scan, lambda _path, _sha256: self.is_trusting)
-        self.prompt = find_context(ContextRequest(roots[0], roots[1:]), scan).loaded
+        self.prompt = find_project_context(ContextRequest(roots[0], roots[1:]), scan).loaded
         self.texts: list[str] = []
         self.is_trusting = False
         self.root = roots[0]
 
     def touch(self, *names: str) -> HintDelivery:
         """Touch some paths and keep what that brings."""
-        loaded = self.prompt.plus(loaded_in(self.texts, SECRET))
+        loaded = self.prompt.merged_with(find_loaded_hints(self.texts, SECRET))
         delivery = self.finder.find([self.root / name for name in names], loaded)
-        self.texts += [wrap(hint, SECRET) for hint in delivery.hints]
+        self.texts += [wrap_hint(hint, SECRET) for hint in delivery.hints]
         return delivery
 
     def said(self, *names: str) -> list[tuple[str, str]]:
@@ -39,21 +45,21 @@ class Talk:
 
 
 def test_a_hint_tells_where_it_lies_and_what_brought_it(tmp_path: Path) -> None:
-    plant(tmp_path, {"a/AGENTS.md": "---\nx: y\n---\n\nUse tabs.\n"})
+    write_tree(tmp_path, {"a/AGENTS.md": "---\nx: y\n---\n\nUse tabs.\n"})
     digest = short_digest(sha256_of((tmp_path / "a" / "AGENTS.md").read_bytes()))
     assert Talk(tmp_path).touch("a/new/x.py") == HintDelivery(
         hints=(
-            Hint(
-                folder=tmp_path / "a",
+            InstructionHint(
+                directory=tmp_path / "a",
                 path=tmp_path / "a" / "AGENTS.md",
                 label="a/AGENTS.md",
                 text="Use tabs.",
                 digest=digest,
                 is_changed=False,
-                touched=tmp_path / "a" / "new" / "x.py",
+                touched_path=tmp_path / "a" / "new" / "x.py",
             ),
         ),
-        notes=(FileNote("a/AGENTS.md", "loaded", 9, 9),),
+        notes=(ContextFileNote("a/AGENTS.md", "loaded", 9, 9),),
     )
 
 
@@ -87,7 +93,7 @@ A, B, Z = ("a/AGENTS.md", "a"), ("a/b/CLAUDE.md", "b"), ("z/AGENTS.md", "z")
 def test_a_path_brings_what_applies_to_it(
     tmp_path: Path, touched: Sequence[str], expected: list[tuple[str, str]]
 ) -> None:
-    assert Talk(plant(tmp_path, TREE)).said(*touched) == expected
+    assert Talk(write_tree(tmp_path, TREE)).said(*touched) == expected
 
 
 @pytest.mark.parametrize(
@@ -101,38 +107,38 @@ def test_a_path_brings_what_applies_to_it(
     ],
 )
 def test_of_a_folder_the_first_name_counts(tmp_path: Path, names: list[str], expected: str) -> None:
-    plant(tmp_path, {f"a/{name}": name for name in names})
+    write_tree(tmp_path, {f"a/{name}": name for name in names})
     assert Talk(tmp_path).said("a/x") == [(f"a/{expected}", expected)]
 
 
 def test_an_empty_file_does_not_hide_the_next(tmp_path: Path) -> None:
-    plant(tmp_path, {"a/AGENTS.md": "---\nx: y\n---\n", "a/CLAUDE.md": "a"})
+    write_tree(tmp_path, {"a/AGENTS.md": "---\nx: y\n---\n", "a/CLAUDE.md": "a"})
     assert Talk(tmp_path).said("a/x") == [("a/CLAUDE.md", "a")]
 
 
 def test_five_ancestors_are_looked_at(tmp_path: Path) -> None:
     folders = ["a", "a/b", "a/b/c", "a/b/c/d", "a/b/c/d/e", "a/b/c/d/e/f", "a/b/c/d/e/f/g"]
-    plant(tmp_path, {f"{folders[0]}/AGENTS.md": "a", f"{folders[1]}/AGENTS.md": "b"})
-    plant(tmp_path, {f"{folders[6]}/": ""})
+    write_tree(tmp_path, {f"{folders[0]}/AGENTS.md": "a", f"{folders[1]}/AGENTS.md": "b"})
+    write_tree(tmp_path, {f"{folders[6]}/": ""})
     assert Talk(tmp_path).said(f"{folders[6]}/x") == [("a/b/AGENTS.md", "b")]
 
 
 def test_a_hint_comes_once(tmp_path: Path) -> None:
-    talk = Talk(plant(tmp_path, TREE))
+    talk = Talk(write_tree(tmp_path, TREE))
     assert talk.said("a/b/x") == [A, B]
     assert talk.touch("a/b/x", "a/y", "a/b/c/x.py") == HintDelivery()
 
 
 def test_an_identical_copy_elsewhere_is_not_repeated(tmp_path: Path) -> None:
-    plant(tmp_path, {"AGENTS.md": "root", "a/AGENTS.md": "same", "b/CLAUDE.md": "same"})
-    plant(tmp_path, {"c/AGENTS.md": "root"})
+    write_tree(tmp_path, {"AGENTS.md": "root", "a/AGENTS.md": "same", "b/CLAUDE.md": "same"})
+    write_tree(tmp_path, {"c/AGENTS.md": "root"})
     talk = Talk(tmp_path)
     assert talk.said("a/x", "b/x") == [("a/AGENTS.md", "same")]
     assert talk.said("b/x", "c/x") == []
 
 
 def test_hints_lost_with_old_messages_come_back_when_touched(tmp_path: Path) -> None:
-    talk = Talk(plant(tmp_path, TREE))
+    talk = Talk(write_tree(tmp_path, TREE))
     talk.touch("a/x")
     talk.touch("a/b/x")
     del talk.texts[0]
@@ -141,7 +147,7 @@ def test_hints_lost_with_old_messages_come_back_when_touched(tmp_path: Path) -> 
 
 
 def test_another_conversation_has_its_own_hints(tmp_path: Path) -> None:
-    one = Talk(plant(tmp_path, TREE))
+    one = Talk(write_tree(tmp_path, TREE))
     one.touch("a/x")
     fork = Talk(tmp_path)
     fork.texts = list(one.texts)
@@ -152,33 +158,33 @@ def test_another_conversation_has_its_own_hints(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a/AGENTS.md", "AGENTS.md", ".cursor/rules/always.mdc"])
 def test_a_changed_file_comes_again_as_changed(tmp_path: Path, name: str) -> None:
     files = {name: "old"} if name != "a/AGENTS.md" else {"AGENTS.md": "root", name: "old"}
-    talk = Talk(plant(tmp_path, files))
+    talk = Talk(write_tree(tmp_path, files))
     talk.touch("a/x")
     for text in ("new", "old"):
-        plant(tmp_path, {name: text})
+        write_tree(tmp_path, {name: text})
         hints = talk.touch("a/x").hints
         assert [(hint.label, hint.text, hint.is_changed) for hint in hints] == [(name, text, True)]
         assert talk.said("a/x") == []
 
 
 def test_a_file_above_the_workspace_that_spoke_comes_again_when_changed(tmp_path: Path) -> None:
-    plant(tmp_path, {".git/": "", "AGENTS.md": "old", "w/x": ""})
+    write_tree(tmp_path, {".git/": "", "AGENTS.md": "old", "w/x": ""})
     talk = Talk(tmp_path / "w")
-    plant(tmp_path, {"AGENTS.md": "new"})
+    write_tree(tmp_path, {"AGENTS.md": "new"})
     assert talk.said("x") == [(f"{tmp_path}/AGENTS.md", "new")]
 
 
 def test_another_file_that_takes_over_a_folder_is_a_change(tmp_path: Path) -> None:
-    talk = Talk(plant(tmp_path, TREE))
+    talk = Talk(write_tree(tmp_path, TREE))
     talk.touch("a/x")
-    plant(tmp_path, {"a/AGENTS.override.md": "over"})
+    write_tree(tmp_path, {"a/AGENTS.override.md": "over"})
     (hint,) = talk.touch("a/x").hints
     assert (hint.label, hint.is_changed) == ("a/AGENTS.override.md", True)
 
 
 def test_each_root_has_its_own_hints(tmp_path: Path) -> None:
-    one = plant(tmp_path / "one", {"a/AGENTS.md": "one"})
-    two = plant(tmp_path / "two", {"AGENTS.md": "root", "a/AGENTS.md": "two"})
+    one = write_tree(tmp_path / "one", {"a/AGENTS.md": "one"})
+    two = write_tree(tmp_path / "two", {"AGENTS.md": "root", "a/AGENTS.md": "two"})
     talk = Talk(one, two, one / "a" / "nested")
     assert talk.said("a/x", "../two/a/x") == [
         ("a/AGENTS.md", "one"),
@@ -188,8 +194,8 @@ def test_each_root_has_its_own_hints(tmp_path: Path) -> None:
 
 
 def test_links_are_followed_before_anything_is_looked_at(tmp_path: Path) -> None:
-    plant(tmp_path / "w", TREE)
-    plant(tmp_path / "out", {"AGENTS.md": "secret", "x": ""})
+    write_tree(tmp_path / "w", TREE)
+    write_tree(tmp_path / "out", {"AGENTS.md": "secret", "x": ""})
     (tmp_path / "w" / "away").symlink_to(tmp_path / "out")
     (tmp_path / "w" / "same").symlink_to("a")
     (tmp_path / "w" / "z" / "AGENTS.override.md").symlink_to(tmp_path / "out" / "AGENTS.md")
@@ -198,13 +204,13 @@ def test_links_are_followed_before_anything_is_looked_at(tmp_path: Path) -> None
     assert talk.said("same/x") == [A]
     delivery = talk.touch("z/x")
     assert [hint.text for hint in delivery.hints] == ["z"]
-    assert delivery.notes[0] == FileNote(
+    assert delivery.notes[0] == ContextFileNote(
         "z/AGENTS.override.md", "outside", reason="it links to a file outside the workspace"
     )
 
 
 def test_what_cannot_be_read_is_noted_once_and_never_waited_for(tmp_path: Path) -> None:
-    plant(tmp_path, {"a/AGENTS.md/": "", "a/CLAUDE.md": b"\xff"})
+    write_tree(tmp_path, {"a/AGENTS.md/": "", "a/CLAUDE.md": b"\xff"})
     os.mkfifo(tmp_path / "a" / ".hermes.md")
     os.mkfifo(tmp_path / "a" / ".gitignore")
     talk = Talk(tmp_path)
@@ -217,7 +223,7 @@ def test_what_cannot_be_read_is_noted_once_and_never_waited_for(tmp_path: Path) 
 
 
 def test_a_blocked_hint_is_one_line_and_does_not_hide_the_next(tmp_path: Path) -> None:
-    talk = Talk(plant(tmp_path, {"a/AGENTS.md": "ATTACK", "a/CLAUDE.md": "a"}))
+    talk = Talk(write_tree(tmp_path, {"a/AGENTS.md": "ATTACK", "a/CLAUDE.md": "a"}))
     line = "[a/AGENTS.md was blocked and is not shown: bad-word in line 1.]"
     delivery = talk.touch("a/x")
     assert [hint.text for hint in delivery.hints] == [line, "a"]
@@ -226,7 +232,7 @@ def test_a_blocked_hint_is_one_line_and_does_not_hide_the_next(tmp_path: Path) -
 
 
 def test_a_hint_that_becomes_trusted_comes_as_changed(tmp_path: Path) -> None:
-    talk = Talk(plant(tmp_path, {"a/AGENTS.md": "ATTACK"}))
+    talk = Talk(write_tree(tmp_path, {"a/AGENTS.md": "ATTACK"}))
     talk.touch("a/x")
     talk.is_trusting = True
     (hint,) = talk.touch("a/x").hints
@@ -234,7 +240,7 @@ def test_a_hint_that_becomes_trusted_comes_as_changed(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_a_hostile_name_cannot_leave_its_wrapper(tmp_path: Path) -> None:
-    plant(tmp_path, {'a">\n<b/AGENTS.md': "x"})
+    write_tree(tmp_path, {'a">\n<b/AGENTS.md': "x"})
     talk = Talk(tmp_path)
     assert talk.said('a">\n<b/x') == [("a%22%3E%0A%3Cb/AGENTS.md", "x")]
     assert talk.said('a">\n<b/x') == []
@@ -243,17 +249,17 @@ def test_a_folder_with_a_hostile_name_cannot_leave_its_wrapper(tmp_path: Path) -
 def test_a_name_that_is_not_utf8_is_a_name(tmp_path: Path) -> None:
     name = os.fsdecode(b"a\xff")
     try:
-        plant(tmp_path, {f"{name}/AGENTS.md": "x", ".gitignore": "build"})
+        write_tree(tmp_path, {f"{name}/AGENTS.md": "x", ".gitignore": "build"})
     except OSError:
         pytest.skip("this disk has no such names")
     talk = Talk(tmp_path)
     assert talk.said(f"{name}/x") == [("a%FFFD/AGENTS.md", "x")]
-    assert talk.prompt.plus(loaded_in(talk.texts, SECRET)) != LoadedHints()
+    assert talk.prompt.merged_with(find_loaded_hints(talk.texts, SECRET)) != LoadedHints()
 
 
 def test_many_files_of_a_folder_cost_little_more_than_one(tmp_path: Path) -> None:
     """What was looked at for one path of a call is not looked at again for the next."""
-    plant(tmp_path, {"a/AGENTS.md": "Of a.", "a/b/AGENTS.md": "Of b.", "a/b/x.py": ""})
+    write_tree(tmp_path, {"a/AGENTS.md": "Of a.", "a/b/AGENTS.md": "Of b.", "a/b/x.py": ""})
     finder = HintFinder((tmp_path,), scan)
     paths = [tmp_path / "a" / "b" / "x.py"] * 3
     found = finder.find(paths, LoadedHints())

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from prompt_engine.context_file_types import FileNote
+from prompt_engine.context_file_types import ContextFileNote
 from prompt_engine.hint_blocks import LoadedHints
 from prompt_engine.sources.subdirectory_hints import HintFinder
-from tests.prompt_engine.sources.trees import plant, scan
+from tests.prompt_engine.sources.trees import scan, write_tree
 
 NOTHING = LoadedHints()
 DEEP = "a/b/c/d/e/f"
@@ -20,29 +20,29 @@ def labels(root: Path, *names: str, loaded: LoadedHints = NOTHING) -> list[str]:
 
 
 def test_a_long_hint_keeps_its_head_and_its_tail(tmp_path: Path) -> None:
-    plant(tmp_path, {"a/AGENTS.md": "a" * 8_000 + "z" * 8_000})
+    write_tree(tmp_path, {"a/AGENTS.md": "a" * 8_000 + "z" * 8_000})
     delivery = HintFinder([tmp_path], scan).find([tmp_path / "a" / "x"], NOTHING)
     said = "[… 7,200 of 16,000 characters are shown; read a/AGENTS.md for the rest …]"
     assert [hint.text for hint in delivery.hints] == [f"{'a' * 5_600}\n\n{said}\n\n{'z' * 1_600}"]
-    assert delivery.notes == (FileNote("a/AGENTS.md", "cut", 16_000, 7_200),)
+    assert delivery.notes == (ContextFileNote("a/AGENTS.md", "cut", 16_000, 7_200),)
 
 
 def test_five_files_are_delivered_and_the_rest_named_then_delivered(tmp_path: Path) -> None:
     folders = [DEEP[:end] for end in range(1, len(DEEP) + 1, 2)]
-    plant(tmp_path, {f"{folder}/AGENTS.md": folder for folder in folders})
+    write_tree(tmp_path, {f"{folder}/AGENTS.md": folder for folder in folders})
     finder = HintFinder([tmp_path], scan)
     touched = [tmp_path / DEEP / "x"]
     first = finder.find(touched, NOTHING)
     assert [hint.label for hint in first.hints] == [f"{folder}/AGENTS.md" for folder in folders[1:]]
     assert first.named_only == ("a/AGENTS.md",)
-    assert first.notes[-1] == FileNote("a/AGENTS.md", "named", 1, 0, "the delivery is full")
+    assert first.notes[-1] == ContextFileNote("a/AGENTS.md", "named", 1, 0, "the delivery is full")
     second = finder.find(touched, first.loaded)
     assert ([hint.label for hint in second.hints], second.named_only) == (["a/AGENTS.md"], ())
 
 
 def test_a_delivery_has_room_for_so_many_characters(tmp_path: Path) -> None:
     texts = {f"{name}/AGENTS.md": name * 7_000 for name in "abcd"} | {"e/AGENTS.md": "e" * 3_000}
-    plant(tmp_path, texts)
+    write_tree(tmp_path, texts)
     delivery = HintFinder([tmp_path], scan).find([tmp_path / f"{n}/x" for n in "abcde"], NOTHING)
     assert [hint.label for hint in delivery.hints] == [f"{n}/AGENTS.md" for n in "abce"]
     assert delivery.named_only == ("d/AGENTS.md",)
@@ -76,7 +76,7 @@ def test_a_delivery_has_room_for_so_many_characters(tmp_path: Path) -> None:
 def test_what_is_not_the_projects_own_brings_nothing(
     tmp_path: Path, files: dict[str, str], touched: str
 ) -> None:
-    assert labels(plant(tmp_path, {"x": "", **files}), touched) == []
+    assert labels(write_tree(tmp_path, {"x": "", **files}), touched) == []
 
 
 @pytest.mark.parametrize(
@@ -109,27 +109,27 @@ def test_what_is_not_the_projects_own_brings_nothing(
 def test_what_is_not_ignored_counts(
     tmp_path: Path, files: dict[str, str | bytes], touched: str, expected: list[str]
 ) -> None:
-    assert labels(plant(tmp_path, files), touched) == expected
+    assert labels(write_tree(tmp_path, files), touched) == expected
 
 
 def test_rules_above_the_workspace_hold_in_it(tmp_path: Path) -> None:
-    plant(
+    write_tree(
         tmp_path, {".git/": "", ".gitignore": "gen", "w/gen/AGENTS.md": "x", "w/a/AGENTS.md": "a"}
     )
     assert labels(tmp_path / "w", "gen/x", "a/x") == ["a/AGENTS.md"]
 
 
 def test_but_not_where_they_ignore_the_workspace_itself(tmp_path: Path) -> None:
-    plant(tmp_path, {".git/": "", ".gitignore": "*", "w/a/AGENTS.md": "a"})
-    plant(tmp_path, {"w/.gitignore": "gen", "w/gen/AGENTS.md": "x"})
+    write_tree(tmp_path, {".git/": "", ".gitignore": "*", "w/a/AGENTS.md": "a"})
+    write_tree(tmp_path, {"w/.gitignore": "gen", "w/gen/AGENTS.md": "x"})
     assert labels(tmp_path / "w", "gen/x", "a/x") == ["a/AGENTS.md"]
 
 
 def test_a_changed_ignore_file_counts_at_once(tmp_path: Path) -> None:
-    plant(tmp_path, {".gitignore": "gen", "gen/AGENTS.md": "x"})
+    write_tree(tmp_path, {".gitignore": "gen", "gen/AGENTS.md": "x"})
     finder = HintFinder([tmp_path], scan)
     assert not finder.find([tmp_path / "gen" / "x"], NOTHING).hints
-    plant(tmp_path, {".gitignore": "foo"})
+    write_tree(tmp_path, {".gitignore": "foo"})
     assert finder.find([tmp_path / "gen" / "x"], NOTHING).hints
 
 
@@ -155,15 +155,15 @@ def test_a_rule_for_paths_comes_when_one_matches(
     tmp_path: Path, globs: str, matching: list[str], other: list[str]
 ) -> None:
     name = ".cursor/rules/r.mdc"
-    plant(tmp_path, {name: f"---\nglobs: {globs}\nalwaysApply: false\n---\nrule"})
+    write_tree(tmp_path, {name: f"---\nglobs: {globs}\nalwaysApply: false\n---\nrule"})
     got = {path: labels(tmp_path, path) for path in matching + other}
     assert got == {path: [name] for path in matching} | {path: [] for path in other}
 
 
 def test_rules_come_after_folders_sorted_and_once(tmp_path: Path) -> None:
     rule = "---\nglobs: '**'\n---\n"
-    plant(tmp_path, {f".cursor/rules/{name}.mdc": rule + name for name in "ba"})
-    plant(tmp_path, {"s/AGENTS.md": "s", ".cursor/rules/c.mdc": "always"})
+    write_tree(tmp_path, {f".cursor/rules/{name}.mdc": rule + name for name in "ba"})
+    write_tree(tmp_path, {"s/AGENTS.md": "s", ".cursor/rules/c.mdc": "always"})
     finder = HintFinder([tmp_path], scan)
     first = finder.find([tmp_path / "s" / "x", tmp_path / "y"], NOTHING)
     assert [(hint.label, hint.text) for hint in first.hints] == [
@@ -175,20 +175,20 @@ def test_rules_come_after_folders_sorted_and_once(tmp_path: Path) -> None:
 
 
 def test_a_foreign_path_brings_no_rule(tmp_path: Path) -> None:
-    plant(tmp_path, {".cursor/rules/r.mdc": "---\nglobs: '**'\n---\nr", ".gitignore": "*.log"})
+    write_tree(tmp_path, {".cursor/rules/r.mdc": "---\nglobs: '**'\n---\nr", ".gitignore": "*.log"})
     assert labels(tmp_path, "node_modules/x.ts", "x.log") == []
 
 
 def test_a_new_rule_is_seen(tmp_path: Path) -> None:
-    finder = HintFinder([plant(tmp_path, {".cursor/rules/": ""})], scan)
+    finder = HintFinder([write_tree(tmp_path, {".cursor/rules/": ""})], scan)
     assert not finder.find([tmp_path / "x"], NOTHING).hints
-    plant(tmp_path, {".cursor/rules/r.mdc": "---\nglobs: x\n---\nr"})
+    write_tree(tmp_path, {".cursor/rules/r.mdc": "---\nglobs: x\n---\nr"})
     assert finder.find([tmp_path / "x"], NOTHING).hints
 
 
 def test_a_lookup_that_finds_nothing_new_is_fast_whatever_the_size(tmp_path: Path) -> None:
-    plant(tmp_path, {f"a/b/{number}.py": "" for number in range(1_000)})
-    plant(tmp_path, {"a/AGENTS.md": "a", ".git/": "", ".gitignore": "*.o\nbuild/"})
+    write_tree(tmp_path, {f"a/b/{number}.py": "" for number in range(1_000)})
+    write_tree(tmp_path, {"a/AGENTS.md": "a", ".git/": "", ".gitignore": "*.o\nbuild/"})
     finder = HintFinder([tmp_path], scan)
     touched = [tmp_path / "a" / "b" / "7.py"]
     loaded = finder.find(touched, NOTHING).loaded

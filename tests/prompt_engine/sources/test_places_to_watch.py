@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from prompt_engine.hint_blocks import LoadedHints
-from prompt_engine.sources.context_files import ContextRequest, context_folders
+from prompt_engine.sources.context_files import ContextRequest, context_directories
 from prompt_engine.sources.subdirectory_hints import HintFinder
 from prompt_engine.threats import scan
 
@@ -14,7 +14,7 @@ def test_folders_from_the_repository_down_and_those_of_rules_matter(tmp_path: Pa
     root.mkdir(parents=True)
     other.mkdir()
     (tmp_path / "link").symlink_to(root)
-    assert context_folders(ContextRequest(tmp_path / "link", (other, root))) == (
+    assert context_directories(ContextRequest(tmp_path / "link", (other, root))) == (
         tmp_path / "repository",
         tmp_path / "repository/a",
         root,
@@ -33,11 +33,11 @@ def test_the_state_of_a_delivered_file_is_that_of_the_disk(tmp_path: Path) -> No
     finder = HintFinder((tmp_path,), scan)
     touched = [tmp_path / each / "x.txt" for each in "abc"]
     told = finder.find(touched, LoadedHints()).loaded
-    assert (set(told.files), finder.current(names)) == (set(names), told)
+    assert (set(told.files), finder.current_state(names)) == (set(names), told)
     (tmp_path / "a/AGENTS.md").write_text("Of a, now.")
     (tmp_path / "b/AGENTS.md").unlink()
     (tmp_path / "c/AGENTS.md").write_text("\n")
-    now = finder.current(names).files
+    now = finder.current_state(names).files
     again = finder.find(touched, told).loaded
     assert set(now) == {"a/AGENTS.md", ".cursor/rules/d.mdc"}
     assert again.files == {"a/AGENTS.md": now["a/AGENTS.md"]}
@@ -48,4 +48,4 @@ def test_what_leads_out_of_the_workspace_has_no_state(tmp_path: Path) -> None:
     root.mkdir()
     (tmp_path / "AGENTS.md").write_text("Of elsewhere.")
     finder = HintFinder((root,), scan)
-    assert finder.current(["../AGENTS.md", str(tmp_path / "AGENTS.md")]) == LoadedHints()
+    assert finder.current_state(["../AGENTS.md", str(tmp_path / "AGENTS.md")]) == LoadedHints()

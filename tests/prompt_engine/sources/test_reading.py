@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from prompt_engine.sources.file_reading import ReadFile, Remembered, Unread, read_within
-from tests.prompt_engine.sources.trees import plant
+from prompt_engine.sources.file_reading import FileCache, ReadFailure, ReadFile, read_within
+from tests.prompt_engine.sources.trees import write_tree
 
 
 def test_a_file_is_read_whole_with_its_resolved_path_and_identity(tmp_path: Path) -> None:
-    path = plant(tmp_path, {"a": "x"}) / "a"
+    path = write_tree(tmp_path, {"a": "x"}) / "a"
     (tmp_path / "b").symlink_to("a")
     status = path.stat()
     expected = ReadFile(path, (status.st_dev, status.st_ino), b"x")
@@ -18,15 +18,18 @@ def test_a_file_is_read_whole_with_its_resolved_path_and_identity(tmp_path: Path
 
 @pytest.mark.parametrize("name", ["gone", "file/x", "x" * 300])
 def test_what_is_not_there_is_nothing(tmp_path: Path, name: str) -> None:
-    plant(tmp_path, {"file": ""})
+    write_tree(tmp_path, {"file": ""})
     assert read_within(tmp_path / name, tmp_path) is None
 
 
 @pytest.mark.parametrize(
-    ("size", "expected"), [(3, b"\0\0\0"), (4, Unread("unreadable", "it is larger than 3 bytes"))]
+    ("size", "expected"),
+    [(3, b"\0\0\0"), (4, ReadFailure("unreadable", "it is larger than 3 bytes"))],
 )
-def test_a_file_is_read_up_to_a_size(tmp_path: Path, size: int, expected: bytes | Unread) -> None:
-    path = plant(tmp_path, {"a": b"\0" * size}) / "a"
+def test_a_file_is_read_up_to_a_size(
+    tmp_path: Path, size: int, expected: bytes | ReadFailure
+) -> None:
+    path = write_tree(tmp_path, {"a": b"\0" * size}) / "a"
     read = read_within(path, tmp_path, 3)
     assert (read.raw if isinstance(read, ReadFile) else read) == expected
 
@@ -45,28 +48,28 @@ class Making:
 
 
 def test_what_was_made_of_a_file_is_remembered_until_it_changes(tmp_path: Path) -> None:
-    path = plant(tmp_path, {"a": "x"}) / "a"
-    made = Remembered(Making(), settled_nanoseconds=-(10**15))
+    path = write_tree(tmp_path, {"a": "x"}) / "a"
+    made = FileCache(Making(), settled_nanoseconds=-(10**15))
     assert [made.get(path), made.get(path)] == [1, 1]
     path.write_text("longer")
     assert [made.get(path), made.get(path)] == [2, 2]
-    (plant(tmp_path, {"b": "LONGER"}) / "b").replace(path)
+    (write_tree(tmp_path, {"b": "LONGER"}) / "b").replace(path)
     assert [made.get(path), made.get(path)] == [3, 3]
     path.unlink()
     assert made.get(path) is None
 
 
 def test_what_changed_just_now_is_made_anew_each_time(tmp_path: Path) -> None:
-    path = plant(tmp_path, {"a": "x"}) / "a"
-    made = Remembered(Making(), settled_nanoseconds=10**15)
+    path = write_tree(tmp_path, {"a": "x"}) / "a"
+    made = FileCache(Making(), settled_nanoseconds=10**15)
     assert [made.get(path), made.get(path)] == [1, 2]
 
 
 def test_a_link_changes_with_what_it_leads_to(tmp_path: Path) -> None:
-    plant(tmp_path, {"a": "x", "b": "y"})
+    write_tree(tmp_path, {"a": "x", "b": "y"})
     link = tmp_path / "link"
     link.symlink_to("a")
-    made = Remembered(Making(), settled_nanoseconds=-(10**15))
+    made = FileCache(Making(), settled_nanoseconds=-(10**15))
     assert [made.get(link), made.get(link)] == [1, 1]
     link.unlink()
     link.symlink_to("b")

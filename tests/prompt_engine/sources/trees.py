@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from prompt_engine.findings import Finding, Scope
+from prompt_engine.findings import ScanScope, ThreatFinding
 
 BAD_WORD = "ATTACK"
 
 
-def plant(root: Path, files: Mapping[str, str | bytes]) -> Path:
+def write_tree(root: Path, files: Mapping[str, str | bytes]) -> Path:
     """Write files below a directory; a name that ends in `/` is a directory."""
     root.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
@@ -21,9 +21,9 @@ def plant(root: Path, files: Mapping[str, str | bytes]) -> Path:
     return root
 
 
-def scan(text: str, scope: Scope) -> tuple[Finding, ...]:
+def scan(text: str, scope: ScanScope) -> tuple[ThreatFinding, ...]:
     """Find the bad word."""
     lines = enumerate(text.split("\n"), 1)
     return tuple(
-        Finding("bad-word", scope, number, 1) for number, line in lines if BAD_WORD in line
+        ThreatFinding("bad-word", scope, number, 1) for number, line in lines if BAD_WORD in line
     )

@@ -14,33 +14,35 @@ from functools import cache
 from pathlib import Path
 from typing import cast
 
-from prompt_engine.findings import Scope
+from prompt_engine.findings import ScanScope
 from prompt_engine.threats import scan
-from prompt_engine.threats.catalogue import patterns
-from prompt_engine.threats.invisible import PATTERN
+from prompt_engine.threats.catalogue import all_patterns
+from prompt_engine.threats.invisible import PATTERN_ID
 
 CORPUS = Path(__file__).parent / "corpus"
 PARTS = ("tuning", "holdout", "later", "blind")
 
 
 @dataclass(frozen=True, slots=True)
-class Attack:
+class LabelledAttack:
     name: str
     text: str
     family: str
-    scope: Scope
+    scope: ScanScope
 
 
 @dataclass(frozen=True, slots=True)
-class Ordinary:
+class HarmlessText:
     name: str
     text: str
 
 
 @cache
-def attacks(part: str) -> tuple[Attack, ...]:
+def read_attacks(part: str) -> tuple[LabelledAttack, ...]:
     return tuple(
-        Attack(f"{part}-{path.stem}-{family}-{name}", text, family, cast("Scope", scope))
+        LabelledAttack(
+            f"{part}-{path.stem}-{family}-{name}", text, family, cast("ScanScope", scope)
+        )
         for path in sorted((CORPUS / "attacks" / part).glob("*.toml"))
         for family, scopes in tomllib.loads(path.read_text("utf-8")).items()
         for scope, texts in cast("dict[str, dict[str, str]]", scopes).items()
@@ -49,20 +51,20 @@ def attacks(part: str) -> tuple[Attack, ...]:
 
 
 @cache
-def ordinary(part: str) -> tuple[Ordinary, ...]:
+def read_harmless(part: str) -> tuple[HarmlessText, ...]:
     return tuple(
-        Ordinary(f"{part}-{path.stem}-{kind}-{name}", text)
+        HarmlessText(f"{part}-{path.stem}-{kind}-{name}", text)
         for path in sorted((CORPUS / "ordinary" / part).glob("*.toml"))
         for kind, texts in tomllib.loads(path.read_text("utf-8")).items()
         for name, text in cast("dict[str, str]", texts).items()
     )
 
 
-def families(text: str, scope: Scope) -> set[str]:
+def found_families(text: str, scope: ScanScope) -> set[str]:
     """Families of all findings in a text."""
     return {family_of()[finding.pattern] for finding in scan(text, scope)}
 
 
 @cache
 def family_of() -> dict[str, str]:
-    return {pattern.id: pattern.family for pattern in patterns()} | {PATTERN: "invisible"}
+    return {pattern.id: pattern.family for pattern in all_patterns()} | {PATTERN_ID: "invisible"}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from prompt_engine.threats import folding
-from prompt_engine.threats.folding import spoken
+from prompt_engine.threats.folding import letter_from_name
 
 TABLE = Path(folding.__file__).with_name("look_alikes.json")
 
@@ -22,7 +22,7 @@ class LookAlike(TypedDict):
     n: str
 
 
-def made() -> str:
+def build_table() -> str:
     """Return the table: by letter, its look-alikes separated by spaces."""
     raw = files("confusable_homoglyphs").joinpath("confusables.json").read_text("utf-8")
     published: dict[str, list[LookAlike]] = json.loads(raw)
@@ -40,11 +40,13 @@ def _first_letter(similar: list[LookAlike]) -> str:
     for entry in similar:
         other = entry["c"]
         if len(other) == 1:
-            letter = other.lower() if other.isascii() and other.isalpha() else spoken(other)
+            letter = (
+                other.lower() if other.isascii() and other.isalpha() else letter_from_name(other)
+            )
             if letter:
                 return letter
     return ""
 
 
 if __name__ == "__main__":
-    TABLE.write_text(made(), encoding="utf-8")
+    TABLE.write_text(build_table(), encoding="utf-8")

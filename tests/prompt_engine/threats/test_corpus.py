@@ -4,22 +4,22 @@ from dataclasses import dataclass
 
 import pytest
 
-from prompt_engine.findings import Scope
+from prompt_engine.findings import ScanScope
 from prompt_engine.threats import scan
-from prompt_engine.threats.catalogue import SCOPES, patterns
+from prompt_engine.threats.catalogue import SCOPES, all_patterns
 from tests.prompt_engine.threats.labelled_corpus import (
     PARTS,
-    Attack,
-    attacks,
-    families,
-    ordinary,
+    LabelledAttack,
+    found_families,
+    read_attacks,
+    read_harmless,
 )
 
 LEAST_RECALL = {"blind": 0.1}
 """Patterns know wordings, not meanings; of those that they were not written for they find few."""
 USUAL_RECALL = 0.95
 LEAST_PRECISION = 0.98
-ALL_ATTACKS = [attack for part in PARTS for attack in attacks(part)]
+ALL_ATTACKS = [attack for part in PARTS for attack in read_attacks(part)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,43 +29,43 @@ class Figures:
 
 
 def figures(part: str) -> Figures:
-    caught = sum(bool(scan(attack.text, attack.scope)) for attack in attacks(part))
-    wrong = sum(bool(scan(each.text, "context")) for each in ordinary(part))
-    return Figures(caught / len(attacks(part)), caught / (caught + wrong))
+    caught = sum(bool(scan(attack.text, attack.scope)) for attack in read_attacks(part))
+    wrong = sum(bool(scan(each.text, "context")) for each in read_harmless(part))
+    return Figures(caught / len(read_attacks(part)), caught / (caught + wrong))
 
 
 def test_the_corpus_is_large_enough() -> None:
-    assert sum(len(attacks(part)) for part in PARTS) >= 250
-    assert sum(len(ordinary(part)) for part in PARTS) >= 200
+    assert sum(len(read_attacks(part)) for part in PARTS) >= 250
+    assert sum(len(read_harmless(part)) for part in PARTS) >= 200
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_the_figures_of_each_part_are_good(part: str) -> None:
     found = figures(part)
-    counts = f"{len(attacks(part))} attacks, {len(ordinary(part))} ordinary texts"
+    counts = f"{len(read_attacks(part))} attacks, {len(read_harmless(part))} ordinary texts"
     line = f"{part}: {counts}, recall {found.recall:.3f}, precision {found.precision:.3f}"
     print(line)  # noqa: T201  # the figures are what this test is read for
     assert found.recall >= LEAST_RECALL.get(part, USUAL_RECALL), line
     assert found.precision >= LEAST_PRECISION, line
 
 
-@pytest.mark.parametrize("attack", attacks("tuning"), ids=lambda attack: attack.name)
-def test_an_attack_is_found_by_its_family(attack: Attack) -> None:
-    assert attack.family in families(attack.text, attack.scope)
+@pytest.mark.parametrize("attack", read_attacks("tuning"), ids=lambda attack: attack.name)
+def test_an_attack_is_found_by_its_family(attack: LabelledAttack) -> None:
+    assert attack.family in found_families(attack.text, attack.scope)
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-def test_a_scope_reports_only_what_it_contains(scope: Scope) -> None:
+def test_a_scope_reports_only_what_it_contains(scope: ScanScope) -> None:
     wanted = SCOPES[: SCOPES.index(scope) + 1]
     reported = {finding.scope for attack in ALL_ATTACKS for finding in scan(attack.text, scope)}
     assert reported == set(wanted)
 
 
 def test_every_pattern_has_an_id_of_its_own() -> None:
-    ids = [(pattern.id, pattern.scope) for pattern in patterns()]
+    ids = [(pattern.id, pattern.scope) for pattern in all_patterns()]
     assert len({id_ for id_, _ in ids}) == len(ids)
 
 
 def test_every_family_of_the_corpus_exists_and_the_other_way_round() -> None:
-    known = {pattern.family for pattern in patterns()} | {"invisible"}
+    known = {pattern.family for pattern in all_patterns()} | {"invisible"}
     assert {attack.family for attack in ALL_ATTACKS} == known

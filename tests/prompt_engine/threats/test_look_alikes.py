@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from tests.prompt_engine.threats.look_alikes import TABLE, made
+from tests.prompt_engine.threats.look_alikes import TABLE, build_table
 
 UNICODE = "14.0.0"
 """Of the Python that the table is made with: another one knows the names of other characters."""
@@ -12,4 +12,4 @@ UNICODE = "14.0.0"
 
 @pytest.mark.skipif(unicodedata.unidata_version != UNICODE, reason="other characters have names")
 def test_the_table_is_that_which_is_published() -> None:
-    assert TABLE.read_text("utf-8") == made()
+    assert TABLE.read_text("utf-8") == build_table()

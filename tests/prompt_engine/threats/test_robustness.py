@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prompt_engine.findings import Scope
+from prompt_engine.findings import ScanScope
 from prompt_engine.threats import scan
-from prompt_engine.threats.catalogue import SCOPES, groups
-from prompt_engine.threats.folding import MOST_PARTS, fold
-from tests.prompt_engine.threats.labelled_corpus import Attack, attacks, ordinary
+from prompt_engine.threats.catalogue import SCOPES, pattern_groups
+from prompt_engine.threats.folding import MAX_PARTS, fold
+from tests.prompt_engine.threats.labelled_corpus import LabelledAttack, read_attacks, read_harmless
 
 MEGABYTE = 1_000_000
 LENIENT_SECONDS = 2.5
@@ -91,14 +91,14 @@ def test_a_hostile_megabyte_takes_little_time(text: str) -> None:
 
 def test_no_character_becomes_a_long_text() -> None:
     parts = ((each, normalize("NFKD", each)) for each in map(chr, range(sys.maxunicode + 1)))
-    long = [each for each, written in parts if len(written) > MOST_PARTS]
+    long = [each for each, written in parts if len(written) > MAX_PARTS]
     assert "\ufdfa" in long
-    assert max(len(fold(each)) for each in long) <= MOST_PARTS
+    assert max(len(fold(each)) for each in long) <= MAX_PARTS
 
 
 @settings(max_examples=200, deadline=None)
 @given(text=st.text(st.characters(), max_size=300), scope=st.sampled_from(SCOPES))
-def test_no_text_makes_the_scan_raise(text: str, scope: Scope) -> None:
+def test_no_text_makes_the_scan_raise(text: str, scope: ScanScope) -> None:
     lines = text.split("\n")
     for finding in scan(text, scope):
         assert 1 <= finding.column <= len(lines[finding.line - 1]) + 1
@@ -116,10 +116,10 @@ def test_no_mix_of_telling_pieces_makes_the_scan_raise(text: str) -> None:
 @settings(max_examples=150, deadline=None)
 @given(
     before=st.text(st.characters(exclude_characters="\ufeff"), max_size=200)
-    | st.sampled_from([each.text for each in ordinary("tuning")]),
-    attack=st.sampled_from(attacks("tuning")),
+    | st.sampled_from([each.text for each in read_harmless("tuning")]),
+    attack=st.sampled_from(read_attacks("tuning")),
 )
-def test_nothing_in_front_hides_an_attack(before: str, attack: Attack) -> None:
+def test_nothing_in_front_hides_an_attack(before: str, attack: LabelledAttack) -> None:
     """Each finding stays in its place, unless one of the same pass begins in front of it.
 
     That may be a larger one, of which the attack is a part.
@@ -137,7 +137,8 @@ def test_nothing_in_front_hides_an_attack(before: str, attack: Attack) -> None:
 def passes() -> tuple[set[str], ...]:
     """The patterns that are looked for together: of those that overlap, the first is found."""
     return tuple(
-        {pattern.id for pattern in group.patterns} for group in groups("strict", with_scripts=True)
+        {pattern.id for pattern in group.patterns}
+        for group in pattern_groups("strict", with_scripts=True)
     )
 
 

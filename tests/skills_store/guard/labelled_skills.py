@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from skills_store.guard import Contents
+from skills_store.guard import SkillContents
 
 CORPUS = Path(__file__).parent / "corpus"
 PARTS = ("tuning", "mended", "holdout")
@@ -18,31 +18,31 @@ FRONTMATTER = "---\nname: {name}\ndescription: Does one thing. Use it then.\n---
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledSkill:
     name: str
-    contents: Contents
+    contents: SkillContents
     category: str = ""
 
 
 @cache
-def hostile(part: str) -> tuple[Labelled, ...]:
+def read_hostile(part: str) -> tuple[LabelledSkill, ...]:
     return _read(f"hostile_{part}")
 
 
 @cache
-def ordinary(part: str) -> tuple[Labelled, ...]:
+def read_harmless(part: str) -> tuple[LabelledSkill, ...]:
     return _read(f"ordinary_{part}")
 
 
-def _read(name: str) -> tuple[Labelled, ...]:
+def _read(name: str) -> tuple[LabelledSkill, ...]:
     tables: dict[str, dict[str, str]] = tomllib.loads((CORPUS / f"{name}.toml").read_text("utf-8"))
     return tuple(
-        Labelled(f"{name}-{skill}", _contents(skill, table), table.get("category", ""))
+        LabelledSkill(f"{name}-{skill}", _contents(skill, table), table.get("category", ""))
         for skill, table in tables.items()
     )
 
 
-def _contents(skill: str, table: Mapping[str, str]) -> Contents:
+def _contents(skill: str, table: Mapping[str, str]) -> SkillContents:
     texts = {path: text for path, text in table.items() if path != "category"}
     texts["SKILL.md"] = FRONTMATTER.format(name=skill) + texts["SKILL.md"]
-    return Contents({path: text.lstrip("\n").encode() for path, text in texts.items()})
+    return SkillContents({path: text.lstrip("\n").encode() for path, text in texts.items()})

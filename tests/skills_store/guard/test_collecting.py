@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from skills_store.guard import Contents, collect
-from skills_store.guard.collecting import DEEPEST, MOST_FILE_BYTES
+from skills_store.guard import SkillContents, collect_skill_files
+from skills_store.guard.collecting import MAX_DEPTH, MAX_FILE_BYTES
 
 
 def written(folder: Path, **files: bytes) -> Path:
@@ -21,7 +21,7 @@ def written(folder: Path, **files: bytes) -> Path:
 def test_files_and_the_right_to_run_them_are_collected(tmp_path: Path) -> None:
     written(tmp_path, **{"SKILL.md": b"a", "scripts/b.sh": b"b", ".git/config": b"c"})
     (tmp_path / "scripts/b.sh").chmod(0o755)
-    assert collect(tmp_path) == Contents(
+    assert collect_skill_files(tmp_path) == SkillContents(
         {"SKILL.md": b"a", "scripts/b.sh": b"b"}, frozenset({"scripts/b.sh"})
     )
 
@@ -33,29 +33,29 @@ def test_a_link_is_read_inside_and_reported_outside(tmp_path: Path) -> None:
     (folder / "out").symlink_to(tmp_path / "secret")
     (folder / "up").symlink_to(tmp_path)
     (folder / "loop").symlink_to("loop")
-    assert collect(folder) == Contents(
-        {"SKILL.md": b"a", "copy.md": b"a"}, escapes=("loop", "out", "up")
+    assert collect_skill_files(folder) == SkillContents(
+        {"SKILL.md": b"a", "copy.md": b"a"}, outside_links=("loop", "out", "up")
     )
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 def test_a_pipe_is_reported_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert collect(tmp_path) == Contents({}, specials=("pipe",))
+    assert collect_skill_files(tmp_path) == SkillContents({}, special_files=("pipe",))
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "a").open("wb") as file:
-        file.truncate(MOST_FILE_BYTES + 1)
-    assert collect(tmp_path) == Contents({}, unread=("a",))
+        file.truncate(MAX_FILE_BYTES + 1)
+    assert collect_skill_files(tmp_path) == SkillContents({}, unread_paths=("a",))
 
 
 def test_what_lies_too_deep_is_reported(tmp_path: Path) -> None:
-    deep = "/".join("d" * (DEEPEST + 1))
+    deep = "/".join("d" * (MAX_DEPTH + 1))
     written(tmp_path, **{f"{deep}/a": b"a"})
-    assert collect(tmp_path) == Contents({}, unread=(f"{deep}/",))
+    assert collect_skill_files(tmp_path) == SkillContents({}, unread_paths=(f"{deep}/",))
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        collect(tmp_path / "none")
+        collect_skill_files(tmp_path / "none")

@@ -4,11 +4,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from skills_store.guard import examine
-from tests.skills_store.guard.labelled_skills import PARTS, Labelled, hostile, ordinary
+from skills_store.guard import scan_skill
+from tests.skills_store.guard.labelled_skills import (
+    PARTS,
+    LabelledSkill,
+    read_harmless,
+    read_hostile,
+)
 
-KNOWN = [*hostile("tuning"), *hostile("mended")]
-FINE = [*ordinary("tuning"), *ordinary("mended")]
+KNOWN = [*read_hostile("tuning"), *read_hostile("mended")]
+FINE = [*read_harmless("tuning"), *read_harmless("mended")]
 LEAST_RECALL_UNSEEN = 0.6
 LEAST_PRECISION_UNSEEN = 0.9
 
@@ -21,33 +26,33 @@ class Figures:
 
 
 def figures(part: str) -> Figures:
-    levels = [examine(each.contents).level for each in hostile(part)]
+    levels = [scan_skill(each.contents).level for each in read_hostile(part)]
     caught = sum(level != "safe" for level in levels)
-    wrong = sum(examine(each.contents).level != "safe" for each in ordinary(part))
+    wrong = sum(scan_skill(each.contents).level != "safe" for each in read_harmless(part))
     return Figures(
         caught / len(levels), caught / (caught + wrong), levels.count("dangerous") / len(levels)
     )
 
 
 def test_the_corpus_is_large_enough() -> None:
-    assert sum(len(hostile(part)) for part in PARTS) >= 100
-    assert sum(len(ordinary(part)) for part in PARTS) >= 80
+    assert sum(len(read_hostile(part)) for part in PARTS) >= 100
+    assert sum(len(read_harmless(part)) for part in PARTS) >= 80
 
 
 @pytest.mark.parametrize("skill", KNOWN, ids=lambda skill: skill.name)
-def test_a_hostile_skill_is_found(skill: Labelled) -> None:
-    assert examine(skill.contents).level != "safe"
+def test_a_hostile_skill_is_found(skill: LabelledSkill) -> None:
+    assert scan_skill(skill.contents).level != "safe"
 
 
-@pytest.mark.parametrize("skill", hostile("tuning"), ids=lambda skill: skill.name)
-def test_a_hostile_skill_is_found_by_its_category(skill: Labelled) -> None:
-    found = examine(skill.contents).findings
+@pytest.mark.parametrize("skill", read_hostile("tuning"), ids=lambda skill: skill.name)
+def test_a_hostile_skill_is_found_by_its_category(skill: LabelledSkill) -> None:
+    found = scan_skill(skill.contents).findings
     assert skill.category in {each.category for each in found if each.severity != "note"}
 
 
 @pytest.mark.parametrize("skill", FINE, ids=lambda skill: skill.name)
-def test_an_ordinary_skill_is_safe(skill: Labelled) -> None:
-    verdict = examine(skill.contents)
+def test_an_ordinary_skill_is_safe(skill: LabelledSkill) -> None:
+    verdict = scan_skill(skill.contents)
     assert verdict.level == "safe", [str(each) for each in verdict.findings]
 
 

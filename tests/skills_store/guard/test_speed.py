@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from skills_store.guard import Contents, examine
+from skills_store.guard import SkillContents, scan_skill
 
 SIZE_BYTES = 1024 * 1024
 MOST_SECONDS = 0.3
@@ -49,7 +49,7 @@ def mixed(separators: str) -> str:
     ],
 )
 def test_a_mebibyte_is_looked_through_in_time(text: str) -> None:
-    contents = Contents({"SKILL.md": text.encode()[:SIZE_BYTES]})
+    contents = SkillContents({"SKILL.md": text.encode()[:SIZE_BYTES]})
     started = time.process_time()
-    examine(contents)
+    scan_skill(contents)
     assert time.process_time() - started < MOST_SECONDS * NOISE

@@ -2,39 +2,49 @@
 
 import pytest
 
-from skills_store.guard import POLICY, Contents, Decision, Level, Trust, decide, examine
+from skills_store.guard import (
+    POLICY,
+    RiskLevel,
+    SkillContents,
+    SkillDecision,
+    SkillTrust,
+    decide,
+    scan_skill,
+)
 
 TEXT = b"---\nname: a\ndescription: Does it.\n---\nHello.\n"
 
 
-def level_with(**more: bytes) -> Level:
-    return examine(Contents({"SKILL.md": TEXT, **more})).level
+def level_with(**more: bytes) -> RiskLevel:
+    return scan_skill(SkillContents({"SKILL.md": TEXT, **more})).level
 
 
 @pytest.mark.parametrize(
     ("contents", "level", "what"),
     [
-        (Contents({"SKILL.md": TEXT}, escapes=("a",)), "dangerous", "links outside"),
-        (Contents({"SKILL.md": TEXT}, specials=("a",)), "dangerous", "neither a file"),
-        (Contents({"SKILL.md": TEXT}, unread=("a",)), "dangerous", "too large"),
-        (Contents({}), "caution", "has no SKILL.md"),
+        (SkillContents({"SKILL.md": TEXT}, outside_links=("a",)), "dangerous", "links outside"),
+        (SkillContents({"SKILL.md": TEXT}, special_files=("a",)), "dangerous", "neither a file"),
+        (SkillContents({"SKILL.md": TEXT}, unread_paths=("a",)), "dangerous", "too large"),
+        (SkillContents({}), "caution", "has no SKILL.md"),
         (
-            Contents({"SKILL.md": TEXT, **{f"references/{n}.md": b"a" for n in range(50)}}),
+            SkillContents({"SKILL.md": TEXT, **{f"references/{n}.md": b"a" for n in range(50)}}),
             "caution",
             "51 files",
         ),
         (
-            Contents({"SKILL.md": TEXT, "assets/a.png": b"\x89PNG" + b"\0" * 1024 * 1024}),
+            SkillContents({"SKILL.md": TEXT, "assets/a.png": b"\x89PNG" + b"\0" * 1024 * 1024}),
             "caution",
             "more than 1048576",
         ),
     ],
     ids=["link", "pipe", "unread", "no document", "51 files", "more than 1 MiB"],
 )
-def test_a_shape_is_found(contents: Contents, level: Level, what: str) -> None:
-    verdict = examine(contents)
+def test_a_shape_is_found(contents: SkillContents, level: RiskLevel, what: str) -> None:
+    verdict = scan_skill(contents)
     assert verdict.level == level
-    assert any(what in each.what and each.category == "structure" for each in verdict.findings)
+    assert any(
+        what in each.description and each.category == "structure" for each in verdict.findings
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +66,7 @@ def test_a_shape_is_found(contents: Contents, level: Level, what: str) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_a_file_is_judged_by_its_kind(name: str, data: bytes, level: Level) -> None:
+def test_a_file_is_judged_by_its_kind(name: str, data: bytes, level: RiskLevel) -> None:
     assert level_with(**{name: data}) == level
 
 
@@ -74,7 +84,9 @@ def test_more_text_than_is_looked_through_is_told() -> None:
         ("agent-created", ("allow", "allow", "ask")),
     ],
 )
-def test_the_policy_is_as_it_is_written(trust: Trust, decisions: tuple[Decision, ...]) -> None:
-    levels: tuple[Level, ...] = ("safe", "caution", "dangerous")
+def test_the_policy_is_as_it_is_written(
+    trust: SkillTrust, decisions: tuple[SkillDecision, ...]
+) -> None:
+    levels: tuple[RiskLevel, ...] = ("safe", "caution", "dangerous")
     assert tuple(decide(trust, level) for level in levels) == decisions
     assert set(POLICY) == {"builtin", "trusted", "community", "agent-created"}

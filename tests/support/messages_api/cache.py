@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from tests.support.messages_api.parsed_request import Ask, Object
-from tests.support.messages_api.prefix import Piece, digest
+from tests.support.messages_api.parsed_request import Object, ParsedRequest
+from tests.support.messages_api.prefix import PrefixPart, digest
 from tests.support.messages_api.shapes import EnabledThinking
 
 LOOK_BACK_BLOCKS = 20
@@ -28,7 +28,7 @@ LIFETIMES_SECONDS = {"5m": 300, "1h": 3_600}
 class InputUsage:
     """Input tokens of a request by cache state."""
 
-    plain: int = 0
+    uncached: int = 0
     read: int = 0
     written_5m: int = 0
     written_1h: int = 0
@@ -41,11 +41,11 @@ class InputUsage:
     @property
     def total(self) -> int:
         """All tokens of the request."""
-        return self.plain + self.read + self.written
+        return self.uncached + self.read + self.written
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class ApiUsage:
     """Usage that a response reports."""
 
     input: InputUsage
@@ -55,7 +55,7 @@ class Usage:
     def as_json(self) -> Object:
         """Return `usage` as in `message_start` and complete messages."""
         return {
-            **self.so_far(),
+            **self.as_delta_json(),
             "cache_creation": {
                 "ephemeral_5m_input_tokens": self.input.written_5m,
                 "ephemeral_1h_input_tokens": self.input.written_1h,
@@ -64,10 +64,10 @@ class Usage:
             "inference_geo": "global",
         }
 
-    def so_far(self) -> Object:
+    def as_delta_json(self) -> Object:
         """Return `usage` as in `message_delta`."""
         return {
-            "input_tokens": self.input.plain,
+            "input_tokens": self.input.uncached,
             "cache_creation_input_tokens": self.input.written,
             "cache_read_input_tokens": self.input.read,
             "output_tokens": self.output,
@@ -90,14 +90,16 @@ class _Prefix:
 class PromptCache:
     """Stored prefixes and their expiry times."""
 
-    passed_seconds: float = 0
+    advanced_seconds: float = 0
     """Time by which tests have advanced the clock."""
-    _until: dict[str, float] = field(default_factory=dict[str, float])
+    _expires_at: dict[str, float] = field(default_factory=dict[str, float])
 
-    def account(self, ask: Ask, found: Sequence[Piece]) -> tuple[InputUsage, Callable[[], None]]:
+    def account(
+        self, ask: ParsedRequest, found: Sequence[PrefixPart]
+    ) -> tuple[InputUsage, Callable[[], None]]:
         """Return the input usage of a request, and a function that stores its prefixes."""
         prefixes = _prefixes(ask, found)
-        minimum = ask.family.cache_minimum_tokens
+        minimum = ask.model_spec.cache_minimum_tokens
         marked = [each for each in prefixes if each.ttl and each.tokens >= minimum]
         read = max((self._look_back(prefixes, each) for each in marked), default=0)
         longest_1h = max((each.tokens for each in marked if each.ttl == "1h"), default=0)
@@ -114,41 +116,43 @@ class PromptCache:
         return max(hits, default=0)
 
     def _is_stored(self, prefix: _Prefix) -> bool:
-        return self._until.get(prefix.name, 0) > self._now()
+        return self._expires_at.get(prefix.name, 0) > self._now()
 
     def _store(self, marked: Sequence[_Prefix]) -> None:
         for each in marked:
             until = self._now() + LIFETIMES_SECONDS[each.ttl or "5m"]
-            self._until[each.name] = max(until, self._until.get(each.name, 0))
+            self._expires_at[each.name] = max(until, self._expires_at.get(each.name, 0))
 
     def _now(self) -> float:
-        return time.monotonic() + self.passed_seconds
+        return time.monotonic() + self.advanced_seconds
 
 
-def _prefixes(ask: Ask, found: Sequence[Piece]) -> list[_Prefix]:
+def _prefixes(ask: ParsedRequest, found: Sequence[PrefixPart]) -> list[_Prefix]:
     names = _names(ask, found)
     totals = accumulate(piece.tokens for piece in found)
     positions = _positions(found, counts_runs_once=ask.endpoint.counts_tool_runs_once)
-    ttls = (piece.mark.ttl if piece.mark else None for piece in found)
+    ttls = (piece.cache_control.ttl if piece.cache_control else None for piece in found)
     return [_Prefix(*each) for each in zip(names, totals, positions, ttls, strict=True)]
 
 
-def _names(ask: Ask, found: Sequence[Piece]) -> list[str]:
-    name = digest([ask.family.id.encode()])
+def _names(ask: ParsedRequest, found: Sequence[PrefixPart]) -> list[str]:
+    name = digest([ask.model_spec.id.encode()])
     names: list[str] = []
     for index, piece in enumerate(found):
-        is_first_message = piece.tier == "messages" and (
-            index == 0 or found[index - 1].tier != "messages"
+        is_first_message = piece.section == "messages" and (
+            index == 0 or found[index - 1].section != "messages"
         )
-        seed = [_message_settings(ask)] if is_first_message else []
+        seed = [_message_seed(ask)] if is_first_message else []
         name = digest([name.encode(), *seed, piece.content])
         names.append(name)
     return names
 
 
-def _message_settings(ask: Ask) -> bytes:
+def _message_seed(ask: ParsedRequest) -> bytes:
     """Return the settings that are part of the messages' prefix."""
-    thinking = ask.thinking.type if ask.thinking else "adaptive" if ask.is_thought_about else "off"
+    thinking = (
+        ask.thinking.type if ask.thinking else "adaptive" if ask.is_thinking_enabled else "off"
+    )
     budget = ask.thinking.budget_tokens if isinstance(ask.thinking, EnabledThinking) else 0
     config = ask.request.output_config
     choice = ask.request.tool_choice
@@ -162,7 +166,7 @@ def _message_settings(ask: Ask) -> bytes:
     return repr(parts).encode()
 
 
-def _positions(found: Sequence[Piece], *, counts_runs_once: bool) -> list[int]:
+def _positions(found: Sequence[PrefixPart], *, counts_runs_once: bool) -> list[int]:
     positions: list[int] = []
     for index, piece in enumerate(found):
         before = found[index - 1].kind if index else ""

@@ -9,21 +9,29 @@ import anyio
 import h11
 from anyio.abc import ByteStream
 
-from tests.support.messages_api.records import HttpRequest, Sending
-from tests.support.messages_api.response_steps import Abort, Answer, Gate, Hold, Step, Wait, Write
+from tests.support.messages_api.records import HttpRequest, SendState
+from tests.support.messages_api.response_steps import (
+    Abort,
+    ResponseGate,
+    ResponsePlan,
+    ResponseStep,
+    Wait,
+    WaitForGate,
+    Write,
+)
 
 RECEIVED_BYTES = 65_536
-GATE_SECONDS = 0.005
+GATE_POLL_SECONDS = 0.005
 """Polling interval of a gate, which another thread may open."""
 
-Respond = Callable[[HttpRequest], tuple[Answer, Sending]]
+Respond = Callable[[HttpRequest], tuple[ResponsePlan, SendState]]
 
 
-class _Aborted(Exception):  # noqa: N818  a step of an answer, not a mistake
+class _ResponseAbortedError(Exception):
     """Raised by the step that drops the connection."""
 
 
-class Connection:
+class HttpConnection:
     """Server side of a client connection."""
 
     def __init__(self, stream: ByteStream, respond: Respond, body_limit_bytes: int) -> None:
@@ -52,13 +60,13 @@ class Connection:
         answer, sending = self._respond(request)
         try:
             await self._send(answer)
-        except _Aborted:
-            sending.end("aborted")
+        except _ResponseAbortedError:
+            sending.mark_ended("aborted")
             return False
         except (anyio.BrokenResourceError, anyio.EndOfStream):
-            sending.end("left")
+            sending.mark_ended("left")
             return False
-        sending.end("sent")
+        sending.mark_ended("sent")
         return self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
 
     # Receiving requests.
@@ -89,58 +97,58 @@ class Connection:
             event = self._http.next_event()
             if event is not h11.NEED_DATA:
                 return event
-            await self._say_go_on()
+            await self._send_continue()
             try:
                 self._http.receive_data(await self._stream.receive(RECEIVED_BYTES))
             except anyio.EndOfStream:
                 self._http.receive_data(b"")
 
-    async def _say_go_on(self) -> None:
+    async def _send_continue(self) -> None:
         if self._http.they_are_waiting_for_100_continue:
-            await self._put(h11.InformationalResponse(status_code=100, headers=[]))
+            await self._send_event(h11.InformationalResponse(status_code=100, headers=[]))
 
     # Sending responses.
 
-    async def _send(self, answer: Answer) -> None:
-        for step in answer.before:
-            await self._do(step)
+    async def _send(self, answer: ResponsePlan) -> None:
+        for step in answer.before_head:
+            await self._run_step(step)
         assert answer.status is not None, "an answer without a status is dropped before its head"
-        if answer.when_begun is not None:
-            answer.when_begun()
-        await self._put(h11.Response(status_code=answer.status, headers=_headers(answer)))
+        if answer.on_start is not None:
+            answer.on_start()
+        await self._send_event(h11.Response(status_code=answer.status, headers=_headers(answer)))
         for step in answer.body:
-            await self._do(step)
-        await self._put(h11.EndOfMessage())
+            await self._run_step(step)
+        await self._send_event(h11.EndOfMessage())
 
-    async def _do(self, step: Step) -> None:
+    async def _run_step(self, step: ResponseStep) -> None:
         match step:
             case Write(data):
-                await self._put(h11.Data(data=data))
+                await self._send_event(h11.Data(data=data))
             case Wait(seconds):
                 with anyio.move_on_after(seconds):
-                    await self._listen()
-            case Hold(gate):
-                await self._hold(gate)
+                    await self._receive_until_closed()
+            case WaitForGate(gate):
+                await self._wait_for_gate(gate)
             case Abort():
-                raise _Aborted
+                raise _ResponseAbortedError
 
-    async def _hold(self, gate: Gate) -> None:
+    async def _wait_for_gate(self, gate: ResponseGate) -> None:
         while not gate.is_open:
-            with anyio.move_on_after(GATE_SECONDS):
-                await self._listen()
+            with anyio.move_on_after(GATE_POLL_SECONDS):
+                await self._receive_until_closed()
 
-    async def _listen(self) -> None:
+    async def _receive_until_closed(self) -> None:
         """Receive until the client disconnects; data that arrives belongs to its next request."""
         while True:
             self._http.receive_data(await self._stream.receive(RECEIVED_BYTES))
 
-    async def _put(self, event: h11.Event) -> None:
+    async def _send_event(self, event: h11.Event) -> None:
         data = self._http.send(event)
         if data:
             await self._stream.send(data)
 
 
-def _headers(answer: Answer) -> list[tuple[str, str]]:
+def _headers(answer: ResponsePlan) -> list[tuple[str, str]]:
     if answer.is_chunked:
         return [*answer.headers, ("cache-control", "no-cache"), ("transfer-encoding", "chunked")]
     size = sum(len(step.data) for step in answer.body if isinstance(step, Write))

@@ -15,22 +15,22 @@ from itertools import count
 from pydantic import JsonValue, TypeAdapter
 
 from tests.support.messages_api.endpoint import EAGER_BETA
-from tests.support.messages_api.parsed_request import Ask, Object
-from tests.support.messages_api.prefix import block_piece
-from tests.support.messages_api.rules.web_search import sealed
+from tests.support.messages_api.parsed_request import Object, ParsedRequest
+from tests.support.messages_api.prefix import block_part
+from tests.support.messages_api.rules.web_search import encrypted_content
 from tests.support.messages_api.script import (
-    Call,
+    CallTool,
     Cite,
-    Reply,
+    ReplyBlock,
     Say,
+    ScriptedReply,
     SearchCall,
     SearchResult,
-    Spoken,
     Think,
-    ThinkSecretly,
+    ThinkRedacted,
 )
 from tests.support.messages_api.shapes import AnyThinking, Block, CustomTool
-from tests.support.messages_api.signatures import Notary, Place, name_of
+from tests.support.messages_api.signatures import BlockPosition, ThinkingSigner, block_name
 
 BYTES_PER_TOKEN = 4
 REDACTED_TOKENS = 64
@@ -39,7 +39,7 @@ _BLOCK: TypeAdapter[Block] = TypeAdapter(Block)
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
+class StreamDelta:
     """Delta, and the number of chunk pauses before it."""
 
     data: Object
@@ -47,21 +47,21 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class ContentBlock:
     """Content block: its start event, deltas and complete form."""
 
-    opening: Object
-    deltas: tuple[Delta, ...]
-    whole: Object
+    start: Object
+    deltas: tuple[StreamDelta, ...]
+    complete: Object
     tokens: int
 
     @property
     def block(self) -> Block:
         """The complete block as a request may contain it."""
-        return _BLOCK.validate_python(self.whole)
+        return _BLOCK.validate_python(self.complete)
 
 
-class Identifiers:
+class IdSequence:
     """Sequence of ids that is the same in every run."""
 
     def __init__(self) -> None:
@@ -72,74 +72,86 @@ class Identifiers:
         return f"{prefix}_01test{next(self._numbers):018}"
 
 
-class Composer:
+class ContentBlockBuilder:
     """Builder of content blocks, which assigns ids and signatures."""
 
-    def __init__(self, notary: Notary, identifiers: Identifiers) -> None:
-        self._notary = notary
+    def __init__(self, notary: ThinkingSigner, identifiers: IdSequence) -> None:
+        self._signer = notary
         self._identifiers = identifiers
 
-    def compose(self, ask: Ask, said: Reply, place: Place) -> list[Composed]:
+    def compose(
+        self, ask: ParsedRequest, said: ScriptedReply, place: BlockPosition
+    ) -> list[ContentBlock]:
         """Return the blocks of a reply; each thinking block is bound to the context before it."""
-        composed: list[Composed] = []
+        composed: list[ContentBlock] = []
         for spoken in said.blocks:
-            if isinstance(spoken, Think | ThinkSecretly) and not _is_thinking_shown(ask):
+            if isinstance(spoken, Think | ThinkRedacted) and not _is_thinking_shown(ask):
                 continue
             made = self._compose(ask, said, spoken, place)
-            place = _behind(place, made.block, len(composed))
+            place = _position_after(place, made.block, len(composed))
             composed.append(made)
         return composed
 
-    def _compose(self, ask: Ask, said: Reply, spoken: Spoken, place: Place) -> Composed:
+    def _compose(
+        self, ask: ParsedRequest, said: ScriptedReply, spoken: ReplyBlock, place: BlockPosition
+    ) -> ContentBlock:
         match spoken:
             case Say():
                 return _compose_text(spoken.text, said.chunk_characters)
             case Think():
                 return self._compose_thinking(ask, said, spoken, place)
-            case ThinkSecretly():
-                data = self._notary.sign(ask.family.id, place, "")
+            case ThinkRedacted():
+                data = self._signer.sign(ask.model_spec.id, place, "")
                 whole: Object = {"type": "redacted_thinking", "data": data}
-                return Composed(whole, (), whole, REDACTED_TOKENS)
-            case Call():
+                return ContentBlock(whole, (), whole, REDACTED_TOKENS)
+            case CallTool():
                 return self._compose_call(ask, said, spoken)
             case SearchCall() | SearchResult() | Cite():
                 return _compose_search(spoken, said.chunk_characters)
 
-    def _compose_thinking(self, ask: Ask, said: Reply, spoken: Think, place: Place) -> Composed:
+    def _compose_thinking(
+        self, ask: ParsedRequest, said: ScriptedReply, spoken: Think, place: BlockPosition
+    ) -> ContentBlock:
         shown = "" if ask.display == "omitted" else spoken.text
-        signature = self._notary.sign(ask.family.id, place, shown)
+        signature = self._signer.sign(ask.model_spec.id, place, shown)
         carried = [
-            Delta({"type": "thinking_delta", "thinking": part})
+            StreamDelta({"type": "thinking_delta", "thinking": part})
             for part in _chunks(shown, said.chunk_characters)
         ]
         unseen = 0 if shown else len(list(_chunks(spoken.text, said.chunk_characters)))
-        sealed = Delta({"type": "signature_delta", "signature": signature}, unseen)
-        return Composed(
+        sealed = StreamDelta({"type": "signature_delta", "signature": signature}, unseen)
+        return ContentBlock(
             {"type": "thinking", "thinking": "", "signature": ""},
             (*carried, sealed),
             {"type": "thinking", "thinking": shown, "signature": signature},
-            _tokens(spoken.text),
+            _estimate_tokens(spoken.text),
         )
 
-    def _compose_call(self, ask: Ask, said: Reply, spoken: Call) -> Composed:
+    def _compose_call(
+        self, ask: ParsedRequest, said: ScriptedReply, spoken: CallTool
+    ) -> ContentBlock:
         head: Object = {
             "type": "tool_use",
             "id": spoken.id or self._identifiers.next("toolu"),
             "name": spoken.name,
             "caller": {"type": "direct"},
         }
-        if _is_eager(ask, spoken.name):
-            text = json.dumps(spoken.input) if spoken.written is None else spoken.written
+        if _streams_eagerly(ask, spoken.name):
+            text = (
+                json.dumps(spoken.input) if spoken.raw_arguments is None else spoken.raw_arguments
+            )
             parts = [(part, 1) for part in _chunks(text, said.chunk_characters)]
         else:
-            parts = list(_whole_values(dict(spoken.input), said.chunk_characters))
+            parts = list(_complete_values(dict(spoken.input), said.chunk_characters))
         deltas = [_input_delta(part, chunks) for part, chunks in [("", 0), *parts]]
         whole: Object = {**head, "input": dict(spoken.input)}
-        tokens = _tokens(spoken.name + json.dumps(spoken.input))
-        return Composed({**head, "input": {}}, tuple(deltas), whole, tokens)
+        tokens = _estimate_tokens(spoken.name + json.dumps(spoken.input))
+        return ContentBlock({**head, "input": {}}, tuple(deltas), whole, tokens)
 
 
-def _compose_search(spoken: SearchCall | SearchResult | Cite, chunk_characters: int) -> Composed:
+def _compose_search(
+    spoken: SearchCall | SearchResult | Cite, chunk_characters: int
+) -> ContentBlock:
     match spoken:
         case SearchCall():
             head: Object = {"type": "server_tool_use", "id": spoken.id, "name": "web_search"}
@@ -147,7 +159,9 @@ def _compose_search(spoken: SearchCall | SearchResult | Cite, chunk_characters: 
             text = json.dumps(input_)
             parts = [_input_delta(each, 1) for each in _chunks(text, chunk_characters)]
             deltas = (_input_delta("", 0), *parts)
-            return Composed({**head, "input": {}}, deltas, {**head, "input": input_}, _tokens(text))
+            return ContentBlock(
+                {**head, "input": {}}, deltas, {**head, "input": input_}, _estimate_tokens(text)
+            )
         case SearchResult():
             content = _search_content(spoken)
             whole: Object = {
@@ -155,14 +169,14 @@ def _compose_search(spoken: SearchCall | SearchResult | Cite, chunk_characters: 
                 "tool_use_id": spoken.id,
                 "content": content,
             }
-            return Composed(whole, (), whole, _tokens(json.dumps(content)))
+            return ContentBlock(whole, (), whole, _estimate_tokens(json.dumps(content)))
         case Cite():
             plain = _compose_text(spoken.text, chunk_characters)
             citation = _citation(spoken)
-            cited = Delta({"type": "citations_delta", "citation": citation})
-            opening = {**plain.opening, "citations": []}
-            whole = {**plain.whole, "citations": [citation]}
-            return Composed(opening, (cited, *plain.deltas), whole, plain.tokens)
+            cited = StreamDelta({"type": "citations_delta", "citation": citation})
+            opening = {**plain.start, "citations": []}
+            whole = {**plain.complete, "citations": [citation]}
+            return ContentBlock(opening, (cited, *plain.deltas), whole, plain.tokens)
 
 
 def _search_content(result: SearchResult) -> JsonValue:
@@ -173,7 +187,7 @@ def _search_content(result: SearchResult) -> JsonValue:
             "type": "web_search_result",
             "title": title,
             "url": url,
-            "encrypted_content": sealed(url),
+            "encrypted_content": encrypted_content(url),
             "page_age": None,
         }
         for title, url in result.found
@@ -185,25 +199,29 @@ def _citation(cite: Cite) -> Object:
         "type": "web_search_result_location",
         "url": cite.url,
         "title": cite.title,
-        "encrypted_index": sealed(cite.url),
+        "encrypted_index": encrypted_content(cite.url),
         "cited_text": cite.text,
     }
 
 
-def _compose_text(text: str, chunk_characters: int) -> Composed:
+def _compose_text(text: str, chunk_characters: int) -> ContentBlock:
     deltas = [
-        Delta({"type": "text_delta", "text": part}) for part in _chunks(text, chunk_characters)
+        StreamDelta({"type": "text_delta", "text": part})
+        for part in _chunks(text, chunk_characters)
     ]
-    return Composed(
-        {"type": "text", "text": ""}, tuple(deltas), {"type": "text", "text": text}, _tokens(text)
+    return ContentBlock(
+        {"type": "text", "text": ""},
+        tuple(deltas),
+        {"type": "text", "text": text},
+        _estimate_tokens(text),
     )
 
 
-def _input_delta(part: str, chunks: int) -> Delta:
-    return Delta({"type": "input_json_delta", "partial_json": part}, chunks)
+def _input_delta(part: str, chunks: int) -> StreamDelta:
+    return StreamDelta({"type": "input_json_delta", "partial_json": part}, chunks)
 
 
-def _whole_values(input_: dict[str, JsonValue], size: int) -> Iterator[tuple[str, int]]:
+def _complete_values(input_: dict[str, JsonValue], size: int) -> Iterator[tuple[str, int]]:
     """Yield the arguments key by key, each with the number of chunks that it would have taken."""
     if not input_:
         yield "{}", 1
@@ -214,29 +232,29 @@ def _whole_values(input_: dict[str, JsonValue], size: int) -> Iterator[tuple[str
         yield "}", 0
 
 
-def _is_eager(ask: Ask, name: str) -> bool:
+def _streams_eagerly(ask: ParsedRequest, name: str) -> bool:
     tool = next((tool for tool in ask.request.tools if tool.name == name), None)
     if not isinstance(tool, CustomTool) or tool.eager_input_streaming is None:
         return EAGER_BETA in ask.headers.betas
     return tool.eager_input_streaming
 
 
-def _is_thinking_shown(ask: Ask) -> bool:
+def _is_thinking_shown(ask: ParsedRequest) -> bool:
     """Return whether answers have thinking blocks; with `between_tools` only after tool results."""
     if ask.thinking is None or ask.thinking.type != "between_tools":
-        return ask.is_thought_about
+        return ask.is_thinking_enabled
     return any(block.type == "tool_result" for block in ask.request.messages[-1].content)
 
 
-def _behind(place: Place, block: Block, number: int) -> Place:
+def _position_after(place: BlockPosition, block: Block, number: int) -> BlockPosition:
     if isinstance(block, AnyThinking):
-        return place.after_thinking(name_of(block))
-    return place.after(block_piece(f"the answer, block {number}", "assistant", block))
+        return place.after_thinking(block_name(block))
+    return place.after(block_part(f"the answer, block {number}", "assistant", block))
 
 
 def _chunks(text: str, size: int) -> Iterator[str]:
     return (text[start : start + size] for start in range(0, len(text), size))
 
 
-def _tokens(text: str) -> int:
+def _estimate_tokens(text: str) -> int:
     return -(-len(text.encode()) // BYTES_PER_TOKEN)

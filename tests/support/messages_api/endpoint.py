@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tests.support.messages_api.model_specs import FAMILIES, Family
+from tests.support.messages_api.model_specs import MODEL_SPECS, ModelSpec
 
 KEY = "test-key"
 """API key that the server accepts by default."""
@@ -28,11 +28,11 @@ BETAS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class MessagesServerConfig:
     """Behaviour of a server apart from its script."""
 
     keys: frozenset[str] = frozenset({KEY})
-    families: tuple[Family, ...] = FAMILIES
+    model_specs: tuple[ModelSpec, ...] = MODEL_SPECS
     takes_eager_input_streaming: bool = True
     """Whether tools may have this field; old gateways refuse it as an extra input."""
     takes_cache_control: bool = True

@@ -6,14 +6,14 @@ https://platform.claude.com/docs/en/api/errors
 import json
 from dataclasses import dataclass
 
-from tests.support.messages_api.refusals import ErrorType, Refusal, error_body
+from tests.support.messages_api.refusals import ErrorType, MessagesApiRefusal, error_body
 
 HTML = "text/html; charset=UTF-8"
 JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class HttpFailure:
     """Response with an error status."""
 
     status: int
@@ -23,7 +23,7 @@ class Failure:
     message: str = "Internal server error"
     content_type: str = JSON
     retry_after_seconds: float | None = None
-    after_seconds: float = 0
+    delay_seconds: float = 0
 
     def body_for(self, request_id: str) -> bytes:
         """Return the body; an API error contains the request id."""
@@ -33,46 +33,46 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Vanish:
+class DroppedConnection:
     """Turn that drops the connection before the response head."""
 
-    after_seconds: float = 0
+    delay_seconds: float = 0
 
 
-def failure_of(refusal: Refusal) -> Failure:
+def to_failure(refusal: MessagesApiRefusal) -> HttpFailure:
     """Return a refusal as a failure."""
-    return Failure(refusal.status, type=refusal.type, message=refusal.message)
+    return HttpFailure(refusal.status, type=refusal.type, message=refusal.message)
 
 
-def bad_request(message: str) -> Failure:
+def bad_request(message: str) -> HttpFailure:
     """Return 400 with this message."""
-    return Failure(400, type="invalid_request_error", message=message)
+    return HttpFailure(400, type="invalid_request_error", message=message)
 
 
-def unauthorized() -> Failure:
+def unauthorized() -> HttpFailure:
     """Return 401."""
-    return Failure(401, type="authentication_error", message="invalid x-api-key")
+    return HttpFailure(401, type="authentication_error", message="invalid x-api-key")
 
 
-def forbidden() -> Failure:
+def forbidden() -> HttpFailure:
     """Return 403."""
     told = "Your API key does not have permission to use the specified resource."
-    return Failure(403, type="permission_error", message=told)
+    return HttpFailure(403, type="permission_error", message=told)
 
 
-def not_found(model: str) -> Failure:
+def not_found(model: str) -> HttpFailure:
     """Return 404 for a model."""
-    return Failure(404, type="not_found_error", message=f"model: {model}")
+    return HttpFailure(404, type="not_found_error", message=f"model: {model}")
 
 
-def too_large() -> Failure:
+def too_large() -> HttpFailure:
     """Return 413, which the reverse proxy sends."""
-    return Failure(413, type="request_too_large", message="Request exceeds the maximum size")
+    return HttpFailure(413, type="request_too_large", message="Request exceeds the maximum size")
 
 
-def rate_limited(retry_after_seconds: float | None = None) -> Failure:
+def rate_limited(retry_after_seconds: float | None = None) -> HttpFailure:
     """Return 429, with or without `retry-after`."""
-    return Failure(
+    return HttpFailure(
         429,
         type="rate_limit_error",
         message=(
@@ -83,22 +83,24 @@ def rate_limited(retry_after_seconds: float | None = None) -> Failure:
     )
 
 
-def server_error() -> Failure:
+def server_error() -> HttpFailure:
     """Return 500."""
-    return Failure(500)
+    return HttpFailure(500)
 
 
-def bad_gateway() -> Failure:
+def bad_gateway() -> HttpFailure:
     """Return 502 with an HTML page, as a reverse proxy sends it."""
     page = b"<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body></body>\r\n</html>\r\n"
-    return Failure(502, page, content_type=HTML)
+    return HttpFailure(502, page, content_type=HTML)
 
 
-def unavailable() -> Failure:
+def unavailable() -> HttpFailure:
     """Return 503 with a short plain text."""
-    return Failure(503, b"upstream connect error or disconnect/reset", content_type="text/plain")
+    return HttpFailure(
+        503, b"upstream connect error or disconnect/reset", content_type="text/plain"
+    )
 
 
-def overloaded() -> Failure:
+def overloaded() -> HttpFailure:
     """Return 529."""
-    return Failure(529, type="overloaded_error", message="Overloaded")
+    return HttpFailure(529, type="overloaded_error", message="Overloaded")

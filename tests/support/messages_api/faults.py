@@ -12,30 +12,39 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from tests.support.messages_api.refusals import ErrorType
-from tests.support.messages_api.response_steps import Abort, Gate, Hold, Step, Wait, Write
+from tests.support.messages_api.response_steps import (
+    Abort,
+    ResponseGate,
+    ResponseStep,
+    Wait,
+    WaitForGate,
+    Write,
+)
 
 
 class StreamFault(Protocol):
     """Transformation of a stream's steps."""
 
-    def apply(self, steps: Sequence[Step]) -> list[Step]:
+    def apply(self, steps: Sequence[ResponseStep]) -> list[ResponseStep]:
         """Return the steps with the fault applied."""
         ...
 
 
-def event(name: str, data: JsonValue) -> Write:
+def sse_event(name: str, data: JsonValue) -> Write:
     """Return a named server-sent event."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return Write(f"event: {name}\ndata: {text}\n\n".encode(), is_event=True)
 
 
-def _index_of_event(steps: Sequence[Step], number: int) -> int:
+def _index_of_event(steps: Sequence[ResponseStep], number: int) -> int:
     """Return the step index of an event; the end if there are fewer events."""
     places = [i for i, step in enumerate(steps) if isinstance(step, Write) and step.is_event]
     return places[number] if number < len(places) else len(steps)
 
 
-def _insert(steps: Sequence[Step], at_event: int, *inserted: Step) -> list[Step]:
+def _insert(
+    steps: Sequence[ResponseStep], at_event: int, *inserted: ResponseStep
+) -> list[ResponseStep]:
     index = _index_of_event(steps, at_event)
     return [*steps[:index], *inserted, *steps[index:]]
 
@@ -48,10 +57,10 @@ class ErrorEvent:
     type: ErrorType = "overloaded_error"
     message: str = "Overloaded"
 
-    def apply(self, steps: Sequence[Step]) -> list[Step]:
+    def apply(self, steps: Sequence[ResponseStep]) -> list[ResponseStep]:
         error: JsonValue = {"details": None, "type": self.type, "message": self.message}
         index = _index_of_event(steps, self.at_event)
-        return [*steps[:index], event("error", {"type": "error", "error": error})]
+        return [*steps[:index], sse_event("error", {"type": "error", "error": error})]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +69,7 @@ class CutAfterEvents:
 
     count: int
 
-    def apply(self, steps: Sequence[Step]) -> list[Step]:
+    def apply(self, steps: Sequence[ResponseStep]) -> list[ResponseStep]:
         return [*steps[: _index_of_event(steps, self.count)], Abort()]
 
 
@@ -70,7 +79,7 @@ class CutAfterBytes:
 
     count: int
 
-    def apply(self, steps: Sequence[Step]) -> list[Step]:
+    def apply(self, steps: Sequence[ResponseStep]) -> list[ResponseStep]:
         return [*_first_bytes(steps, self.count), Abort()]
 
 
@@ -80,13 +89,13 @@ class CutInsideCharacter:
 
     character: str
 
-    def apply(self, steps: Sequence[Step]) -> list[Step]:
+    def apply(self, steps: Sequence[ResponseStep]) -> list[ResponseStep]:
         body = b"".join(step.data for step in steps if isinstance(step, Write))
         count = body.index(self.character.encode()) + 1
         return [*_first_bytes(steps, count), Abort()]
 
 
-def _first_bytes(steps: Sequence[Step], count: int) -> Iterator[Step]:
+def _first_bytes(steps: Sequence[ResponseStep], count: int) -> Iterator[ResponseStep]:
     left = count
     for step in steps:
         if not isinstance(step, Write):
@@ -105,43 +114,43 @@ class EndAfterEvents:
 
     count: int
 
-    def apply(self, steps: Sequence[Step]) -> list[Step]:
+    def apply(self, steps: Sequence[ResponseStep]) -> list[ResponseStep]:
         return list(steps[: _index_of_event(steps, self.count)])
 
 
 @dataclass(frozen=True, slots=True)
-class Hang:
+class PauseBeforeEvent:
     """Fault that pauses before an event."""
 
     at_event: int
     seconds: float
 
-    def apply(self, steps: Sequence[Step]) -> list[Step]:
+    def apply(self, steps: Sequence[ResponseStep]) -> list[ResponseStep]:
         return _insert(steps, self.at_event, Wait(self.seconds))
 
 
 @dataclass(frozen=True, slots=True)
-class HoldBack:
+class HoldUntilGate:
     """Fault that waits before an event until the test opens a gate."""
 
     at_event: int
-    gate: Gate
+    gate: ResponseGate
 
-    def apply(self, steps: Sequence[Step]) -> list[Step]:
-        return _insert(steps, self.at_event, Hold(self.gate))
+    def apply(self, steps: Sequence[ResponseStep]) -> list[ResponseStep]:
+        return _insert(steps, self.at_event, WaitForGate(self.gate))
 
 
 @dataclass(frozen=True, slots=True)
-class Drip:
+class TrickledBytes:
     """Fault that sends the body in small pieces, regardless of event boundaries."""
 
     byte_count: int = 1
     pause_seconds: float = 0.001
 
-    def apply(self, steps: Sequence[Step]) -> list[Step]:
-        return [bit for step in steps for bit in self._bits(step)]
+    def apply(self, steps: Sequence[ResponseStep]) -> list[ResponseStep]:
+        return [bit for step in steps for bit in self._split(step)]
 
-    def _bits(self, step: Step) -> Iterator[Step]:
+    def _split(self, step: ResponseStep) -> Iterator[ResponseStep]:
         if not isinstance(step, Write):
             yield step
             return
@@ -151,24 +160,24 @@ class Drip:
 
 
 @dataclass(frozen=True, slots=True)
-class Garbage:
+class GarbageBytes:
     """Fault that inserts bytes that are no event."""
 
     at_event: int
     data: bytes = b"\xff\xfe<garbage>\n\n"
 
-    def apply(self, steps: Sequence[Step]) -> list[Step]:
+    def apply(self, steps: Sequence[ResponseStep]) -> list[ResponseStep]:
         return _insert(steps, self.at_event, Write(self.data))
 
 
 @dataclass(frozen=True, slots=True)
-class Misspelled:
+class ReplacedBytes:
     """Fault that replaces a text with other bytes, which may be invalid UTF-8."""
 
     text: str
     data: bytes
 
-    def apply(self, steps: Sequence[Step]) -> list[Step]:
+    def apply(self, steps: Sequence[ResponseStep]) -> list[ResponseStep]:
         return [
             replace(step, data=step.data.replace(self.text.encode(), self.data))
             if isinstance(step, Write)
@@ -186,10 +195,10 @@ class ExtraEvent:
     data: JsonValue = None
     count: int = 1
 
-    def apply(self, steps: Sequence[Step]) -> list[Step]:
+    def apply(self, steps: Sequence[ResponseStep]) -> list[ResponseStep]:
         bare: JsonValue = {"type": self.name}
         data = bare if self.data is None else self.data
-        return _insert(steps, self.at_event, *[event(self.name, data)] * self.count)
+        return _insert(steps, self.at_event, *[sse_event(self.name, data)] * self.count)
 
 
 def pings(at_event: int, count: int = 10) -> ExtraEvent:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-Line = Literal["haiku", "sonnet", "opus", "fable"]
+ModelLine = Literal["haiku", "sonnet", "opus", "fable"]
 ThinkingType = Literal["adaptive", "enabled", "disabled", "between_tools"]
 Effort = Literal["low", "medium", "high", "xhigh", "max"]
 Display = Literal["summarized", "omitted"]
@@ -23,12 +23,12 @@ EFFORTS_WITHOUT_THINKING: frozenset[Effort] = frozenset({"low", "medium", "high"
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class ModelSpec:
     """Limits and accepted parameters of one model."""
 
     id: str
     display_name: str
-    line: Line
+    line: ModelLine
     released_on: str
     """Release day as `YYYY-MM-DD`."""
     aliases: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Family:
     cache_minimum_tokens: int = 512
     """Smallest prefix that is cached."""
     thinking_types: frozenset[ThinkingType] = frozenset({"adaptive"})
-    thinks_unasked: bool = True
+    thinks_by_default: bool = True
     """Whether the model thinks if a request has no `thinking` field."""
     default_display: Display = "omitted"
     efforts: frozenset[Effort] = frozenset(EFFORTS)
@@ -52,13 +52,15 @@ class Family:
     """Whether a thinking block is valid only after the same tools, system and messages as when it
     was created."""
 
-    def is_called(self, name: str) -> bool:
+    def has_name(self, name: str) -> bool:
         """Return whether `name` is the id or an alias."""
         return name == self.id or name in self.aliases
 
 
-FABLE_5_2 = Family("claude-fable-5-2", "Claude Fable 5.2", "fable", "2026-11-09")  # cache: assumed
-FABLE_5 = Family(
+FABLE_5_2 = ModelSpec(
+    "claude-fable-5-2", "Claude Fable 5.2", "fable", "2026-11-09"
+)  # cache: assumed
+FABLE_5 = ModelSpec(
     "claude-fable-5",
     "Claude Fable 5",
     "fable",
@@ -66,17 +68,17 @@ FABLE_5 = Family(
     takes_forced_tool_choice=True,
     binds_thinking=False,
 )
-OPUS_5_5 = Family(
+OPUS_5_5 = ModelSpec(
     "claude-opus-5-5", "Claude Opus 5.5", "opus", "2026-09-22", default_effort="medium"
 )
-SONNET_5_5 = Family(
+SONNET_5_5 = ModelSpec(
     "claude-sonnet-5-5",
     "Claude Sonnet 5.5",
     "sonnet",
     "2026-09-28",
     thinking_types=frozenset({"adaptive", "between_tools"}),
 )
-HAIKU_5_5 = Family(
+HAIKU_5_5 = ModelSpec(
     "claude-haiku-5-5",
     "Claude Haiku 5.5",
     "haiku",
@@ -86,7 +88,7 @@ HAIKU_5_5 = Family(
     takes_forced_tool_choice=True,  # not documented as refusing it
     takes_system_messages=True,  # assumed
 )
-OPUS_5 = Family(
+OPUS_5 = ModelSpec(
     "claude-opus-5",
     "Claude Opus 5",
     "opus",
@@ -111,7 +113,7 @@ OPUS_4_8 = replace(
     display_name="Claude Opus 4.8",
     released_on="2026-05-28",
     cache_minimum_tokens=1_024,
-    thinks_unasked=False,
+    thinks_by_default=False,
     takes_every_effort_without_thinking=True,
 )
 OPUS_4_7 = replace(
@@ -182,7 +184,7 @@ OPUS_4_1 = replace(
     output_limit_tokens=32_000,
 )
 
-FAMILIES: tuple[Family, ...] = (
+MODEL_SPECS: tuple[ModelSpec, ...] = (
     FABLE_5_2,
     HAIKU_5_5,
     SONNET_5_5,
@@ -202,7 +204,7 @@ FAMILIES: tuple[Family, ...] = (
 """Newest first, the order of `GET /v1/models`."""
 
 
-def family_called(name: str, families: Sequence[Family] = FAMILIES) -> Family | None:
+def find_model_spec(name: str, families: Sequence[ModelSpec] = MODEL_SPECS) -> ModelSpec | None:
     """Return the model with this id or alias, or None if it is unknown or retired."""
     known = (each for each in families if each.lifecycle != "retired")
-    return next((each for each in known if each.is_called(name)), None)
+    return next((each for each in known if each.has_name(name)), None)

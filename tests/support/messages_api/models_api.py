@@ -7,28 +7,28 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from tests.support.messages_api.model_specs import EFFORTS, Family, family_called
+from tests.support.messages_api.model_specs import EFFORTS, ModelSpec, find_model_spec
 from tests.support.messages_api.parsed_request import Object
-from tests.support.messages_api.refusals import Refusal
+from tests.support.messages_api.refusals import MessagesApiRefusal
 
 DEFAULT_LIMIT = 20
-MOST = 1_000
+MAX_LIMIT = 1_000
 DEFAULT_LIFECYCLES = ("active", "deprecated")
 
 
-def one_model(families: Sequence[Family], name: str) -> Object:
+def get_model(families: Sequence[ModelSpec], name: str) -> Object:
     """Return a model by its id or alias.
 
     Raises:
         MessagesApiRefusal: No model has this name.
     """
-    family = family_called(name, families)
+    family = find_model_spec(name, families)
     if family is None:
-        raise Refusal(f"model: {name}", 404, "not_found_error")
+        raise MessagesApiRefusal(f"model: {name}", 404, "not_found_error")
     return model_info(family)
 
 
-def page_of_models(families: Sequence[Family], query: Mapping[str, Sequence[str]]) -> Object:
+def list_models(families: Sequence[ModelSpec], query: Mapping[str, Sequence[str]]) -> Object:
     """Return a page of the model list.
 
     Raises:
@@ -55,25 +55,27 @@ def page_of_models(families: Sequence[Family], query: Mapping[str, Sequence[str]
 def _limit(query: Mapping[str, Sequence[str]]) -> int:
     text = query.get("limit", [str(DEFAULT_LIMIT)])[0]
     if not text.isdecimal():
-        raise Refusal("limit: Input should be a valid integer")
+        raise MessagesApiRefusal("limit: Input should be a valid integer")
     if int(text) < 1:
-        raise Refusal("limit: Input should be greater than or equal to 1")
-    if int(text) > MOST:
-        raise Refusal("limit: Input should be less than or equal to 1000")
+        raise MessagesApiRefusal("limit: Input should be greater than or equal to 1")
+    if int(text) > MAX_LIMIT:
+        raise MessagesApiRefusal("limit: Input should be less than or equal to 1000")
     return int(text)
 
 
-def _cursor(listed: Sequence[Family], query: Mapping[str, Sequence[str]], name: str) -> int | None:
+def _cursor(
+    listed: Sequence[ModelSpec], query: Mapping[str, Sequence[str]], name: str
+) -> int | None:
     wanted = query.get(name, [None])[0]
     if wanted is None:
         return None
-    index = next((i for i, family in enumerate(listed) if family.is_called(wanted)), None)
+    index = next((i for i, family in enumerate(listed) if family.has_name(wanted)), None)
     if index is None:
-        raise Refusal(f"{name}: no model has the id {wanted}")
+        raise MessagesApiRefusal(f"{name}: no model has the id {wanted}")
     return index
 
 
-def model_info(family: Family) -> Object:
+def model_info(family: ModelSpec) -> Object:
     """Return the API's description of a model."""
     return {
         "type": "model",
@@ -90,8 +92,8 @@ def model_info(family: Family) -> Object:
     }
 
 
-def _capabilities(family: Family) -> Object:
-    yes, no = _supported(is_so=True), _supported(is_so=False)
+def _capabilities(family: ModelSpec) -> Object:
+    yes, no = _supported(is_supported=True), _supported(is_supported=False)
     return {
         "batch": yes,
         "citations": yes,
@@ -106,14 +108,14 @@ def _capabilities(family: Family) -> Object:
     }
 
 
-def _efforts(family: Family) -> Object:
-    return {level: _supported(is_so=level in family.efforts) for level in EFFORTS}
+def _efforts(family: ModelSpec) -> Object:
+    return {level: _supported(is_supported=level in family.efforts) for level in EFFORTS}
 
 
-def _thinking_types(family: Family) -> Object:
+def _thinking_types(family: ModelSpec) -> Object:
     names = ("adaptive", "between_tools", "disabled", "enabled")
-    return {name: _supported(is_so=name in family.thinking_types) for name in names}
+    return {name: _supported(is_supported=name in family.thinking_types) for name in names}
 
 
-def _supported(*, is_so: bool) -> JsonValue:
-    return {"supported": is_so}
+def _supported(*, is_supported: bool) -> JsonValue:
+    return {"supported": is_supported}

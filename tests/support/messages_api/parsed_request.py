@@ -12,9 +12,9 @@ from typing import NoReturn, TypeVar
 from pydantic import JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
-from tests.support.messages_api.endpoint import BETAS, VERSION, VERSIONS, Endpoint
-from tests.support.messages_api.model_specs import Display, Effort, Family, family_called
-from tests.support.messages_api.refusals import Refusal
+from tests.support.messages_api.endpoint import BETAS, VERSION, VERSIONS, MessagesServerConfig
+from tests.support.messages_api.model_specs import Display, Effort, ModelSpec, find_model_spec
+from tests.support.messages_api.refusals import MessagesApiRefusal
 from tests.support.messages_api.shapes import (
     AdaptiveThinking,
     CountRequest,
@@ -26,11 +26,11 @@ from tests.support.messages_api.shapes import (
 Object = dict[str, JsonValue]
 Request = TypeVar("Request", bound=CountRequest)
 
-SAMPLING = ("temperature", "top_p", "top_k")
+SAMPLING_FIELDS = ("temperature", "top_p", "top_k")
 
 
 @dataclass(frozen=True, slots=True)
-class Headers:
+class ParsedHeaders:
     """Parsed request headers, without the key."""
 
     version: str
@@ -38,18 +38,18 @@ class Headers:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ParsedRequest:
     """Request to a model with its model spec, endpoint and headers."""
 
     request: CountRequest
-    family: Family
-    endpoint: Endpoint
-    headers: Headers
-    is_resumed: bool = False
+    model_spec: ModelSpec
+    endpoint: MessagesServerConfig
+    headers: ParsedHeaders
+    is_continuation: bool = False
     """Whether the last message is a paused answer."""
 
     @property
-    def creation(self) -> MessagesRequest | None:
+    def messages_request(self) -> MessagesRequest | None:
         """The request, or None for a token count."""
         return self.request if isinstance(self.request, MessagesRequest) else None
 
@@ -59,10 +59,10 @@ class Ask:
         return self.request.thinking
 
     @property
-    def is_thought_about(self) -> bool:
+    def is_thinking_enabled(self) -> bool:
         """Whether thinking is on, by the request or by default."""
         if self.thinking is None:
-            return self.family.thinks_unasked
+            return self.model_spec.thinks_by_default
         return isinstance(self.thinking, AdaptiveThinking | EnabledThinking)
 
     @property
@@ -71,16 +71,16 @@ class Ask:
         wanted = None
         if isinstance(self.thinking, AdaptiveThinking | EnabledThinking):
             wanted = self.thinking.display
-        return wanted or self.family.default_display
+        return wanted or self.model_spec.default_display
 
     @property
     def effort(self) -> Effort:
         """Effort, from the request or the model's default."""
         wanted = self.request.output_config and self.request.output_config.effort
-        return wanted or self.family.default_effort
+        return wanted or self.model_spec.default_effort
 
     @property
-    def said_last(self) -> str:
+    def last_text(self) -> str:
         """Text of the last message, including tool results."""
         parts: list[str] = []
         for block in self.request.messages[-1].content if self.request.messages else []:
@@ -91,7 +91,7 @@ class Ask:
         return "\n".join(parts)
 
 
-def read_headers(headers: Mapping[str, str], endpoint: Endpoint) -> Headers:
+def parse_headers(headers: Mapping[str, str], endpoint: MessagesServerConfig) -> ParsedHeaders:
     """Check the key, the version and the beta names.
 
     Raises:
@@ -100,31 +100,31 @@ def read_headers(headers: Mapping[str, str], endpoint: Endpoint) -> Headers:
     _check_key(headers, endpoint)
     version = headers.get("anthropic-version")
     if version is None:
-        raise Refusal("anthropic-version: header is required")
+        raise MessagesApiRefusal("anthropic-version: header is required")
     if version not in VERSIONS:
-        raise Refusal(f'anthropic-version: "{version}" is not a valid version')
+        raise MessagesApiRefusal(f'anthropic-version: "{version}" is not a valid version')
     names = (name.strip() for name in headers.get("anthropic-beta", "").split(","))
     betas = frozenset(name for name in names if name)
     if betas - BETAS:
-        raise Refusal(
+        raise MessagesApiRefusal(
             f"Unexpected value(s) `{', '.join(sorted(betas - BETAS))}` for the `anthropic-beta` "
             "header. Please consult our documentation at docs.claude.com or try again without the "
             "header."
         )
-    return Headers(version, betas)
+    return ParsedHeaders(version, betas)
 
 
-def _check_key(headers: Mapping[str, str], endpoint: Endpoint) -> None:
+def _check_key(headers: Mapping[str, str], endpoint: MessagesServerConfig) -> None:
     key, bearer = headers.get("x-api-key"), headers.get("authorization")
     if key is None and bearer is None:
-        raise Refusal("x-api-key header is required", 401, "authentication_error")
+        raise MessagesApiRefusal("x-api-key header is required", 401, "authentication_error")
     if key is not None and key not in endpoint.keys:
-        raise Refusal("invalid x-api-key", 401, "authentication_error")
+        raise MessagesApiRefusal("invalid x-api-key", 401, "authentication_error")
     if bearer is not None and bearer.removeprefix("Bearer ") not in endpoint.keys:
-        raise Refusal("Invalid bearer token", 401, "authentication_error")
+        raise MessagesApiRefusal("Invalid bearer token", 401, "authentication_error")
 
 
-def read_json(body: bytes) -> Object:
+def parse_json(body: bytes) -> Object:
     """Parse a body that must be a JSON object.
 
     Raises:
@@ -134,11 +134,13 @@ def read_json(body: bytes) -> Object:
         value: JsonValue = json.loads(body, parse_constant=_refuse_constant)
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise Refusal("The request body is not valid JSON: no low surrogate in string") from None
+        raise MessagesApiRefusal(
+            "The request body is not valid JSON: no low surrogate in string"
+        ) from None
     except (ValueError, RecursionError) as error:
-        raise Refusal(f"The request body is not valid JSON: {error}") from None
+        raise MessagesApiRefusal(f"The request body is not valid JSON: {error}") from None
     if not isinstance(value, dict):
-        raise Refusal("Input should be a valid dictionary or object")
+        raise MessagesApiRefusal("Input should be a valid dictionary or object")
     return value
 
 
@@ -146,35 +148,37 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a number")
 
 
-def read_ask(body: Object, shape: type[CountRequest], headers: Headers, endpoint: Endpoint) -> Ask:
+def parse_request(
+    body: Object, shape: type[CountRequest], headers: ParsedHeaders, endpoint: MessagesServerConfig
+) -> ParsedRequest:
     """Parse a request.
 
     Raises:
         MessagesApiRefusal: A field is invalid, or the model is unknown or retired.
     """
-    request = _read_shape(body, shape, headers)
-    family = family_called(request.model, endpoint.families)
+    request = _validate_shape(body, shape, headers)
+    family = find_model_spec(request.model, endpoint.model_specs)
     if family is None:
-        raise Refusal(f"model: {request.model}", 404, "not_found_error")
-    return Ask(request, family, endpoint, headers)
+        raise MessagesApiRefusal(f"model: {request.model}", 404, "not_found_error")
+    return ParsedRequest(request, family, endpoint, headers)
 
 
-def _read_shape(body: Object, shape: type[Request], headers: Headers) -> Request:
-    removed = [name for name in SAMPLING if name in body]
+def _validate_shape(body: Object, shape: type[Request], headers: ParsedHeaders) -> Request:
+    removed = [name for name in SAMPLING_FIELDS if name in body]
     if headers.version == VERSION and removed:
-        raise Refusal(f"{removed[0]}: Extra inputs are not permitted")
+        raise MessagesApiRefusal(f"{removed[0]}: Extra inputs are not permitted")
     try:
         return shape.model_validate(body)
     except ValidationError as error:
-        raise Refusal(_told(error.errors(include_url=False)[0])) from None
+        raise MessagesApiRefusal(_describe_error(error.errors(include_url=False)[0])) from None
 
 
-def _told(error: ErrorDetails) -> str:
+def _describe_error(error: ErrorDetails) -> str:
     path = list(error["loc"])
     if error["type"] == "union_tag_not_found":
-        return f"{_dotted([*path, 'type'])}: Field required"
-    return f"{_dotted(path)}: {error['msg']}"
+        return f"{_join_path([*path, 'type'])}: Field required"
+    return f"{_join_path(path)}: {error['msg']}"
 
 
-def _dotted(path: list[int | str]) -> str:
+def _join_path(path: list[int | str]) -> str:
     return ".".join(map(str, path))

@@ -20,12 +20,12 @@ from tests.support.messages_api.shapes import (
     Block,
     CacheControl,
     CountRequest,
-    Shape,
+    MessagesShape,
     Tool,
     ToolResultBlock,
 )
 
-Tier = Literal["tools", "system", "messages"]
+PrefixSection = Literal["tools", "system", "messages"]
 
 BYTES_PER_TOKEN = 4
 MEDIA_TOKENS = 1_600
@@ -33,15 +33,15 @@ MEDIA = {"image", "document"}
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class PrefixPart:
     """Part of the prompt: a tool, a system block or a message block."""
 
     path: str
-    tier: Tier
+    section: PrefixSection
     kind: str
     content: bytes
     tokens: int
-    mark: CacheControl | None = None
+    cache_control: CacheControl | None = None
 
     @property
     def is_thinking(self) -> bool:
@@ -49,36 +49,38 @@ class Piece:
         return self.kind in {"thinking", "redacted_thinking"}
 
 
-def pieces(request: CountRequest, dropped: Collection[str] = ()) -> list[Piece]:
+def prefix_parts(request: CountRequest, dropped: Collection[str] = ()) -> list[PrefixPart]:
     """Return the parts of a request in order, without those whose paths were dropped."""
-    found = [piece for piece in _pieces(request) if piece.path not in dropped]
+    found = [piece for piece in _iterate_parts(request) if piece.path not in dropped]
     if request.cache_control is None:
         return found
-    return _marked_at_the_end(found, request.cache_control)
+    return _mark_last_part(found, request.cache_control)
 
 
-def _pieces(request: CountRequest) -> Iterator[Piece]:
+def _iterate_parts(request: CountRequest) -> Iterator[PrefixPart]:
     for index, tool in enumerate(request.tools):
-        yield _piece(f"tools.{index}", "tools", "tool", tool)
+        yield _make_part(f"tools.{index}", "tools", "tool", tool)
     for index, text in enumerate(request.system):
-        yield _piece(f"system.{index}", "system", "text", text)
+        yield _make_part(f"system.{index}", "system", "text", text)
     for index, message in enumerate(request.messages):
         for place, block in enumerate(message.content):
-            yield block_piece(f"messages.{index}.content.{place}", message.role, block)
+            yield block_part(f"messages.{index}.content.{place}", message.role, block)
 
 
-def block_piece(path: str, role: str, block: Block) -> Piece:
+def block_part(path: str, role: str, block: Block) -> PrefixPart:
     """Return a message block as a part."""
-    return _piece(path, "messages", block.type, block, role)
+    return _make_part(path, "messages", block.type, block, role)
 
 
-def _piece(path: str, tier: Tier, kind: str, shape: Block | Tool, role: str = "") -> Piece:
-    value = _plain(shape)
+def _make_part(
+    path: str, tier: PrefixSection, kind: str, shape: Block | Tool, role: str = ""
+) -> PrefixPart:
+    value = _canonical_json(shape)
     content = json.dumps([role, value], ensure_ascii=False).encode()
-    return Piece(path, tier, kind, content, tokens_of(value), _mark_of(shape))
+    return PrefixPart(path, tier, kind, content, estimate_tokens(value), _cache_control_of(shape))
 
 
-def _mark_of(shape: Block | Tool) -> CacheControl | None:
+def _cache_control_of(shape: Block | Tool) -> CacheControl | None:
     if isinstance(shape, AnyThinking):
         return None
     inner = shape.content if isinstance(shape, ToolResultBlock) else []
@@ -86,40 +88,45 @@ def _mark_of(shape: Block | Tool) -> CacheControl | None:
     return shape.cache_control or (marks[-1] if marks else None)
 
 
-def _marked_at_the_end(found: list[Piece], mark: CacheControl) -> list[Piece]:
+def _mark_last_part(found: list[PrefixPart], mark: CacheControl) -> list[PrefixPart]:
     last = next((i for i in reversed(range(len(found))) if not found[i].is_thinking), None)
     if last is not None:
         piece = found[last]
-        found[last] = Piece(
-            piece.path, piece.tier, piece.kind, piece.content, piece.tokens, piece.mark or mark
+        found[last] = PrefixPart(
+            piece.path,
+            piece.section,
+            piece.kind,
+            piece.content,
+            piece.tokens,
+            piece.cache_control or mark,
         )
     return found
 
 
-def _plain(shape: Shape) -> Object:
+def _canonical_json(shape: MessagesShape) -> Object:
     """Return a shape as JSON, without `cache_control` and without default values."""
     value: Object = shape.model_dump(mode="json", exclude_none=True, exclude={"cache_control"})
     if value.get("caller") == {"type": "direct"}:
         del value["caller"]
     if isinstance(shape, ToolResultBlock):
-        value["content"] = [_plain(inner) for inner in shape.content]
+        value["content"] = [_canonical_json(inner) for inner in shape.content]
     return value
 
 
-def tokens_of(value: Object) -> int:
+def estimate_tokens(value: Object) -> int:
     """Estimate the tokens of a block or a tool."""
-    bare, media = _without_media(value)
+    bare, media = _remove_media(value)
     size = len(json.dumps(bare, ensure_ascii=False).encode())
     return -(-size // BYTES_PER_TOKEN) + media * MEDIA_TOKENS
 
 
-def _without_media(value: Object) -> tuple[Object, int]:
+def _remove_media(value: Object) -> tuple[Object, int]:
     if value.get("type") in MEDIA:
         return {**value, "source": None}, 1
     inner = value.get("content")
     if value.get("type") != "tool_result" or not isinstance(inner, list):
         return value, 0
-    parts = [_without_media(cast("Object", each)) for each in inner]
+    parts = [_remove_media(cast("Object", each)) for each in inner]
     return {**value, "content": [bare for bare, _ in parts]}, sum(count for _, count in parts)
 
 

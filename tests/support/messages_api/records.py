@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tests.support.messages_api.cache import Usage
+from tests.support.messages_api.cache import ApiUsage
 from tests.support.messages_api.parsed_request import Object
-from tests.support.messages_api.thinking_history import Drop
+from tests.support.messages_api.thinking_history import DroppedThinking
 
-Verdict = Literal["answered", "refused", "failed", "unscripted"]
-Ending = Literal["sent", "aborted", "left"]
+RequestVerdict = Literal["answered", "refused", "failed", "unscripted"]
+SendResult = Literal["sent", "aborted", "left"]
 
 SECRET_HEADERS = {"x-api-key", "authorization"}
 
@@ -27,17 +27,17 @@ class HttpRequest:
 
 
 @dataclass(slots=True)
-class Sending:
+class SendState:
     """Progress of sending a response."""
 
-    ending: Ending | None = None
-    when_ended: Callable[[], None] | None = None
+    result: SendResult | None = None
+    on_end: Callable[[], None] | None = None
 
-    def end(self, ending: Ending) -> None:
+    def mark_ended(self, ending: SendResult) -> None:
         """Record how sending ended and call `on_end`."""
-        self.ending = ending
-        if self.when_ended is not None:
-            self.when_ended()
+        self.result = ending
+        if self.on_end is not None:
+            self.on_end()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +49,25 @@ class RecordedRequest:
     headers: Mapping[str, str]
     """Headers without those that carry a key."""
     body: Object
-    verdict: Verdict
+    verdict: RequestVerdict
     """`refused` by the API's rules, `failed` by the script, `unscripted` at the script's end."""
     status: int | None
     """None if the connection was dropped without a response."""
     message: str = ""
     """Error message of a refusal or failure."""
-    usage: Usage | None = None
+    usage: ApiUsage | None = None
     """Final usage that the response reports."""
     answer: Object | None = None
     """Complete message, even if only a part of it was sent."""
-    dropped_thinking: tuple[Drop, ...] = ()
-    sending: Sending = field(default_factory=Sending)
+    dropped_thinking: tuple[DroppedThinking, ...] = ()
+    send_state: SendState = field(default_factory=SendState)
 
     @property
-    def ending(self) -> Ending | None:
+    def send_result(self) -> SendResult | None:
         """`sent`, `aborted` by a fault, `left` if the client disconnected, None while sending."""
-        return self.sending.ending
+        return self.send_state.result
 
 
-def without_keys(headers: Mapping[str, str]) -> dict[str, str]:
+def redact_keys(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the headers without those that carry a key."""
     return {name: value for name, value in headers.items() if name not in SECRET_HEADERS}

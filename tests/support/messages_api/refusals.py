@@ -23,7 +23,7 @@ ErrorType = Literal[
 
 
 @dataclass(frozen=True)
-class Refusal(Exception):  # noqa: N818  what the API does, not what goes wrong here
+class MessagesApiRefusal(Exception):  # noqa: N818  what the API does, not what goes wrong here
     """Raised to answer a request with an error."""
 
     message: str

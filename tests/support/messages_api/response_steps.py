@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 
-class Gate:
+class ResponseGate:
     """Gate that holds a response back until the test opens it, from any thread."""
 
     def __init__(self) -> None:
@@ -38,10 +38,10 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class WaitForGate:
     """Step that waits until a gate is open."""
 
-    gate: Gate
+    gate: ResponseGate
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +49,20 @@ class Abort:
     """Step that drops the connection."""
 
 
-Step = Write | Wait | Hold | Abort
+ResponseStep = Write | Wait | WaitForGate | Abort
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ResponsePlan:
     """Response to one request: head, body steps and callback."""
 
     status: int | None
     """None if the connection is dropped before the head."""
     headers: tuple[tuple[str, str], ...]
-    body: tuple[Step, ...]
-    before: tuple[Step, ...] = ()
+    body: tuple[ResponseStep, ...]
+    before_head: tuple[ResponseStep, ...] = ()
     """Steps before the head is sent."""
     is_chunked: bool = False
     """Whether to use chunked encoding instead of a content length."""
-    when_begun: Callable[[], None] | None = None
+    on_start: Callable[[], None] | None = None
     """Called right before the head is sent."""

@@ -6,64 +6,74 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from tests.support.messages_api.cache import InputUsage, Usage
-from tests.support.messages_api.content_blocks import Composed
+from tests.support.messages_api.cache import ApiUsage, InputUsage
+from tests.support.messages_api.content_blocks import ContentBlock
 from tests.support.messages_api.failures import JSON
-from tests.support.messages_api.faults import event
+from tests.support.messages_api.faults import sse_event
 from tests.support.messages_api.parsed_request import Object
-from tests.support.messages_api.response_steps import Answer, Hold, Step, Wait, Write
-from tests.support.messages_api.script import Reply
+from tests.support.messages_api.response_steps import (
+    ResponsePlan,
+    ResponseStep,
+    Wait,
+    WaitForGate,
+    Write,
+)
+from tests.support.messages_api.script import ScriptedReply
 
 EVENT_STREAM = "text/event-stream; charset=utf-8"
 FIRST_OUTPUT_TOKENS = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class AssistantResponse:
     """Assistant message, ready to be sent."""
 
     id: str
     model: str
-    said: Reply
-    content: tuple[Composed, ...]
+    reply: ScriptedReply
+    content: tuple[ContentBlock, ...]
     input: InputUsage
     extra: Object
     """Additional top-level fields of the response, such as `input_transformations`."""
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> ApiUsage:
         """Usage of the complete message."""
         thinking = sum(each.tokens for each in self.content if _is_thinking(each))
-        return Usage(self.input, sum(each.tokens for each in self.content), thinking)
+        return ApiUsage(self.input, sum(each.tokens for each in self.content), thinking)
 
 
-def _is_thinking(composed: Composed) -> bool:
-    return composed.whole["type"] in {"thinking", "redacted_thinking"}
+def _is_thinking(composed: ContentBlock) -> bool:
+    return composed.complete["type"] in {"thinking", "redacted_thinking"}
 
 
-def answer_of(spoken: Spoken, request_id: str, *, is_streamed: bool) -> Answer:
+def build_answer(
+    response: AssistantResponse, request_id: str, *, is_streamed: bool
+) -> ResponsePlan:
     """Return the response steps for a message, with the reply's faults applied."""
-    said = spoken.said
-    whole = json.dumps(message_of(spoken), ensure_ascii=False).encode()
-    steps: list[Step] = list(_events(spoken)) if is_streamed else [Write(whole)]
+    said = response.reply
+    whole = json.dumps(build_message(response), ensure_ascii=False).encode()
+    steps: list[ResponseStep] = list(_events(response)) if is_streamed else [Write(whole)]
     for fault in said.faults:
         steps = fault.apply(steps)
     content_type = said.content_type or (EVENT_STREAM if is_streamed else JSON)
-    before: list[Step] = [Wait(said.head_delay_seconds)] if said.head_delay_seconds else []
+    before: list[ResponseStep] = [Wait(said.head_delay_seconds)] if said.head_delay_seconds else []
     if said.head_gate is not None:
-        before.append(Hold(said.head_gate))
+        before.append(WaitForGate(said.head_gate))
     headers = (("content-type", content_type), ("request-id", request_id))
     is_chunked = is_streamed or bool(said.faults)
-    return Answer(200, headers, tuple(steps), tuple(before), is_chunked)
+    return ResponsePlan(200, headers, tuple(steps), tuple(before), is_chunked)
 
 
-def message_of(spoken: Spoken) -> Object:
+def build_message(spoken: AssistantResponse) -> Object:
     """Return the complete message, as a response without streaming has it."""
-    content: list[JsonValue] = [composed.whole for composed in spoken.content]
-    return _message(spoken, spoken.usage, content, _ending(spoken.said))
+    content: list[JsonValue] = [composed.complete for composed in spoken.content]
+    return _message(spoken, spoken.usage, content, _stop_fields(spoken.reply))
 
 
-def _message(spoken: Spoken, usage: Usage, content: list[JsonValue], ending: Object) -> Object:
+def _message(
+    spoken: AssistantResponse, usage: ApiUsage, content: list[JsonValue], ending: Object
+) -> Object:
     return {
         "model": spoken.model,
         "id": spoken.id,
@@ -76,7 +86,7 @@ def _message(spoken: Spoken, usage: Usage, content: list[JsonValue], ending: Obj
     }
 
 
-def _ending(said: Reply) -> Object:
+def _stop_fields(said: ScriptedReply) -> Object:
     return {
         "stop_reason": said.stop_reason,
         "stop_sequence": said.stop_sequence,
@@ -84,34 +94,36 @@ def _ending(said: Reply) -> Object:
     }
 
 
-def _stop_details(said: Reply) -> JsonValue:
+def _stop_details(said: ScriptedReply) -> JsonValue:
     if said.stop_reason != "refusal":
         return None
     return {"type": "refusal", "category": said.refused_category, "explanation": None}
 
 
-def _events(spoken: Spoken) -> Iterator[Step]:
+def _events(spoken: AssistantResponse) -> Iterator[ResponseStep]:
     nothing: Object = {"stop_reason": None, "stop_sequence": None, "stop_details": None}
-    start = _message(spoken, Usage(spoken.input, FIRST_OUTPUT_TOKENS), [], nothing)
-    yield event("message_start", {"type": "message_start", "message": start})
+    start = _message(spoken, ApiUsage(spoken.input, FIRST_OUTPUT_TOKENS), [], nothing)
+    yield sse_event("message_start", {"type": "message_start", "message": start})
     if not spoken.content:
-        yield event("ping", {"type": "ping"})
+        yield sse_event("ping", {"type": "ping"})
     for index, composed in enumerate(spoken.content):
-        yield from _block_events(spoken.said, index, composed)
-    delta = _ending(spoken.said)
-    usage = spoken.usage.so_far()
-    yield event("message_delta", {"type": "message_delta", "delta": delta, "usage": usage})
-    yield event("message_stop", {"type": "message_stop"})
+        yield from _block_events(spoken.reply, index, composed)
+    delta = _stop_fields(spoken.reply)
+    usage = spoken.usage.as_delta_json()
+    yield sse_event("message_delta", {"type": "message_delta", "delta": delta, "usage": usage})
+    yield sse_event("message_stop", {"type": "message_stop"})
 
 
-def _block_events(said: Reply, index: int, composed: Composed) -> Iterator[Step]:
+def _block_events(
+    said: ScriptedReply, index: int, composed: ContentBlock
+) -> Iterator[ResponseStep]:
     start: Object = {"type": "content_block_start", "index": index}
-    yield event("content_block_start", {**start, "content_block": composed.opening})
+    yield sse_event("content_block_start", {**start, "content_block": composed.start})
     if index == 0:
-        yield event("ping", {"type": "ping"})
+        yield sse_event("ping", {"type": "ping"})
     for delta in composed.deltas:
         if said.pause_seconds and delta.chunks:
             yield Wait(said.pause_seconds * delta.chunks)
         carried: Object = {"type": "content_block_delta", "index": index, "delta": delta.data}
-        yield event("content_block_delta", carried)
-    yield event("content_block_stop", {"type": "content_block_stop", "index": index})
+        yield sse_event("content_block_delta", carried)
+    yield sse_event("content_block_stop", {"type": "content_block_stop", "index": index})

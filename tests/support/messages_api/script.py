@@ -19,10 +19,10 @@ from typing import Literal, TypedDict, Unpack
 
 from pydantic import JsonValue
 
-from tests.support.messages_api.failures import Failure, Vanish
+from tests.support.messages_api.failures import DroppedConnection, HttpFailure
 from tests.support.messages_api.faults import StreamFault
-from tests.support.messages_api.parsed_request import Ask
-from tests.support.messages_api.response_steps import Gate
+from tests.support.messages_api.parsed_request import ParsedRequest
+from tests.support.messages_api.response_steps import ResponseGate
 
 StopReason = Literal[
     "end_turn",
@@ -51,19 +51,19 @@ class Think:
 
 
 @dataclass(frozen=True, slots=True)
-class ThinkSecretly:
+class ThinkRedacted:
     """Redacted thinking block."""
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallTool:
     """Tool use block."""
 
     name: str
     input: Mapping[str, JsonValue]
     id: str | None = None
     """Assigned by the server if None."""
-    written: str | None = None
+    raw_arguments: str | None = None
     """Raw JSON to stream instead of the input, possibly truncated or invalid. Used only for tools
     with `eager_input_streaming`; without it the API sends valid JSON only."""
 
@@ -94,14 +94,14 @@ class Cite:
     url: str
 
 
-Spoken = Say | Think | ThinkSecretly | Call | SearchCall | SearchResult | Cite
+ReplyBlock = Say | Think | ThinkRedacted | CallTool | SearchCall | SearchResult | Cite
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ScriptedReply:
     """Reply with status 200."""
 
-    blocks: tuple[Spoken, ...] = ()
+    blocks: tuple[ReplyBlock, ...] = ()
     stop_reason: StopReason = "end_turn"
     stop_sequence: str | None = None
     refused_category: str | None = None
@@ -111,16 +111,16 @@ class Reply:
     pause_seconds: float = 0
     """Pause before each delta."""
     head_delay_seconds: float = 0
-    head_gate: Gate | None = None
+    head_gate: ResponseGate | None = None
     """Gate that the response head waits for."""
     content_type: str | None = None
     """Value of the content-type header instead of the correct one."""
     faults: tuple[StreamFault, ...] = field(default_factory=tuple[StreamFault, ...])
 
 
-Turn = str | Reply | Failure | Vanish
-Responder = Callable[[Ask], Turn]
-Script = Sequence[Turn | Responder] | Responder
+ScriptedTurn = str | ScriptedReply | HttpFailure | DroppedConnection
+Responder = Callable[[ParsedRequest], ScriptedTurn]
+Script = Sequence[ScriptedTurn | Responder] | Responder
 
 
 def say(text: str) -> Say:
@@ -133,12 +133,12 @@ def think(text: str) -> Think:
     return Think(text)
 
 
-def call(name: str, /, **input_: JsonValue) -> Call:
+def call(name: str, /, **input_: JsonValue) -> CallTool:
     """Return a tool use; construct `CallTool` directly to set an id or invalid arguments."""
-    return Call(name, input_)
+    return CallTool(name, input_)
 
 
-class Settings(TypedDict, total=False):
+class ReplyOptions(TypedDict, total=False):
     """Optional fields of a `ScriptedReply`; see there."""
 
     stop_sequence: str
@@ -146,46 +146,50 @@ class Settings(TypedDict, total=False):
     chunk_characters: int
     pause_seconds: float
     head_delay_seconds: float
-    head_gate: Gate
+    head_gate: ResponseGate
     content_type: str
 
 
 def reply(
-    *blocks: Spoken | str,
+    *blocks: ReplyBlock | str,
     stop: StopReason | None = None,
     faults: Sequence[StreamFault] = (),
-    **settings: Unpack[Settings],
-) -> Reply:
+    **settings: Unpack[ReplyOptions],
+) -> ScriptedReply:
     """Return a reply of these blocks; by default it stops with `tool_use` if it has calls."""
     spoken = tuple(Say(each) if isinstance(each, str) else each for each in blocks)
-    calls = any(isinstance(each, Call) for each in spoken)
-    made = Reply(spoken, stop or ("tool_use" if calls else "end_turn"), faults=tuple(faults))
+    calls = any(isinstance(each, CallTool) for each in spoken)
+    made = ScriptedReply(
+        spoken, stop or ("tool_use" if calls else "end_turn"), faults=tuple(faults)
+    )
     return replace(made, **settings)
 
 
-class Player:
+class ScriptPlayer:
     """Plays a script turn by turn; a single function answers every request."""
 
     def __init__(self, script: Script) -> None:
-        self._one = script if callable(script) else None
+        self._responder = script if callable(script) else None
         self._turns = [] if callable(script) else list(script)
 
     @property
-    def unplayed(self) -> int:
+    def remaining_turns(self) -> int:
         """Number of turns that no request has played yet."""
         return len(self._turns)
 
-    def add(self, *turns: Turn | Responder) -> None:
+    def add(self, *turns: ScriptedTurn | Responder) -> None:
         """Append turns to the script."""
         self._turns += turns
 
-    def play(self, ask: Ask) -> Reply | Failure | Vanish | None:
+    def play(
+        self, request: ParsedRequest
+    ) -> ScriptedReply | HttpFailure | DroppedConnection | None:
         """Return the next turn, or None at the end of the script."""
         if self._turns:
             turn = self._turns.pop(0)
-        elif self._one is not None:
-            turn = self._one
+        elif self._responder is not None:
+            turn = self._responder
         else:
             return None
-        said = turn(ask) if callable(turn) else turn
+        said = turn(request) if callable(turn) else turn
         return reply(said) if isinstance(said, str) else said

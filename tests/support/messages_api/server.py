@@ -8,19 +8,19 @@ import anyio
 from anyio.abc import Listener, SocketAttribute, SocketStream, TaskGroup
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from tests.support.messages_api.connection import Connection
-from tests.support.messages_api.endpoint import Endpoint
-from tests.support.messages_api.records import HttpRequest, RecordedRequest, Sending
-from tests.support.messages_api.response_steps import Answer
-from tests.support.messages_api.script import Responder, Script, Turn
-from tests.support.messages_api.service import Service
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.messages_api.connection import HttpConnection
+from tests.support.messages_api.endpoint import MessagesServerConfig
+from tests.support.messages_api.records import HttpRequest, RecordedRequest, SendState
+from tests.support.messages_api.response_steps import ResponsePlan
+from tests.support.messages_api.script import Responder, Script, ScriptedTurn
+from tests.support.messages_api.service import MessagesService
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 HOST = "127.0.0.1"
-DEFAULT_ENDPOINT = Endpoint()
+DEFAULT_ENDPOINT = MessagesServerConfig()
 
 
-class _Door:
+class _ListeningSocket:
     """Listening socket and its open connections."""
 
     def __init__(self, listener: Listener[SocketStream]) -> None:
@@ -46,13 +46,13 @@ class _Door:
         await self._closed.wait()
 
 
-class PlayerLike(Protocol):
+class ScriptPlayerPort(Protocol):
     """Player of a script; the type of its functions' argument depends on the API form."""
 
     @property
-    def unplayed(self) -> int: ...
+    def remaining_turns(self) -> int: ...
 
-    def add(self, *turns: Turn | Responder) -> None: ...
+    def add(self, *turns: ScriptedTurn | Responder) -> None: ...
 
 
 class LimitedEndpoint(Protocol):
@@ -62,36 +62,36 @@ class LimitedEndpoint(Protocol):
     def body_limit_bytes(self) -> int: ...
 
 
-class Served(Protocol):
+class ApiService(Protocol):
     """API service without HTTP."""
 
     @property
     def form(self) -> str: ...
 
     @property
-    def ask_path(self) -> str: ...
+    def model_path(self) -> str: ...
 
     @property
     def endpoint(self) -> LimitedEndpoint: ...
 
     @property
-    def player(self) -> PlayerLike: ...
+    def player(self) -> ScriptPlayerPort: ...
 
     @property
     def requests(self) -> list[RecordedRequest]: ...
 
-    def respond(self, request: HttpRequest) -> tuple[Answer, Sending]: ...
+    def respond(self, request: HttpRequest) -> tuple[ResponsePlan, SendState]: ...
 
-    def pass_time(self, seconds: float) -> None: ...
+    def advance_time(self, seconds: float) -> None: ...
 
 
-class MessagesApi:
+class FakeApiServer:
     """Fake API server in the event loop, created by `serve_api`."""
 
-    def __init__(self, service: Served, tasks: TaskGroup) -> None:
+    def __init__(self, service: ApiService, tasks: TaskGroup) -> None:
         self._service = service
         self._tasks = tasks
-        self._door: _Door | None = None
+        self._socket: _ListeningSocket | None = None
         self._port = 0
         self._changed = anyio.Event()
 
@@ -111,103 +111,105 @@ class MessagesApi:
         return tuple(self._service.requests)
 
     @property
-    def asks(self) -> tuple[RecordedRequest, ...]:
+    def model_requests(self) -> tuple[RecordedRequest, ...]:
         """The requests to the model, without token counts and model lists."""
-        path = self._service.ask_path
+        path = self._service.model_path
         return tuple(each for each in self.requests if each.path == path)
 
     @property
-    def unplayed(self) -> int:
+    def remaining_turns(self) -> int:
         """Number of turns that no request has played yet."""
-        return self._service.player.unplayed
+        return self._service.player.remaining_turns
 
-    def add(self, *turns: Turn | Responder) -> None:
+    def add(self, *turns: ScriptedTurn | Responder) -> None:
         """Append turns to the script."""
         self._service.player.add(*turns)
 
-    def pass_time(self, seconds: float) -> None:
+    def advance_time(self, seconds: float) -> None:
         """Advance the clock of the prompt cache."""
-        self._service.pass_time(seconds)
+        self._service.advance_time(seconds)
 
     async def wait_for_requests(self, count: int) -> None:
         """Wait until at least `count` requests have been received."""
         await self._wait_until(lambda: len(self._service.requests) >= count)
 
-    async def wait_for_endings(self, count: int) -> None:
+    async def wait_for_responses(self, count: int) -> None:
         """Wait until at least `count` responses were sent, aborted or left by the client."""
-        await self._wait_until(lambda: self._ended >= count)
+        await self._wait_until(lambda: self._ended_count >= count)
 
     @property
-    def _ended(self) -> int:
-        return sum(each.ending is not None for each in self._service.requests)
+    def _ended_count(self) -> int:
+        return sum(each.send_result is not None for each in self._service.requests)
 
-    async def open_door(self) -> None:
+    async def start_listening(self) -> None:
         """Start listening, on the previous port if there was one."""
-        door = _Door(await anyio.create_tcp_listener(local_host=HOST, local_port=self._port))
-        self._port, self._door = door.port, door
+        door = _ListeningSocket(
+            await anyio.create_tcp_listener(local_host=HOST, local_port=self._port)
+        )
+        self._port, self._socket = door.port, door
         self._tasks.start_soon(door.serve, self._serve_connection)
 
-    async def close_door(self) -> None:
+    async def stop_listening(self) -> None:
         """Drop all connections and refuse new ones until `start_listening`."""
-        if self._door is not None:
-            await self._door.close()
-            self._door = None
+        if self._socket is not None:
+            await self._socket.close()
+            self._socket = None
 
     async def _serve_connection(self, stream: SocketStream) -> None:
         limit = self._service.endpoint.body_limit_bytes
-        await Connection(stream, self._respond, limit).serve()
+        await HttpConnection(stream, self._respond, limit).serve()
 
-    def _respond(self, request: HttpRequest) -> tuple[Answer, Sending]:
+    def _respond(self, request: HttpRequest) -> tuple[ResponsePlan, SendState]:
         answer, sending = self._service.respond(request)
-        sending.when_ended = self._tell
-        self._tell()
+        sending.on_end = self._notify_waiters
+        self._notify_waiters()
         return answer, sending
 
-    def _tell(self) -> None:
+    def _notify_waiters(self) -> None:
         # replace the event before setting it, so that a woken waiter waits for the next change
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
 
     async def _wait_until(self, is_so: Callable[[], bool]) -> None:
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             while not is_so():
                 await self._changed.wait()
 
 
 @asynccontextmanager
 async def messages_api(
-    script: Script = (), endpoint: Endpoint = DEFAULT_ENDPOINT
-) -> AsyncGenerator[MessagesApi]:
+    script: Script = (), endpoint: MessagesServerConfig = DEFAULT_ENDPOINT
+) -> AsyncGenerator[FakeApiServer]:
     """Serve the Messages API in this event loop until the context exits."""
-    async with serving(Service(script, endpoint)) as api:
+    async with serve_api(MessagesService(script, endpoint)) as api:
         yield api
 
 
 @asynccontextmanager
-async def serving(service: Served) -> AsyncGenerator[MessagesApi]:
+async def serve_api(service: ApiService) -> AsyncGenerator[FakeApiServer]:
     """Serve an API service in this event loop until the context exits."""
     try:
         async with anyio.create_task_group() as tasks:
-            api = MessagesApi(service, tasks)
-            await api.open_door()
+            api = FakeApiServer(service, tasks)
+            await api.start_listening()
             yield api
             tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:  # a failed assertion reads better by itself
-        raise _only_one(group) from None
+        raise _unwrap_single(group) from None
 
 
-def _only_one(error: BaseException) -> BaseException:
+def _unwrap_single(error: BaseException) -> BaseException:
     if not isinstance(error, BaseExceptionGroup):
         return error
     group = cast("BaseExceptionGroup[BaseException]", error)
     first, *others = group.exceptions
-    return group if others else _only_one(first)
+    return group if others else _unwrap_single(first)
 
 
-class MessagesApiInThread:
+class FakeApiServerInThread:
     """Fake API server in a thread, created by `serve_api_in_thread`. Methods may block."""
 
-    def __init__(self, api: MessagesApi, portal: BlockingPortal) -> None:
+    def __init__(self, api: FakeApiServer, portal: BlockingPortal) -> None:
         self._api = api
         self._portal = portal
 
@@ -227,54 +229,54 @@ class MessagesApiInThread:
         return self._api.requests
 
     @property
-    def asks(self) -> tuple[RecordedRequest, ...]:
+    def model_requests(self) -> tuple[RecordedRequest, ...]:
         """The requests to the model, without token counts and model lists."""
-        return self._api.asks
+        return self._api.model_requests
 
     @property
-    def unplayed(self) -> int:
+    def remaining_turns(self) -> int:
         """Number of turns that no request has played yet."""
-        return self._api.unplayed
+        return self._api.remaining_turns
 
-    def add(self, *turns: Turn | Responder) -> None:
+    def add(self, *turns: ScriptedTurn | Responder) -> None:
         """Append turns to the script."""
         self._portal.call(lambda: self._api.add(*turns))
 
-    def pass_time(self, seconds: float) -> None:
+    def advance_time(self, seconds: float) -> None:
         """Advance the clock of the prompt cache."""
-        self._portal.call(self._api.pass_time, seconds)
+        self._portal.call(self._api.advance_time, seconds)
 
     def wait_for_requests(self, count: int) -> None:
         """Wait until at least `count` requests have been received."""
         self._portal.call(self._api.wait_for_requests, count)
 
-    def wait_for_endings(self, count: int) -> None:
+    def wait_for_responses(self, count: int) -> None:
         """Wait until at least `count` responses were sent, aborted or left by the client."""
-        self._portal.call(self._api.wait_for_endings, count)
+        self._portal.call(self._api.wait_for_responses, count)
 
-    def open_door(self) -> None:
+    def start_listening(self) -> None:
         """Start listening again on the previous port."""
-        self._portal.call(self._api.open_door)
+        self._portal.call(self._api.start_listening)
 
-    def close_door(self) -> None:
+    def stop_listening(self) -> None:
         """Drop all connections and refuse new ones until `start_listening`."""
-        self._portal.call(self._api.close_door)
+        self._portal.call(self._api.stop_listening)
 
 
 @contextmanager
 def messages_api_in_thread(
-    script: Script = (), endpoint: Endpoint = DEFAULT_ENDPOINT
-) -> Generator[MessagesApiInThread]:
+    script: Script = (), endpoint: MessagesServerConfig = DEFAULT_ENDPOINT
+) -> Generator[FakeApiServerInThread]:
     """Serve the Messages API in a thread until the context exits, for other processes."""
-    with serving_in_thread(Service(script, endpoint)) as api:
+    with serve_api_in_thread(MessagesService(script, endpoint)) as api:
         yield api
 
 
 @contextmanager
-def serving_in_thread(service: Served) -> Generator[MessagesApiInThread]:
+def serve_api_in_thread(service: ApiService) -> Generator[FakeApiServerInThread]:
     """Serve an API service in a thread until the context exits."""
     with (
         start_blocking_portal("asyncio") as portal,
-        portal.wrap_async_context_manager(serving(service)) as api,
+        portal.wrap_async_context_manager(serve_api(service)) as api,
     ):
-        yield MessagesApiInThread(api, portal)
+        yield FakeApiServerInThread(api, portal)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, JsonValue, Tag
 
 
-class Shape(BaseModel):
+class MessagesShape(BaseModel):
     """Object that allows only the declared fields, without type conversions."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -22,26 +22,26 @@ def _as_blocks(content: JsonValue) -> JsonValue:
     return [{"type": "text", "text": content}] if content else []
 
 
-class CacheControl(Shape):
+class CacheControl(MessagesShape):
     type: Literal["ephemeral"]
     ttl: Literal["5m", "1h"] = "5m"
 
 
-class TextBlock(Shape):
+class TextBlock(MessagesShape):
     type: Literal["text"]
     text: str
     citations: list[JsonValue] | None = None
     cache_control: CacheControl | None = None
 
 
-class ImageBlock(Shape):
+class ImageBlock(MessagesShape):
     type: Literal["image"]
     source: dict[str, JsonValue]
     transformations: dict[str, JsonValue] | None = None
     cache_control: CacheControl | None = None
 
 
-class DocumentBlock(Shape):
+class DocumentBlock(MessagesShape):
     type: Literal["document"]
     source: dict[str, JsonValue]
     title: str | None = None
@@ -50,7 +50,7 @@ class DocumentBlock(Shape):
     cache_control: CacheControl | None = None
 
 
-class SearchResultBlock(Shape):
+class SearchResultBlock(MessagesShape):
     type: Literal["search_result"]
     source: str
     title: str
@@ -59,18 +59,18 @@ class SearchResultBlock(Shape):
     cache_control: CacheControl | None = None
 
 
-class ThinkingBlock(Shape):
+class ThinkingBlock(MessagesShape):
     type: Literal["thinking"]
     thinking: str
     signature: str
 
 
-class RedactedThinkingBlock(Shape):
+class RedactedThinkingBlock(MessagesShape):
     type: Literal["redacted_thinking"]
     data: str
 
 
-class ToolUseBlock(Shape):
+class ToolUseBlock(MessagesShape):
     type: Literal["tool_use"]
     id: str = Field(pattern="^[a-zA-Z0-9_-]+$")
     name: str = Field(pattern="^[a-zA-Z0-9_-]{1,200}$")
@@ -84,7 +84,7 @@ ResultContent = Annotated[
 ]
 
 
-class ToolResultBlock(Shape):
+class ToolResultBlock(MessagesShape):
     type: Literal["tool_result"]
     tool_use_id: str = Field(pattern="^[a-zA-Z0-9_-]+$")
     content: Annotated[list[ResultContent], BeforeValidator(_as_blocks)] = Field(
@@ -94,7 +94,7 @@ class ToolResultBlock(Shape):
     cache_control: CacheControl | None = None
 
 
-class ServerToolUseBlock(Shape):
+class ServerToolUseBlock(MessagesShape):
     type: Literal["server_tool_use"]
     id: str = Field(pattern="^srvtoolu_[a-zA-Z0-9_]+$")
     name: Literal["web_search"]
@@ -103,7 +103,7 @@ class ServerToolUseBlock(Shape):
     cache_control: CacheControl | None = None
 
 
-class WebSearchResult(Shape):
+class WebSearchResult(MessagesShape):
     type: Literal["web_search_result"]
     title: str
     url: str
@@ -111,7 +111,7 @@ class WebSearchResult(Shape):
     page_age: str | None = None
 
 
-class WebSearchError(Shape):
+class WebSearchError(MessagesShape):
     type: Literal["web_search_tool_result_error"]
     error_code: Literal[
         "invalid_tool_input",
@@ -123,7 +123,7 @@ class WebSearchError(Shape):
     ]
 
 
-class WebSearchResultBlock(Shape):
+class WebSearchResultBlock(MessagesShape):
     type: Literal["web_search_tool_result"]
     tool_use_id: str = Field(pattern="^srvtoolu_[a-zA-Z0-9_]+$")
     content: list[WebSearchResult] | WebSearchError
@@ -146,14 +146,14 @@ Block = (
 AnyThinking = ThinkingBlock | RedactedThinkingBlock
 
 
-class Message(Shape):
+class Message(MessagesShape):
     role: Literal["user", "assistant", "system"]
     content: Annotated[
         list[Annotated[Block, Field(discriminator="type")]], BeforeValidator(_as_blocks)
     ]
 
 
-class CustomTool(Shape):
+class CustomTool(MessagesShape):
     type: Literal["custom"] | None = None
     name: str = Field(pattern="^[a-zA-Z0-9_-]{1,128}$")
     description: str | None = None
@@ -166,7 +166,7 @@ class CustomTool(Shape):
     cache_control: CacheControl | None = None
 
 
-class WebSearchTool(Shape):
+class WebSearchTool(MessagesShape):
     type: Literal["web_search_20250305"]
     name: Literal["web_search"]
     max_uses: int | None = Field(default=None, gt=0)
@@ -176,7 +176,7 @@ class WebSearchTool(Shape):
     cache_control: CacheControl | None = None
 
 
-def _tool_type(value: JsonValue | Shape) -> str:
+def _tool_type(value: JsonValue | MessagesShape) -> str:
     named = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
     return str(named) if named == "web_search_20250305" else "custom"
 
@@ -187,63 +187,63 @@ Tool = Annotated[
 ]
 
 
-class AutoChoice(Shape):
+class AutoChoice(MessagesShape):
     type: Literal["auto"]
     disable_parallel_tool_use: bool | None = None
 
 
-class AnyChoice(Shape):
+class AnyChoice(MessagesShape):
     type: Literal["any"]
     disable_parallel_tool_use: bool | None = None
 
 
-class ToolChoice(Shape):
+class ToolChoice(MessagesShape):
     type: Literal["tool"]
     name: str
     disable_parallel_tool_use: bool | None = None
 
 
-class NoChoice(Shape):
+class NoChoice(MessagesShape):
     type: Literal["none"]
 
 
-class BlockBinding(Shape):
+class BlockBinding(MessagesShape):
     prefix_mismatch_behavior: Literal["error", "drop_block"] | None = None
 
 
-class AdaptiveThinking(Shape):
+class AdaptiveThinking(MessagesShape):
     type: Literal["adaptive"]
     display: Literal["summarized", "omitted"] | None = None
     block_binding: BlockBinding | None = None
 
 
-class EnabledThinking(Shape):
+class EnabledThinking(MessagesShape):
     type: Literal["enabled"]
     budget_tokens: int = Field(ge=1024)
     display: Literal["summarized", "omitted"] | None = None
 
 
-class DisabledThinking(Shape):
+class DisabledThinking(MessagesShape):
     type: Literal["disabled"]
 
 
-class ThinkingBetweenTools(Shape):
+class ThinkingBetweenTools(MessagesShape):
     type: Literal["between_tools"]
 
 
 Thinking = AdaptiveThinking | EnabledThinking | DisabledThinking | ThinkingBetweenTools
 
 
-class OutputConfig(Shape):
+class OutputConfig(MessagesShape):
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
     format: dict[str, JsonValue] | None = None
 
 
-class Metadata(Shape):
+class Metadata(MessagesShape):
     user_id: str | None = None
 
 
-class CountRequest(Shape):
+class CountRequest(MessagesShape):
     """Body of `POST /v1/messages/count_tokens`."""
 
     model: str = Field(min_length=1)

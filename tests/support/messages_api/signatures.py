@@ -14,54 +14,56 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from tests.support.messages_api.prefix import Piece, digest
+from tests.support.messages_api.prefix import PrefixPart, digest
 from tests.support.messages_api.shapes import AnyThinking, ThinkingBlock
 
 SECRET = b"the tests' own"
-TAG_BYTES = 8
+HMAC_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BlockPosition:
     """Context before a thinking block."""
 
     tools: str
     system: str
     conversation: tuple[tuple[str, str], ...]
     """Path and digest of each part of the messages that is not thinking."""
-    previous: str | None
+    previous_thinking: str | None
     """Name of the previous thinking block."""
 
-    def after(self, piece: Piece) -> "Place":
+    def after(self, piece: PrefixPart) -> "BlockPosition":
         """Return the position after another part."""
         entry = (piece.path, digest([piece.content]))
-        return Place(self.tools, self.system, (*self.conversation, entry), self.previous)
+        return BlockPosition(
+            self.tools, self.system, (*self.conversation, entry), self.previous_thinking
+        )
 
-    def after_thinking(self, name: str) -> "Place":
+    def after_thinking(self, name: str) -> "BlockPosition":
         """Return the position after the thinking block with this name."""
-        return Place(self.tools, self.system, self.conversation, name)
+        return BlockPosition(self.tools, self.system, self.conversation, name)
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
+class SignedContext:
     """Payload of a signature."""
 
     model: str
     tools: str
     system: str
     conversation: str
-    previous: str | None
+    previous_thinking: str | None
     text: str
 
 
-def place_of(pieces: Sequence[Piece]) -> Place:
+def start_position(pieces: Sequence[PrefixPart]) -> BlockPosition:
     """Return the position after tools and system, before the messages."""
-    tools = digest([piece.content for piece in pieces if piece.tier == "tools"])
-    system = digest([piece.content for piece in pieces if piece.tier == "system"])
-    return Place(tools, system, (), None)
+    tools = digest([piece.content for piece in pieces if piece.section == "tools"])
+    system = digest([piece.content for piece in pieces if piece.section == "system"])
+    return BlockPosition(tools, system, (), None)
 
 
-def name_of(block: AnyThinking) -> str:
+def block_name(block: AnyThinking) -> str:
     """Return a short unique name of a thinking block."""
     return digest([_signature(block).encode()])
 
@@ -74,35 +76,40 @@ def _text(block: AnyThinking) -> str:
     return block.thinking if isinstance(block, ThinkingBlock) else ""
 
 
-class Notary:
+class ThinkingSigner:
     """Signer of thinking blocks, which verifies its own signatures."""
 
     def __init__(self) -> None:
-        self._trails: dict[str, tuple[tuple[str, str], ...]] = {}
+        self._signed_conversations: dict[str, tuple[tuple[str, str], ...]] = {}
 
-    def sign(self, model: str, place: Place, text: str) -> str:
+    def sign(self, model: str, place: BlockPosition, text: str) -> str:
         """Return the signature of a thinking block; `text` is the text as shown to the client."""
         conversation = _conversation(place)
-        seal = Seal(
-            model, place.tools, place.system, conversation, place.previous, digest([text.encode()])
+        seal = SignedContext(
+            model,
+            place.tools,
+            place.system,
+            conversation,
+            place.previous_thinking,
+            digest([text.encode()]),
         )
-        self._trails[conversation] = place.conversation
+        self._signed_conversations[conversation] = place.conversation
         payload = json.dumps(asdict(seal), separators=(",", ":")).encode()
-        return base64.b64encode(_tag(payload) + payload).decode()
+        return base64.b64encode(_sign_payload(payload) + payload).decode()
 
-    def read(self, block: AnyThinking) -> Seal | None:
+    def read(self, block: AnyThinking) -> SignedContext | None:
         """Return the payload of a block's signature, or None if either was modified."""
         try:
             raw = base64.b64decode(_signature(block), validate=True)
         except ValueError:
             return None
-        tag, payload = raw[:TAG_BYTES], raw[TAG_BYTES:]
-        if not hmac.compare_digest(tag, _tag(payload)):
+        tag, payload = raw[:HMAC_BYTES], raw[HMAC_BYTES:]
+        if not hmac.compare_digest(tag, _sign_payload(payload)):
             return None
-        seal = Seal(**json.loads(payload))
+        seal = SignedContext(**json.loads(payload))
         return seal if seal.text == digest([_text(block).encode()]) else None
 
-    def difference(self, seal: Seal, place: Place) -> str | None:
+    def describe_mismatch(self, seal: SignedContext, place: BlockPosition) -> str | None:
         """Return an error that names the first change since the block was created, or None."""
         if seal.system != place.system:
             return "The `system` prompt differs from the one this block was created with."
@@ -113,15 +120,18 @@ class Notary:
                 "Content before this block differs from when it was created, first at "
                 f"`{self._first_difference(seal, place)}`."
             )
-        if place.previous is not None and seal.previous != place.previous:
+        if (
+            place.previous_thinking is not None
+            and seal.previous_thinking != place.previous_thinking
+        ):
             return (
                 "The `thinking` block that preceded this one when it was created is missing from "
                 "this request."
             )
         return None
 
-    def _first_difference(self, seal: Seal, place: Place) -> str:
-        made_behind = self._trails.get(seal.conversation, ())
+    def _first_difference(self, seal: SignedContext, place: BlockPosition) -> str:
+        made_behind = self._signed_conversations.get(seal.conversation, ())
         for (_, was), (path, now) in zip(made_behind, place.conversation, strict=False):
             if was != now:
                 return path
@@ -129,9 +139,9 @@ class Notary:
         return longer[min(len(made_behind), len(place.conversation))][0]
 
 
-def _conversation(place: Place) -> str:
+def _conversation(place: BlockPosition) -> str:
     return digest([content.encode() for _, content in place.conversation])
 
 
-def _tag(payload: bytes) -> bytes:
-    return hmac.digest(SECRET, payload, hashlib.sha256)[:TAG_BYTES]
+def _sign_payload(payload: bytes) -> bytes:
+    return hmac.digest(SECRET, payload, hashlib.sha256)[:HMAC_BYTES]

@@ -13,10 +13,10 @@ from typing import Literal
 from pydantic import JsonValue
 
 from tests.support.messages_api.endpoint import BINDING_BETA
-from tests.support.messages_api.model_specs import family_called
-from tests.support.messages_api.parsed_request import Ask, Object
-from tests.support.messages_api.prefix import Piece, block_piece, pieces
-from tests.support.messages_api.refusals import Refusal
+from tests.support.messages_api.model_specs import find_model_spec
+from tests.support.messages_api.parsed_request import Object, ParsedRequest
+from tests.support.messages_api.prefix import PrefixPart, block_part, prefix_parts
+from tests.support.messages_api.refusals import MessagesApiRefusal
 from tests.support.messages_api.shapes import (
     AdaptiveThinking,
     AnyThinking,
@@ -24,11 +24,17 @@ from tests.support.messages_api.shapes import (
     EnabledThinking,
     Message,
 )
-from tests.support.messages_api.signatures import Notary, Place, Seal, name_of, place_of
+from tests.support.messages_api.signatures import (
+    BlockPosition,
+    SignedContext,
+    ThinkingSigner,
+    block_name,
+    start_position,
+)
 
 GUIDE = "https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
 INVALID = "Invalid `signature` in `thinking` block"
-BOUND = (
+BOUND_ELSEWHERE = (
     f"{INVALID}. The block is bound to a different conversation. Remove the block, or set "
     '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
 )
@@ -40,7 +46,7 @@ MODIFIED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class DroppedThinking:
     """Thinking block that is hidden from the model."""
 
     path: str
@@ -52,25 +58,25 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _KnownAnswer:
     """An answer sent earlier: its canonical blocks and the number of thinking blocks."""
 
     blocks: tuple[bytes, ...]
     thinking_count: int
 
 
-class History:
+class ThinkingHistory:
     """Record of sent answers, against which requests are checked."""
 
-    def __init__(self, notary: Notary) -> None:
+    def __init__(self, notary: ThinkingSigner) -> None:
         self._notary = notary
-        self._answers: dict[str, _Answer] = {}
+        self._answers: dict[str, _KnownAnswer] = {}
         self._paused: set[tuple[bytes, ...]] = set()
 
     def remember(self, content: Sequence[Block], *, is_paused: bool) -> None:
         """Record an answer, to recognise it in later requests."""
-        names = [name_of(block) for block in content if isinstance(block, AnyThinking)]
-        answer = _Answer(tuple(_canonical(block) for block in content), len(names))
+        names = [block_name(block) for block in content if isinstance(block, AnyThinking)]
+        answer = _KnownAnswer(tuple(_canonical(block) for block in content), len(names))
         self._answers.update(dict.fromkeys(names, answer))
         if is_paused:
             self._paused.add(answer.blocks)
@@ -79,7 +85,7 @@ class History:
         """Return whether a message is a paused answer, with which a conversation may end."""
         return tuple(_canonical(block) for block in content) in self._paused
 
-    def check(self, ask: Ask) -> tuple[Drop, ...]:
+    def check(self, ask: ParsedRequest) -> tuple[DroppedThinking, ...]:
         """Return the thinking blocks that are dropped.
 
         Raises:
@@ -88,109 +94,115 @@ class History:
         self._check_latest(ask)
         return tuple(self._check_blocks(ask))
 
-    def place_after(self, ask: Ask, drops: tuple[Drop, ...]) -> Place:
+    def position_after(
+        self, ask: ParsedRequest, drops: tuple[DroppedThinking, ...]
+    ) -> BlockPosition:
         """Return the position of the model's next answer."""
         dropped = {drop.path for drop in drops}
-        place = place_of(pieces(ask.request))
+        place = start_position(prefix_parts(ask.request))
         for piece, block in _walk(ask):
             if not isinstance(block, AnyThinking):
                 place = place.after(piece)
             elif piece.path not in dropped:
-                place = place.after_thinking(name_of(block))
+                place = place.after_thinking(block_name(block))
         return place
 
-    def _check_latest(self, ask: Ask) -> None:
+    def _check_latest(self, ask: ParsedRequest) -> None:
         messages = ask.request.messages
         index = next((i for i in _latest_first(messages) if messages[i].role == "assistant"), None)
         if index is None:
             return
         content = messages[index].content
-        _check_start(ask, index, content)
+        _check_first_block(ask, index, content)
         for block in content:
-            known = self._answers.get(name_of(block)) if isinstance(block, AnyThinking) else None
+            known = self._answers.get(block_name(block)) if isinstance(block, AnyThinking) else None
             if known is not None:
                 _check_unmodified(index, content, known)
                 return
 
-    def _check_blocks(self, ask: Ask) -> Iterator[Drop]:
-        place = place_of(pieces(ask.request))
+    def _check_blocks(self, ask: ParsedRequest) -> Iterator[DroppedThinking]:
+        place = start_position(prefix_parts(ask.request))
         is_dropping = False
         for piece, block in _walk(ask):
             if not isinstance(block, AnyThinking):
                 place = place.after(piece)
                 continue
-            seal = self._read(piece.path, block)
+            seal = self._read_signature(piece.path, block)
             if not _can_read(ask, seal):
-                yield Drop(piece.path, "model_binding_mismatch")
+                yield DroppedThinking(piece.path, "model_binding_mismatch")
                 continue
-            is_dropping = is_dropping or self._is_to_drop(ask, piece, seal, place)
+            is_dropping = is_dropping or self._should_drop(ask, piece, seal, place)
             if is_dropping:
-                yield Drop(piece.path, "prefix_binding_mismatch")
+                yield DroppedThinking(piece.path, "prefix_binding_mismatch")
             else:
-                place = place.after_thinking(name_of(block))
+                place = place.after_thinking(block_name(block))
 
-    def _read(self, path: str, block: AnyThinking) -> Seal:
+    def _read_signature(self, path: str, block: AnyThinking) -> SignedContext:
         seal = self._notary.read(block)
         if seal is None:
-            raise Refusal(f"{path}: {INVALID}")
+            raise MessagesApiRefusal(f"{path}: {INVALID}")
         return seal
 
-    def _is_to_drop(self, ask: Ask, piece: Piece, seal: Seal, place: Place) -> bool:
-        if not ask.family.binds_thinking or not ask.family.is_called(seal.model):
+    def _should_drop(
+        self, ask: ParsedRequest, piece: PrefixPart, seal: SignedContext, place: BlockPosition
+    ) -> bool:
+        if not ask.model_spec.binds_thinking or not ask.model_spec.has_name(seal.model):
             return False
-        difference = self._notary.difference(seal, place)
-        behavior = _behavior(ask)
+        difference = self._notary.describe_mismatch(seal, place)
+        behavior = _mismatch_behavior(ask)
         if difference is None or (behavior is None and not ask.endpoint.checks_prefixes):
             return False
         if behavior == "drop_block":
             return True
         has_header = BINDING_BETA in ask.headers.betas
-        told = BOUND if has_header else BOUND + HEADER_NEEDED
-        raise Refusal(f"{piece.path}: {told} {difference}")
+        told = BOUND_ELSEWHERE if has_header else BOUND_ELSEWHERE + HEADER_NEEDED
+        raise MessagesApiRefusal(f"{piece.path}: {told} {difference}")
 
 
-def transformations(ask: Ask, drops: tuple[Drop, ...]) -> dict[str, JsonValue]:
+def input_transformations(
+    ask: ParsedRequest, drops: tuple[DroppedThinking, ...]
+) -> dict[str, JsonValue]:
     """Return the response field for dropped blocks; empty without the beta header."""
-    if BINDING_BETA not in ask.headers.betas or not ask.family.binds_thinking:
+    if BINDING_BETA not in ask.headers.betas or not ask.model_spec.binds_thinking:
         return {}
     return {"input_transformations": [drop.as_json() for drop in drops]}
 
 
-def _walk(ask: Ask) -> Iterator[tuple[Piece, Block]]:
+def _walk(ask: ParsedRequest) -> Iterator[tuple[PrefixPart, Block]]:
     for index, message in enumerate(ask.request.messages):
         for number, block in enumerate(message.content):
-            yield block_piece(f"messages.{index}.content.{number}", message.role, block), block
+            yield block_part(f"messages.{index}.content.{number}", message.role, block), block
 
 
 def _latest_first(messages: list[Message]) -> range:
     return range(len(messages) - 1, -1, -1)
 
 
-def _behavior(ask: Ask) -> Literal["error", "drop_block"] | None:
+def _mismatch_behavior(ask: ParsedRequest) -> Literal["error", "drop_block"] | None:
     binding = ask.thinking.block_binding if isinstance(ask.thinking, AdaptiveThinking) else None
     return binding.prefix_mismatch_behavior if binding else None
 
 
-def _can_read(ask: Ask, seal: Seal) -> bool:
+def _can_read(ask: ParsedRequest, seal: SignedContext) -> bool:
     """Return whether the model can read a block: its own, or one of a model without binding."""
-    maker = family_called(seal.model, ask.endpoint.families)
-    return ask.family.is_called(seal.model) or (maker is not None and not maker.binds_thinking)
+    maker = find_model_spec(seal.model, ask.endpoint.model_specs)
+    return ask.model_spec.has_name(seal.model) or (maker is not None and not maker.binds_thinking)
 
 
-def _check_start(ask: Ask, index: int, content: list[Block]) -> None:
+def _check_first_block(ask: ParsedRequest, index: int, content: list[Block]) -> None:
     if not isinstance(ask.thinking, EnabledThinking) or not content:
         return
     thinks = any(isinstance(block, AnyThinking) for block in content)
     if thinks and not isinstance(content[0], AnyThinking):
-        raise Refusal(
+        raise MessagesApiRefusal(
             f"messages.{index}.content.0: If an assistant message contains any thinking blocks, "
             "the first block must be `thinking` or `redacted_thinking`. Found "
             f"`{content[0].type}`."
         )
-    first = _start_of_turn(ask.request.messages, index)
+    first = _find_turn_start(ask.request.messages, index)
     opening = ask.request.messages[first].content[0]
     if "tool_use" in {block.type for block in content} and not isinstance(opening, AnyThinking):
-        raise Refusal(
+        raise MessagesApiRefusal(
             f"messages.{first}.content.0.type: Expected `thinking` or `redacted_thinking`, but "
             f"found `{opening.type}`. When `thinking` is enabled, a final `assistant` message must "
             "start with a thinking block (preceeding the lastmost set of `tool_use` and "
@@ -200,7 +212,7 @@ def _check_start(ask: Ask, index: int, content: list[Block]) -> None:
         )
 
 
-def _start_of_turn(messages: list[Message], latest: int) -> int:
+def _find_turn_start(messages: list[Message], latest: int) -> int:
     """Return the index of the first assistant message of a turn; tool results do not end a turn.
 
     Without interleaved thinking a model thinks once per turn, at its start.
@@ -215,15 +227,15 @@ def _start_of_turn(messages: list[Message], latest: int) -> int:
     return first
 
 
-def _check_unmodified(index: int, content: list[Block], known: _Answer) -> None:
+def _check_unmodified(index: int, content: list[Block], known: _KnownAnswer) -> None:
     kept = [number for number, block in enumerate(content) if isinstance(block, AnyThinking)]
     for number in kept:
         is_there = number < len(known.blocks)
         if not is_there or _canonical(content[number]) != known.blocks[number]:
-            raise Refusal(f"messages.{index}.content.{number}: {MODIFIED}")
+            raise MessagesApiRefusal(f"messages.{index}.content.{number}: {MODIFIED}")
     if len(kept) < known.thinking_count:
-        raise Refusal(f"messages.{index}.content.{len(content) - 1}: {MODIFIED}")
+        raise MessagesApiRefusal(f"messages.{index}.content.{len(content) - 1}: {MODIFIED}")
 
 
 def _canonical(block: Block) -> bytes:
-    return block_piece("", "assistant", block).content
+    return block_part("", "assistant", block).content

@@ -11,22 +11,22 @@ forms: `chat_rules` and `responses_rules` refuse invalid requests, `chat_respons
 Tests choose the keys, context windows and ids.
 """
 
-from tests.support.openai_api.endpoint import KEY, Endpoint, Listed
+from tests.support.openai_api.endpoint import KEY, OpenAiServerConfig, ServedModel
 from tests.support.openai_api.service import (
-    OpenAiAsk,
+    OpenAiRequest,
     StreamedError,
-    failure,
+    make_failure,
     openai_api,
     openai_api_in_thread,
 )
 
 __all__ = [
     "KEY",
-    "Endpoint",
-    "Listed",
-    "OpenAiAsk",
+    "OpenAiRequest",
+    "OpenAiServerConfig",
+    "ServedModel",
     "StreamedError",
-    "failure",
+    "make_failure",
     "openai_api",
     "openai_api_in_thread",
 ]

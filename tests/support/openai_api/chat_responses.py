@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from tests.support.messages_api.content_blocks import Identifiers
-from tests.support.messages_api.response_steps import Step, Wait, Write
-from tests.support.messages_api.script import Call, Reply, Say, Think
+from tests.support.messages_api.content_blocks import IdSequence
+from tests.support.messages_api.response_steps import ResponseStep, Wait, Write
+from tests.support.messages_api.script import CallTool, Say, ScriptedReply, Think
 from tests.support.openai_api.chat_rules import ChatRules
-from tests.support.openai_api.endpoint import Endpoint
+from tests.support.openai_api.endpoint import OpenAiServerConfig
 from tests.support.openai_api.refusals import Object
 
-ENDS = {
+FINISH_REASONS = {
     "end_turn": "stop",
     "tool_use": "tool_calls",
     "max_tokens": "length",
@@ -22,7 +22,7 @@ ENDS = {
 PROMPT_TOKENS, CACHED_TOKENS, OUTPUT_TOKENS = 100, 60, 7
 
 
-def data(value: JsonValue) -> Write:
+def sse_data(value: JsonValue) -> Write:
     """Return a server-sent event."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return Write(f"data: {text}\n\n".encode(), is_event=True)
@@ -32,14 +32,16 @@ DONE = Write(b"data: [DONE]\n\n", is_event=True)
 
 
 @dataclass(slots=True)
-class ChatAnswers:
+class ChatResponseBuilder:
     """Builder of chat completions, streamed or in one piece."""
 
-    endpoint: Endpoint
+    endpoint: OpenAiServerConfig
     rules: ChatRules
-    identifiers: Identifiers = field(default_factory=Identifiers)
+    identifiers: IdSequence = field(default_factory=IdSequence)
 
-    def steps(self, said: Reply, model: str, *, wants_usage: bool) -> list[Step]:
+    def stream_steps(
+        self, said: ScriptedReply, model: str, *, wants_usage: bool
+    ) -> list[ResponseStep]:
         """Return the steps that stream an answer."""
         head: Object = {
             "id": self.identifiers.next("chatcmpl"),
@@ -47,18 +49,18 @@ class ChatAnswers:
             "created": 1,
             "model": model,
         }
-        steps: list[Step] = []
+        steps: list[ResponseStep] = []
         usage = self._usage() if self.endpoint.usage == "always" else None
         for delta in self._deltas(said):
             if said.pause_seconds:
                 steps.append(Wait(said.pause_seconds))
-            steps.append(data(_chunk(head, delta, None, usage)))
-        steps.append(data(_chunk(head, {}, self._finish(said), usage)))
+            steps.append(sse_data(_chunk(head, delta, None, usage)))
+        steps.append(sse_data(_chunk(head, {}, self._finish_reason(said), usage)))
         if wants_usage and self.endpoint.usage in {"last", "zero"}:
-            steps.append(data({**head, "choices": [], "usage": self._usage()}))
-        return [*steps, DONE] if self.endpoint.says_done else steps
+            steps.append(sse_data({**head, "choices": [], "usage": self._usage()}))
+        return [*steps, DONE] if self.endpoint.sends_done else steps
 
-    def whole(self, said: Reply, model: str) -> Object:
+    def complete_response(self, said: ScriptedReply, model: str) -> Object:
         """Return an answer as one JSON object."""
         message: Object = {"role": "assistant", "content": None}
         calls: list[JsonValue] = []
@@ -69,7 +71,7 @@ class ChatAnswers:
                 case Think(text):
                     message["reasoning_content"] = text
                     self.rules.reasoning.add(text)
-                case Call():
+                case CallTool():
                     function: Object = {"name": block.name, "arguments": json.dumps(block.input)}
                     call_id = block.id or self.identifiers.next("call")
                     calls.append({"id": call_id, "type": "function", "function": function})
@@ -77,7 +79,11 @@ class ChatAnswers:
                     pass
         if calls:
             message["tool_calls"] = calls
-        choice: Object = {"index": 0, "message": message, "finish_reason": self._finish(said)}
+        choice: Object = {
+            "index": 0,
+            "message": message,
+            "finish_reason": self._finish_reason(said),
+        }
         return {"id": "x", "model": model, "choices": [choice], "usage": self._usage()}
 
     def _usage(self) -> Object:
@@ -90,11 +96,11 @@ class ChatAnswers:
             "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS},
         }
 
-    def _finish(self, said: Reply) -> str | None:
-        usual = ENDS.get(said.stop_reason, said.stop_reason)
-        return self.endpoint.finish.get(usual, usual)
+    def _finish_reason(self, said: ScriptedReply) -> str | None:
+        usual = FINISH_REASONS.get(said.stop_reason, said.stop_reason)
+        return self.endpoint.finish_reasons.get(usual, usual)
 
-    def _deltas(self, said: Reply) -> Iterator[Object]:
+    def _deltas(self, said: ScriptedReply) -> Iterator[Object]:
         yield {"role": "assistant", "content": ""}
         index = 0
         for block in said.blocks:
@@ -103,14 +109,14 @@ class ChatAnswers:
                     for part in _chunks(text, said):
                         yield {"content": part}
                 case Think(text):
-                    yield from self._thought(text, said)
-                case Call():
-                    yield from self._call(block, index, said)
+                    yield from self._reasoning_deltas(text, said)
+                case CallTool():
+                    yield from self._call_deltas(block, index, said)
                     index += 1
                 case _:  # blocks that only the Messages API has
                     pass
 
-    def _thought(self, text: str, said: Reply) -> Iterator[Object]:
+    def _reasoning_deltas(self, text: str, said: ScriptedReply) -> Iterator[Object]:
         name = self.endpoint.reasoning_field
         if name is None:
             for part in _chunks(f"<think>{text}</think>\n\n", said):
@@ -120,29 +126,29 @@ class ChatAnswers:
         for part in _chunks(text, said):
             yield {name: part}
 
-    def _call(self, call: Call, index: int, said: Reply) -> Iterator[Object]:
-        head: Object = {"index": index} if self.endpoint.gives_indexes else {}
+    def _call_deltas(self, call: CallTool, index: int, said: ScriptedReply) -> Iterator[Object]:
+        head: Object = {"index": index} if self.endpoint.sends_call_indexes else {}
         opening: Object = {**head, "type": "function"}
-        if self.endpoint.gives_ids:
+        if self.endpoint.sends_call_ids:
             opening["id"] = call.id or self.identifiers.next("call")
-        if self.endpoint.seals_calls and not index:
+        if self.endpoint.signs_calls and not index:
             seal: Object = {"google": {"thought_signature": self.identifiers.next("seal")}}
-            self.rules.seals |= {
+            self.rules.signatures |= {
                 json.dumps(seal),
                 json.dumps({"google": {"thought_signature": "skip_thought_signature_validator"}}),
             }
             opening["extra_content"] = seal
-        text = json.dumps(dict(call.input)) if call.written is None else call.written
+        text = json.dumps(dict(call.input)) if call.raw_arguments is None else call.raw_arguments
         whole: JsonValue = dict(call.input) if self.endpoint.arguments == "object" else text
         if self.endpoint.arguments != "pieces":
-            yield _tool_call({**opening, "function": {"name": call.name, "arguments": whole}})
+            yield _tool_call_delta({**opening, "function": {"name": call.name, "arguments": whole}})
             return
-        yield _tool_call({**opening, "function": {"name": call.name, "arguments": ""}})
+        yield _tool_call_delta({**opening, "function": {"name": call.name, "arguments": ""}})
         for part in _chunks(text, said):
-            yield _tool_call({**head, "function": {"arguments": part}})
+            yield _tool_call_delta({**head, "function": {"arguments": part}})
 
 
-def _tool_call(wire: Object) -> Object:
+def _tool_call_delta(wire: Object) -> Object:
     return {"tool_calls": [wire]}
 
 
@@ -151,6 +157,6 @@ def _chunk(head: Object, delta: Object, finish: str | None, usage: Object | None
     return {**head, "choices": [choice], "usage": usage}
 
 
-def _chunks(text: str, said: Reply) -> Iterator[str]:
+def _chunks(text: str, said: ScriptedReply) -> Iterator[str]:
     size = said.chunk_characters
     return (text[start : start + size] for start in range(0, len(text), size))

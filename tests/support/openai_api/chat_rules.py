@@ -9,48 +9,52 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from tests.support.openai_api.endpoint import Endpoint, Listed
-from tests.support.openai_api.refusals import Object, Refusal
+from tests.support.openai_api.endpoint import OpenAiServerConfig, ServedModel
+from tests.support.openai_api.refusals import Object, OpenAiRefusal
 
-MOST_MARKS = 4
+MAX_CACHE_CONTROLS = 4
 CALL_ID = Annotated[str, Field(min_length=1, max_length=40)]
 NAME = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]{1,64}$")]
-IMAGES = ("data:image/png;base64,", "data:image/jpeg;base64,", "data:image/webp;base64,")
+IMAGE_URL_PREFIXES = (
+    "data:image/png;base64,",
+    "data:image/jpeg;base64,",
+    "data:image/webp;base64,",
+)
 
 
-class Shape(BaseModel):
+class OpenAiShape(BaseModel):
     """Object that allows no other fields than those declared."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class ImageUrl(Shape):
+class ImageUrl(OpenAiShape):
     url: str
     detail: Literal["auto", "low", "high"] = "auto"
 
 
-class CacheControl(Shape):
+class CacheControl(OpenAiShape):
     type: Literal["ephemeral"]
     ttl: Literal["5m", "1h"] = "5m"
 
 
-class TextPart(Shape):
+class TextPart(OpenAiShape):
     type: Literal["text"]
     text: Annotated[str, Field(min_length=1)]
     cache_control: CacheControl | None = None
 
 
-class ImagePart(Shape):
+class ImagePart(OpenAiShape):
     type: Literal["image_url"]
     image_url: ImageUrl
 
 
-class File(Shape):
+class File(OpenAiShape):
     filename: str
     file_data: str
 
 
-class FilePart(Shape):
+class FilePart(OpenAiShape):
     type: Literal["file"]
     file: File
 
@@ -58,66 +62,69 @@ class FilePart(Shape):
 Part = Annotated[TextPart | ImagePart | FilePart, Field(discriminator="type")]
 
 
-class System(Shape):
+class SystemChatMessage(OpenAiShape):
     role: Literal["system", "developer"]
     content: str | Annotated[list[TextPart], Field(min_length=1)]
 
 
-class User(Shape):
+class UserChatMessage(OpenAiShape):
     role: Literal["user"]
     content: Annotated[str, Field(min_length=1)] | Annotated[list[Part], Field(min_length=1)]
 
 
-class CalledFunction(Shape):
+class ChatToolCallFunction(OpenAiShape):
     name: NAME
     arguments: str
 
 
-class Called(Shape):
+class ChatToolCall(OpenAiShape):
     id: CALL_ID
     type: Literal["function"]
-    function: CalledFunction
+    function: ChatToolCallFunction
     extra_content: JsonValue = None
 
 
-class Assistant(Shape):
+class AssistantChatMessage(OpenAiShape):
     role: Literal["assistant"]
     content: str | None
-    tool_calls: Annotated[list[Called], Field(min_length=1)] | None = None
+    tool_calls: Annotated[list[ChatToolCall], Field(min_length=1)] | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
     reasoning_details: list[Object] | None = None
 
 
-class Tool(Shape):
+class ToolChatMessage(OpenAiShape):
     role: Literal["tool"]
     tool_call_id: CALL_ID
     content: str | Annotated[list[TextPart], Field(min_length=1)]
 
 
-Message = Annotated[System | User | Assistant | Tool, Field(discriminator="role")]
+Message = Annotated[
+    SystemChatMessage | UserChatMessage | AssistantChatMessage | ToolChatMessage,
+    Field(discriminator="role"),
+]
 
 
-class Function(Shape):
+class Function(OpenAiShape):
     name: NAME
     description: str = ""
     parameters: Object
 
 
-class ToolSpec(Shape):
+class ToolSpec(OpenAiShape):
     type: Literal["function"]
     function: Function
 
 
-class StreamOptions(Shape):
+class StreamOptions(OpenAiShape):
     include_usage: bool
 
 
-class Reasoning(Shape):
+class Reasoning(OpenAiShape):
     effort: Literal["low", "medium", "high"]
 
 
-class ChatRequest(Shape):
+class ChatRequest(OpenAiShape):
     model: str
     messages: Annotated[list[Message], Field(min_length=1)]
     stream: bool = False
@@ -133,9 +140,9 @@ class ChatRequest(Shape):
 class ChatRules:
     """Validator of requests to one endpoint, which remembers the signatures it sent."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: OpenAiServerConfig) -> None:
         self._endpoint = endpoint
-        self.seals: set[str] = set()
+        self.signatures: set[str] = set()
         """Signatures of tool calls that were sent, as JSON."""
         self.reasoning: set[str] = set()
         """Reasoning texts that were sent; a request may return no others."""
@@ -148,15 +155,15 @@ class ChatRules:
         """
         for name in body:
             if name in self._endpoint.refused_fields:
-                raise Refusal(f"Unrecognized request argument supplied: {name}")
+                raise OpenAiRefusal(f"Unrecognized request argument supplied: {name}")
         try:
             request = ChatRequest.model_validate(body)
         except ValidationError as error:
-            raise Refusal(_told(error)) from None
-        model = model_called(request.model, self._endpoint)
+            raise OpenAiRefusal(_describe_error(error)) from None
+        model = find_model(request.model, self._endpoint)
         self._check_fields(request, model)
-        self._check_marks(request)
-        _check_pairs(request.messages)
+        self._check_cache_control(request)
+        _check_tool_results(request.messages)
         for place, message in enumerate(request.messages):
             self._check_message(place, message, model)
         _check_tools([tool.function.name for tool in request.tools or ()])
@@ -164,70 +171,76 @@ class ChatRules:
             check_schema(tool.function.parameters, tool.function.name)
         return request
 
-    def _check_fields(self, request: ChatRequest, model: Listed) -> None:
-        if request.reasoning_effort is not None and not model.reasons:
-            raise Refusal("Unrecognized request argument supplied: reasoning_effort")
-        if request.max_tokens is not None and model.reasons:
-            raise Refusal(
+    def _check_fields(self, request: ChatRequest, model: ServedModel) -> None:
+        if request.reasoning_effort is not None and not model.can_reason:
+            raise OpenAiRefusal("Unrecognized request argument supplied: reasoning_effort")
+        if request.max_tokens is not None and model.can_reason:
+            raise OpenAiRefusal(
                 "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
                 "'max_completion_tokens' instead."
             )
         if request.parallel_tool_calls is False and not request.tools:
-            raise Refusal("'parallel_tool_calls' is only allowed when 'tools' are specified.")
+            raise OpenAiRefusal("'parallel_tool_calls' is only allowed when 'tools' are specified.")
         if not request.stream and request.stream_options is not None:
-            raise Refusal("The 'stream_options' parameter is only allowed when 'stream' is enabled")
+            raise OpenAiRefusal(
+                "The 'stream_options' parameter is only allowed when 'stream' is enabled"
+            )
 
-    def _check_marks(self, request: ChatRequest) -> None:
-        marks = len(marks_of(request))
-        if marks and not self._endpoint.takes_marks:
-            raise Refusal("Additional properties are not allowed ('cache_control')")
-        if marks > MOST_MARKS:
-            raise Refusal(f"A maximum of {MOST_MARKS} blocks with cache_control may be provided")
+    def _check_cache_control(self, request: ChatRequest) -> None:
+        marks = len(find_cache_controls(request))
+        if marks and not self._endpoint.accepts_cache_control:
+            raise OpenAiRefusal("Additional properties are not allowed ('cache_control')")
+        if marks > MAX_CACHE_CONTROLS:
+            raise OpenAiRefusal(
+                f"A maximum of {MAX_CACHE_CONTROLS} blocks with cache_control may be provided"
+            )
 
-    def _check_message(self, place: int, message: Message, model: Listed) -> None:
+    def _check_message(self, place: int, message: Message, model: ServedModel) -> None:
         match message:
-            case System():
+            case SystemChatMessage():
                 self._check_role(place, message)
-            case User():
+            case UserChatMessage():
                 _check_parts(place, message, model)
-            case Assistant():
+            case AssistantChatMessage():
                 self._check_reply(place, message)
-            case Tool():
+            case ToolChatMessage():
                 pass
 
-    def _check_role(self, place: int, message: System) -> None:
+    def _check_role(self, place: int, message: SystemChatMessage) -> None:
         if place:
-            raise Refusal("System messages must be at the beginning.")
-        if message.role == "developer" and not self._endpoint.takes_developer:
-            raise Refusal(
+            raise OpenAiRefusal("System messages must be at the beginning.")
+        if message.role == "developer" and not self._endpoint.accepts_developer_role:
+            raise OpenAiRefusal(
                 "developer is not one of ['system', 'assistant', 'user', 'tool', 'function'] - "
                 "'messages.0.role'"
             )
 
-    def _check_reply(self, place: int, message: Assistant) -> None:
+    def _check_reply(self, place: int, message: AssistantChatMessage) -> None:
         if not message.content and not message.tool_calls:
-            raise Refusal(f"Invalid value for 'content': expected a string, got null. - {place}")
+            raise OpenAiRefusal(
+                f"Invalid value for 'content': expected a string, got null. - {place}"
+            )
         calls = message.tool_calls or []
-        if len(calls) > 1 and not self._endpoint.takes_parallel_calls:
+        if len(calls) > 1 and not self._endpoint.accepts_parallel_calls:
             told = "This model only supports single tool-calls at once!"
-            raise Refusal(told, 500, "server_error")
+            raise OpenAiRefusal(told, 500, "server_error")
         for call in calls:
-            if not isinstance(_loaded(call.function.arguments), dict):
-                raise Refusal(f"messages.{place}: arguments must be a JSON object")
-        self._check_seals(place, calls)
+            if not isinstance(_parse_json(call.function.arguments), dict):
+                raise OpenAiRefusal(f"messages.{place}: arguments must be a JSON object")
+        self._check_signatures(place, calls)
         self._check_reasoning(place, message)
 
-    def _check_seals(self, place: int, calls: Sequence[Called]) -> None:
+    def _check_signatures(self, place: int, calls: Sequence[ChatToolCall]) -> None:
         for number, call in enumerate(calls):
-            if call.extra_content is None and (number or not self._endpoint.seals_calls):
+            if call.extra_content is None and (number or not self._endpoint.signs_calls):
                 continue
-            if not self._endpoint.seals_calls:
-                raise Refusal(_unexpected("extra_content", place))
-            if json.dumps(call.extra_content) not in self.seals:
+            if not self._endpoint.signs_calls:
+                raise OpenAiRefusal(_unexpected_field("extra_content", place))
+            if json.dumps(call.extra_content) not in self.signatures:
                 told = "Function call is missing a thought_signature in functionCall parts."
-                raise Refusal(told)
+                raise OpenAiRefusal(told)
 
-    def _check_reasoning(self, place: int, message: Assistant) -> None:
+    def _check_reasoning(self, place: int, message: AssistantChatMessage) -> None:
         given = {
             "reasoning_content": message.reasoning_content,
             "reasoning": message.reasoning,
@@ -237,18 +250,22 @@ class ChatRules:
         for name, value in given.items():
             if value is None:
                 continue
-            if name != endpoint.reasoning_field or not endpoint.takes_reasoning:
-                raise Refusal(_unexpected(name, place))
+            if name != endpoint.reasoning_field or not endpoint.accepts_reasoning:
+                raise OpenAiRefusal(_unexpected_field(name, place))
             if value and value not in self.reasoning:
-                raise Refusal(f"messages.{place}.{name}: is not what was thought")
-        if endpoint.wants_reasoning and message.tool_calls and given["reasoning_content"] is None:
-            raise Refusal(
+                raise OpenAiRefusal(f"messages.{place}.{name}: is not what was thought")
+        if (
+            endpoint.requires_reasoning
+            and message.tool_calls
+            and given["reasoning_content"] is None
+        ):
+            raise OpenAiRefusal(
                 f"Missing `reasoning_content` field in the assistant message at message index "
                 f"{place}"
             )
 
 
-def model_called(name: str, endpoint: Endpoint) -> Listed:
+def find_model(name: str, endpoint: OpenAiServerConfig) -> ServedModel:
     """Return the model with this id.
 
     Raises:
@@ -257,7 +274,7 @@ def model_called(name: str, endpoint: Endpoint) -> Listed:
     found = next((model for model in endpoint.models if model.id == name), None)
     if found is None:
         told = f"The model `{name}` does not exist or you do not have access to it."
-        raise Refusal(told, 404, code="model_not_found")
+        raise OpenAiRefusal(told, 404, code="model_not_found")
     return found
 
 
@@ -265,46 +282,46 @@ def check_schema(schema: Object, name: str) -> None:
     """Refuse a schema whose root is not an object with properties."""
     if schema.get("type") != "object" or not isinstance(schema.get("properties"), dict):
         told = "schema must be a JSON Schema of 'type: \"object\"' with properties"
-        raise Refusal(f"Invalid schema for function '{name}': {told}")
+        raise OpenAiRefusal(f"Invalid schema for function '{name}': {told}")
 
 
 def _check_tools(names: Sequence[str]) -> None:
     if len(set(names)) != len(names):
-        raise Refusal("Tool names must be unique.")
+        raise OpenAiRefusal("Tool names must be unique.")
 
 
-def _check_pairs(messages: Sequence[Message]) -> None:
+def _check_tool_results(messages: Sequence[Message]) -> None:
     """Refuse calls that no results follow directly, and results without calls."""
     waiting: list[str] = []
     seen: set[str] = set()
     for message in messages:
-        if isinstance(message, Tool):
+        if isinstance(message, ToolChatMessage):
             if message.tool_call_id not in waiting:
-                raise Refusal(
+                raise OpenAiRefusal(
                     "Invalid parameter: messages with role 'tool' must be a response to a "
                     "preceeding message with 'tool_calls'."
                 )
             waiting.remove(message.tool_call_id)
             continue
         _check_answered(waiting)
-        if isinstance(message, Assistant):
+        if isinstance(message, AssistantChatMessage):
             waiting = [call.id for call in message.tool_calls or []]
             if len(set(waiting)) != len(waiting) or seen & set(waiting):
-                raise Refusal("Duplicate value for 'tool_call_id'")
+                raise OpenAiRefusal("Duplicate value for 'tool_call_id'")
             seen |= set(waiting)
     _check_answered(waiting)
 
 
 def _check_answered(waiting: Sequence[str]) -> None:
     if waiting:
-        raise Refusal(
+        raise OpenAiRefusal(
             "An assistant message with 'tool_calls' must be followed by tool messages responding "
             "to each 'tool_call_id'. The following tool_call_ids did not have response messages: "
             f"{', '.join(waiting)}"
         )
 
 
-def marks_of(request: ChatRequest) -> list[tuple[int, str]]:
+def find_cache_controls(request: ChatRequest) -> list[tuple[int, str]]:
     """Return the cache breakpoints, each as its message index and its lifetime."""
     return [
         (place, part.cache_control.ttl)
@@ -315,17 +332,17 @@ def marks_of(request: ChatRequest) -> list[tuple[int, str]]:
     ]
 
 
-def _check_parts(place: int, message: User, model: Listed) -> None:
+def _check_parts(place: int, message: UserChatMessage, model: ServedModel) -> None:
     parts = message.content if isinstance(message.content, list) else []
     for part in parts:
         if isinstance(part, ImagePart):
-            if not model.sees:
-                raise Refusal(f"messages.{place}: this model does not support image input")
-            if not part.image_url.url.startswith(IMAGES):
-                raise Refusal("You uploaded an unsupported image.")
+            if not model.accepts_images:
+                raise OpenAiRefusal(f"messages.{place}: this model does not support image input")
+            if not part.image_url.url.startswith(IMAGE_URL_PREFIXES):
+                raise OpenAiRefusal("You uploaded an unsupported image.")
 
 
-def _told(error: ValidationError) -> str:
+def _describe_error(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     path = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden" and len(first["loc"]) == 1:
@@ -335,11 +352,11 @@ def _told(error: ValidationError) -> str:
     return f"Invalid value for '{path}': {first['msg']}"
 
 
-def _unexpected(name: str, place: int) -> str:
+def _unexpected_field(name: str, place: int) -> str:
     return f"Additional properties are not allowed ('{name}' was unexpected) - 'messages.{place}'"
 
 
-def _loaded(text: str) -> object:
+def _parse_json(text: str) -> object:
     try:
         return json.loads(text)
     except ValueError:

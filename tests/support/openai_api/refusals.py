@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from tests.support.messages_api.failures import Failure
+from tests.support.messages_api.failures import HttpFailure
 
 Object = dict[str, JsonValue]
 
 
 @dataclass(frozen=True)
-class Refusal(Exception):  # noqa: N818  what the API does, not what goes wrong here
+class OpenAiRefusal(Exception):  # noqa: N818  what the API does, not what goes wrong here
     """Raised to answer a request with an error."""
 
     message: str
@@ -23,7 +23,7 @@ class Refusal(Exception):  # noqa: N818  what the API does, not what goes wrong 
         return self.message
 
     @property
-    def failure(self) -> Failure:
+    def failure(self) -> HttpFailure:
         """The error as a scripted failure."""
         error: JsonValue = {
             "message": self.message,
@@ -31,4 +31,4 @@ class Refusal(Exception):  # noqa: N818  what the API does, not what goes wrong 
             "param": None,
             "code": self.code,
         }
-        return Failure(self.status, json.dumps({"error": error}).encode(), message=self.message)
+        return HttpFailure(self.status, json.dumps({"error": error}).encode(), message=self.message)

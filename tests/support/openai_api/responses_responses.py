@@ -7,25 +7,27 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from tests.support.messages_api.content_blocks import Identifiers
-from tests.support.messages_api.faults import event
-from tests.support.messages_api.response_steps import Step, Wait
-from tests.support.messages_api.script import Call, Reply, Say, Spoken, Think
+from tests.support.messages_api.content_blocks import IdSequence
+from tests.support.messages_api.faults import sse_event
+from tests.support.messages_api.response_steps import ResponseStep, Wait
+from tests.support.messages_api.script import CallTool, ReplyBlock, Say, ScriptedReply, Think
 from tests.support.openai_api.chat_responses import CACHED_TOKENS, OUTPUT_TOKENS, PROMPT_TOKENS
-from tests.support.openai_api.endpoint import Endpoint
+from tests.support.openai_api.endpoint import OpenAiServerConfig
 from tests.support.openai_api.refusals import Object
 from tests.support.openai_api.responses_rules import ResponsesRules
 
 
 @dataclass(slots=True)
-class ResponsesAnswers:
+class ResponsesResponseBuilder:
     """Builder of Responses API answers, streamed or in one piece."""
 
-    endpoint: Endpoint
+    endpoint: OpenAiServerConfig
     rules: ResponsesRules
-    identifiers: Identifiers = field(default_factory=Identifiers)
+    identifiers: IdSequence = field(default_factory=IdSequence)
 
-    def steps(self, said: Reply, model: str, *, is_sealed: bool) -> list[Step]:
+    def stream_steps(
+        self, said: ScriptedReply, model: str, *, is_encrypted: bool
+    ) -> list[ResponseStep]:
         """Return the steps that stream an answer.
 
         Reasoning items carry `encrypted_content` only if `is_sealed`.
@@ -44,26 +46,26 @@ class ResponsesAnswers:
         ]
         output: list[JsonValue] = []
         for index, block in enumerate(said.blocks):
-            item = self._item(block, model, is_sealed=is_sealed)
+            item = self._output_item(block, model, is_sealed=is_encrypted)
             output.append(item)
             events += _item_events(index, item, block, said.chunk_characters)
-        events.append(self._end({**response, "output": output}, said))
-        steps: list[Step] = []
+        events.append(self._final_event({**response, "output": output}, said))
+        steps: list[ResponseStep] = []
         for number, each in enumerate(events):
             if said.pause_seconds:
                 steps.append(Wait(said.pause_seconds))
-            steps.append(event(str(each["type"]), {**each, "sequence_number": number}))
+            steps.append(sse_event(str(each["type"]), {**each, "sequence_number": number}))
         return steps
 
-    def whole(self, said: Reply, model: str) -> Object:
+    def complete_response(self, said: ScriptedReply, model: str) -> Object:
         """Return an answer as one JSON object."""
-        output = [self._item(block, model, is_sealed=True) for block in said.blocks]
-        end = self._end({"id": "x", "model": model, "output": [*output]}, said)
+        output = [self._output_item(block, model, is_sealed=True) for block in said.blocks]
+        end = self._final_event({"id": "x", "model": model, "output": [*output]}, said)
         response = end["response"]
         assert isinstance(response, dict)
         return response
 
-    def _end(self, response: Object, said: Reply) -> Object:
+    def _final_event(self, response: Object, said: ScriptedReply) -> Object:
         is_cut = said.stop_reason in {"max_tokens", "refusal"}
         reason = "content_filter" if said.stop_reason == "refusal" else "max_output_tokens"
         status = "incomplete" if is_cut else "completed"
@@ -83,7 +85,7 @@ class ResponsesAnswers:
         }
         return {"type": f"response.{status}", "response": ended}
 
-    def _item(self, block: Spoken, model: str, *, is_sealed: bool) -> Object:
+    def _output_item(self, block: ReplyBlock, model: str, *, is_sealed: bool) -> Object:
         match block:
             case Say(text):
                 part: Object = {"type": "output_text", "text": text, "annotations": []}
@@ -94,8 +96,12 @@ class ResponsesAnswers:
                     "status": "completed",
                     "content": [part],
                 }
-            case Call():
-                written = json.dumps(dict(block.input)) if block.written is None else block.written
+            case CallTool():
+                written = (
+                    json.dumps(dict(block.input))
+                    if block.raw_arguments is None
+                    else block.raw_arguments
+                )
                 return {
                     "type": "function_call",
                     "id": self.identifiers.next("fc"),
@@ -105,29 +111,29 @@ class ResponsesAnswers:
                     "status": "completed",
                 }
             case Think(text):
-                return self._reasoning(text, model, is_sealed=is_sealed)
+                return self._reasoning_item(text, model, is_sealed=is_sealed)
             case _:
-                return self._reasoning("", model, is_sealed=is_sealed)
+                return self._reasoning_item("", model, is_sealed=is_sealed)
 
-    def _reasoning(self, text: str, model: str, *, is_sealed: bool) -> Object:
+    def _reasoning_item(self, text: str, model: str, *, is_sealed: bool) -> Object:
         item_id = self.identifiers.next("rs")
         summary: list[JsonValue] = [{"type": "summary_text", "text": text}] if text else []
         item: Object = {"type": "reasoning", "id": item_id, "summary": summary}
         if is_sealed:
             sealed = base64.b64encode(f"{item_id} {text}".encode()).decode()
-            self.rules.encrypted[sealed] = (item_id, model)
+            self.rules.encrypted_reasoning[sealed] = (item_id, model)
             item["encrypted_content"] = sealed
         return item
 
 
-def _item_events(index: int, item: Object, block: Spoken, size: int) -> Iterator[Object]:
+def _item_events(index: int, item: Object, block: ReplyBlock, size: int) -> Iterator[Object]:
     opened: Object = {**item}
     place: Object = {"output_index": index, "item_id": item["id"]}
     match block:
         case Say(text):
             opened["content"] = []
             deltas = _deltas("response.output_text", place, text, size)
-        case Call():
+        case CallTool():
             opened["arguments"] = ""
             written = str(item["arguments"])
             deltas = _deltas("response.function_call_arguments", place, written, size)

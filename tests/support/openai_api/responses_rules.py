@@ -9,25 +9,31 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from tests.support.openai_api.chat_rules import IMAGES, NAME, Shape, check_schema, model_called
-from tests.support.openai_api.endpoint import Endpoint, Listed
-from tests.support.openai_api.refusals import Object, Refusal
+from tests.support.openai_api.chat_rules import (
+    IMAGE_URL_PREFIXES,
+    NAME,
+    OpenAiShape,
+    check_schema,
+    find_model,
+)
+from tests.support.openai_api.endpoint import OpenAiServerConfig, ServedModel
+from tests.support.openai_api.refusals import Object, OpenAiRefusal
 
 CALL_ID = Annotated[str, Field(min_length=1, max_length=64)]
 
 
-class InputText(Shape):
+class InputText(OpenAiShape):
     type: Literal["input_text"]
     text: Annotated[str, Field(min_length=1)]
 
 
-class InputImage(Shape):
+class InputImage(OpenAiShape):
     type: Literal["input_image"]
     image_url: str
     detail: Literal["auto", "low", "high"]
 
 
-class InputFile(Shape):
+class InputFile(OpenAiShape):
     type: Literal["input_file"]
     filename: str
     file_data: str
@@ -36,31 +42,31 @@ class InputFile(Shape):
 Part = Annotated[InputText | InputImage | InputFile, Field(discriminator="type")]
 
 
-class Message(Shape):
+class Message(OpenAiShape):
     type: Literal["message"]
     role: Literal["user", "assistant", "system", "developer"]
     content: str | Annotated[list[Part], Field(min_length=1)]
 
 
-class FunctionCall(Shape):
+class FunctionCall(OpenAiShape):
     type: Literal["function_call"]
     call_id: CALL_ID
     name: NAME
     arguments: str
 
 
-class FunctionCallOutput(Shape):
+class FunctionCallOutput(OpenAiShape):
     type: Literal["function_call_output"]
     call_id: CALL_ID
     output: str
 
 
-class Summary(Shape):
+class Summary(OpenAiShape):
     type: Literal["summary_text"]
     text: str
 
 
-class ReasoningItem(Shape):
+class ReasoningItem(OpenAiShape):
     type: Literal["reasoning"]
     id: str
     summary: list[Summary]
@@ -72,7 +78,7 @@ Item = Annotated[
 ]
 
 
-class Tool(Shape):
+class FunctionToolSpec(OpenAiShape):
     type: Literal["function"]
     name: NAME
     description: str = ""
@@ -80,18 +86,18 @@ class Tool(Shape):
     strict: bool
 
 
-class ReasoningOptions(Shape):
+class ReasoningOptions(OpenAiShape):
     effort: Literal["minimal", "low", "medium", "high"]
     summary: Literal["auto", "concise", "detailed"] | None = None
 
 
-class ResponsesRequest(Shape):
+class ResponsesRequest(OpenAiShape):
     model: str
     input: Annotated[list[Item], Field(min_length=1)]
     instructions: str | None = None
     stream: bool = False
     store: bool = True
-    tools: tuple[Tool, ...] = Field(default=(), strict=False)
+    tools: tuple[FunctionToolSpec, ...] = Field(default=(), strict=False)
     include: tuple[Literal["reasoning.encrypted_content"], ...] = Field(default=(), strict=False)
     reasoning: ReasoningOptions | None = None
     max_output_tokens: Annotated[int, Field(ge=16)] | None = None
@@ -100,9 +106,9 @@ class ResponsesRequest(Shape):
 class ResponsesRules:
     """Validator of requests to one endpoint, which remembers the reasoning it sent."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: OpenAiServerConfig) -> None:
         self._endpoint = endpoint
-        self.encrypted: dict[str, tuple[str, str]] = {}
+        self.encrypted_reasoning: dict[str, tuple[str, str]] = {}
         """Item id and model id of each reasoning item that was sent, by encrypted content."""
 
     def check(self, body: Object) -> ResponsesRequest:
@@ -113,24 +119,24 @@ class ResponsesRules:
         """
         for name in body:
             if name in self._endpoint.refused_fields:
-                raise Refusal(f"Unknown parameter: '{name}'.", code="unknown_parameter")
+                raise OpenAiRefusal(f"Unknown parameter: '{name}'.", code="unknown_parameter")
         try:
             request = ResponsesRequest.model_validate(body)
         except ValidationError as error:
-            raise Refusal(_told(error)) from None
-        model = model_called(request.model, self._endpoint)
-        if request.reasoning is not None and not model.reasons:
+            raise OpenAiRefusal(_describe_error(error)) from None
+        model = find_model(request.model, self._endpoint)
+        if request.reasoning is not None and not model.can_reason:
             told = "'reasoning.effort' is not supported with this model."
-            raise Refusal(f"Unsupported parameter: {told}", code="unsupported_parameter")
+            raise OpenAiRefusal(f"Unsupported parameter: {told}", code="unsupported_parameter")
         if request.store:
-            raise Refusal("the test's endpoint stores nothing: store must be false")
+            raise OpenAiRefusal("the test's endpoint stores nothing: store must be false")
         _check_calls(request.input)
         self._check_items(request, model)
         for tool in request.tools:
             check_schema(tool.parameters, tool.name)
         return request
 
-    def _check_items(self, request: ResponsesRequest, model: Listed) -> None:
+    def _check_items(self, request: ResponsesRequest, model: ServedModel) -> None:
         items = request.input
         for place, item in enumerate(items):
             match item:
@@ -144,10 +150,10 @@ class ResponsesRules:
                 case FunctionCallOutput():
                     pass
 
-    def _check_reasoning(self, item: ReasoningItem, model: Listed) -> None:
-        if self.encrypted.get(item.encrypted_content) != (item.id, model.id):
+    def _check_reasoning(self, item: ReasoningItem, model: ServedModel) -> None:
+        if self.encrypted_reasoning.get(item.encrypted_content) != (item.id, model.id):
             told = f"The encrypted content for item {item.id} could not be verified."
-            raise Refusal(told, code="invalid_encrypted_content")
+            raise OpenAiRefusal(told, code="invalid_encrypted_content")
 
 
 def _check_following(item: ReasoningItem, following: Sequence[Item]) -> None:
@@ -156,7 +162,7 @@ def _check_following(item: ReasoningItem, following: Sequence[Item]) -> None:
         isinstance(then, Message) and then.role == "assistant"
     )
     if not is_followed:
-        raise Refusal(
+        raise OpenAiRefusal(
             f"Item '{item.id}' of type 'reasoning' was provided without its required following "
             "item."
         )
@@ -168,29 +174,29 @@ def _check_calls(items: Sequence[Item]) -> None:
         match item:
             case FunctionCall():
                 if item.call_id in called:
-                    raise Refusal(f"Duplicate call_id {item.call_id}")
+                    raise OpenAiRefusal(f"Duplicate call_id {item.call_id}")
                 called.append(item.call_id)
             case FunctionCallOutput():
                 if item.call_id not in called:
                     told = f"function call output with call_id {item.call_id}."
-                    raise Refusal(f"No tool call found for {told}")
+                    raise OpenAiRefusal(f"No tool call found for {told}")
             case _:
                 pass
     answered = {item.call_id for item in items if isinstance(item, FunctionCallOutput)}
     for call_id in called:
         if call_id not in answered:
-            raise Refusal(f"No tool output found for function call {call_id}.")
+            raise OpenAiRefusal(f"No tool output found for function call {call_id}.")
 
 
-def _check_content(place: int, item: Message, model: Listed) -> None:
+def _check_content(place: int, item: Message, model: ServedModel) -> None:
     if item.role == "assistant" and not (isinstance(item.content, str) and item.content):
-        raise Refusal(f"Invalid value for 'input[{place}].content'")
+        raise OpenAiRefusal(f"Invalid value for 'input[{place}].content'")
     for part in item.content if isinstance(item.content, list) else []:
         if isinstance(part, InputImage):
-            if not model.sees:
-                raise Refusal("input_image is not supported with this model")
-            if not part.image_url.startswith(IMAGES):
-                raise Refusal("You uploaded an unsupported image.")
+            if not model.accepts_images:
+                raise OpenAiRefusal("input_image is not supported with this model")
+            if not part.image_url.startswith(IMAGE_URL_PREFIXES):
+                raise OpenAiRefusal("You uploaded an unsupported image.")
 
 
 def _check_arguments(item: FunctionCall) -> None:
@@ -199,10 +205,10 @@ def _check_arguments(item: FunctionCall) -> None:
     except ValueError:
         is_object = False
     if not is_object:
-        raise Refusal(f"Invalid arguments of function call {item.call_id}")
+        raise OpenAiRefusal(f"Invalid arguments of function call {item.call_id}")
 
 
-def _told(error: ValidationError) -> str:
+def _describe_error(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     path = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":

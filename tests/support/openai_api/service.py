@@ -8,27 +8,34 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import JsonValue
 
-from tests.support.messages_api.failures import JSON, Failure, Vanish
+from tests.support.messages_api.failures import JSON, DroppedConnection, HttpFailure
 from tests.support.messages_api.records import (
     HttpRequest,
     RecordedRequest,
-    Sending,
-    Verdict,
-    without_keys,
+    RequestVerdict,
+    SendState,
+    redact_keys,
 )
-from tests.support.messages_api.response_steps import Abort, Answer, Hold, Step, Wait, Write
-from tests.support.messages_api.script import Reply, Turn, reply
+from tests.support.messages_api.response_steps import (
+    Abort,
+    ResponsePlan,
+    ResponseStep,
+    Wait,
+    WaitForGate,
+    Write,
+)
+from tests.support.messages_api.script import ScriptedReply, ScriptedTurn, reply
 from tests.support.messages_api.server import (
-    MessagesApi,
-    MessagesApiInThread,
-    serving,
-    serving_in_thread,
+    FakeApiServer,
+    FakeApiServerInThread,
+    serve_api,
+    serve_api_in_thread,
 )
-from tests.support.openai_api.chat_responses import ChatAnswers, data
-from tests.support.openai_api.chat_rules import ChatRequest, ChatRules, User
-from tests.support.openai_api.endpoint import Endpoint
-from tests.support.openai_api.refusals import Object, Refusal
-from tests.support.openai_api.responses_responses import ResponsesAnswers
+from tests.support.openai_api.chat_responses import ChatResponseBuilder, sse_data
+from tests.support.openai_api.chat_rules import ChatRequest, ChatRules, UserChatMessage
+from tests.support.openai_api.endpoint import OpenAiServerConfig
+from tests.support.openai_api.refusals import Object, OpenAiRefusal
+from tests.support.openai_api.responses_responses import ResponsesResponseBuilder
 from tests.support.openai_api.responses_rules import (
     FunctionCallOutput,
     ResponsesRequest,
@@ -36,46 +43,48 @@ from tests.support.openai_api.responses_rules import (
 )
 
 PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses"}
-UNSCRIPTED = "The script of the test says nothing about this request."
+UNSCRIPTED_MESSAGE = "The script of the test says nothing about this request."
 EVENT_STREAM = "text/event-stream; charset=utf-8"
-DEFAULT = Endpoint()
+DEFAULT_ENDPOINT = OpenAiServerConfig()
 
 
 @dataclass(frozen=True, slots=True)
-class OpenAiAsk:
+class OpenAiRequest:
     """Request to a model, as a script's function receives it."""
 
     body: Object
-    said_last: str
+    last_text: str
     """Text of the last message or function call output."""
 
 
-Responder = Callable[[OpenAiAsk], Turn]
-Script = Sequence[Turn | Responder] | Responder
+Responder = Callable[[OpenAiRequest], ScriptedTurn]
+Script = Sequence[ScriptedTurn | Responder] | Responder
 
 
-class Player:
+class OpenAiScriptPlayer:
     """Plays a script turn by turn; a single function answers every request."""
 
     def __init__(self, script: Script) -> None:
-        self._one = script if callable(script) else None
-        self._turns: list[Turn | Callable[..., Turn]] = []
+        self._responder = script if callable(script) else None
+        self._turns: list[ScriptedTurn | Callable[..., ScriptedTurn]] = []
         if not callable(script):
             self._turns += script
 
     @property
-    def unplayed(self) -> int:
+    def remaining_turns(self) -> int:
         """Number of turns that no request has played yet."""
         return len(self._turns)
 
-    def add(self, *turns: Turn | Callable[..., Turn]) -> None:
+    def add(self, *turns: ScriptedTurn | Callable[..., ScriptedTurn]) -> None:
         """Append turns to the script."""
         self._turns += turns
 
-    def play(self, ask: OpenAiAsk) -> Reply | Failure | Vanish | None:
+    def play(
+        self, request: OpenAiRequest
+    ) -> ScriptedReply | HttpFailure | DroppedConnection | None:
         """Return the next turn, or None at the end of the script."""
-        turn = self._turns.pop(0) if self._turns else self._one
-        said = turn(ask) if callable(turn) else turn
+        turn = self._turns.pop(0) if self._turns else self._responder
+        said = turn(request) if callable(turn) else turn
         return reply(said) if isinstance(said, str) else said
 
 
@@ -87,118 +96,130 @@ class StreamedError:
     code: JsonValue = "server_error"
     message: str = "The server had an error"
 
-    def apply(self, steps: Sequence[Step]) -> list[Step]:
+    def apply(self, steps: Sequence[ResponseStep]) -> list[ResponseStep]:
         """Return the steps with the error, in the shape that both API forms share."""
         places = [i for i, step in enumerate(steps) if isinstance(step, Write) and step.is_event]
         error: JsonValue = {"message": self.message, "code": self.code}
         index = places[self.at_event] if self.at_event < len(places) else len(steps)
-        return [*steps[:index], data({"type": "error", "error": error})]
+        return [*steps[:index], sse_data({"type": "error", "error": error})]
 
 
 class OpenAiService:
     """Chat completions or Responses service of one endpoint."""
 
-    def __init__(self, script: Script, endpoint: Endpoint) -> None:
+    def __init__(self, script: Script, endpoint: OpenAiServerConfig) -> None:
         self.endpoint = endpoint
         self.form = endpoint.form
-        self.ask_path = endpoint.root + PATHS[endpoint.form]
-        self.player = Player(script)
+        self.model_path = endpoint.root + PATHS[endpoint.form]
+        self.player = OpenAiScriptPlayer(script)
         self.requests: list[RecordedRequest] = []
-        self._chat = ChatAnswers(endpoint, ChatRules(endpoint))
-        self._responses = ResponsesAnswers(endpoint, ResponsesRules(endpoint))
+        self._chat = ChatResponseBuilder(endpoint, ChatRules(endpoint))
+        self._responses = ResponsesResponseBuilder(endpoint, ResponsesRules(endpoint))
 
-    def pass_time(self, seconds: float) -> None:
+    def advance_time(self, seconds: float) -> None:
         """Do nothing: this service has no prompt cache."""
 
-    def respond(self, request: HttpRequest) -> tuple[Answer, Sending]:
+    def respond(self, request: HttpRequest) -> tuple[ResponsePlan, SendState]:
         """Return the response to a request, and the state to update as it is sent."""
         path = unquote(urlsplit(request.target).path)
         body: Object = {}
-        verdict: Verdict = "answered"
+        verdict: RequestVerdict = "answered"
         message = ""
         try:
             if request.body is None:
-                raise Refusal("Request entity too large", 413)
+                raise OpenAiRefusal("Request entity too large", 413)
             self._check_key(request)
             body = _json(request.body) if request.method == "POST" else {}
             answer, verdict, message = self._answer(request.method, path, body)
-        except Refusal as refusal:
-            answer, verdict, message = _failed(refusal.failure), "refused", refusal.message
+        except OpenAiRefusal as refusal:
+            answer, verdict, message = _failure_answer(refusal.failure), "refused", refusal.message
         record = RecordedRequest(
             request.method,
             path,
-            without_keys(request.headers),
+            redact_keys(request.headers),
             body,
             verdict,
             answer.status,
             message,
         )
         self.requests.append(record)
-        return answer, record.sending
+        return answer, record.send_state
 
     def _check_key(self, request: HttpRequest) -> None:
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
         if self.endpoint.keys is None and given:
-            raise Refusal("a key was sent to a server that wants none", 400)
+            raise OpenAiRefusal("a key was sent to a server that wants none", 400)
         if self.endpoint.keys is not None and given not in self.endpoint.keys:
             told = f"Incorrect API key provided: {given[:3]}***."
-            raise Refusal(told, 401, code="invalid_api_key")
+            raise OpenAiRefusal(told, 401, code="invalid_api_key")
 
-    def _answer(self, method: str, path: str, body: Object) -> tuple[Answer, Verdict, str]:
+    def _answer(
+        self, method: str, path: str, body: Object
+    ) -> tuple[ResponsePlan, RequestVerdict, str]:
         if (method, path) == ("GET", f"{self.endpoint.root}/v1/models"):
             listed: list[JsonValue] = [
                 {"id": model.id, "object": "model", "owned_by": "tests", **model.extra}
                 for model in self.endpoint.models
             ]
-            return _sent(JSON, [Write(json.dumps({"data": listed}).encode())]), "answered", ""
-        if (method, path) != ("POST", self.ask_path):
-            raise Refusal(f"Invalid URL ({method} {path})", 404)
-        return self._created(body)
+            return _ok_answer(JSON, [Write(json.dumps({"data": listed}).encode())]), "answered", ""
+        if (method, path) != ("POST", self.model_path):
+            raise OpenAiRefusal(f"Invalid URL ({method} {path})", 404)
+        return self._create(body)
 
-    def _created(self, body: Object) -> tuple[Answer, Verdict, str]:
+    def _create(self, body: Object) -> tuple[ResponsePlan, RequestVerdict, str]:
         is_chat = self.form == "chat"
         rules = self._chat.rules if is_chat else self._responses.rules
         request = rules.check(body)
-        said = self.player.play(OpenAiAsk(body, _said_last(request)))
+        said = self.player.play(OpenAiRequest(body, _last_text(request)))
         match said:
             case None:
-                return _failed(Refusal(UNSCRIPTED).failure), "unscripted", UNSCRIPTED
-            case Failure():
-                return _failed(said), "failed", said.message
-            case Vanish(after_seconds):
-                before: tuple[Step, ...] = (Wait(after_seconds), Abort())
-                return Answer(None, (), (), before), "failed", ""
-            case Reply():
-                return self._spoken(said, request), "answered", ""
+                return (
+                    _failure_answer(OpenAiRefusal(UNSCRIPTED_MESSAGE).failure),
+                    "unscripted",
+                    UNSCRIPTED_MESSAGE,
+                )
+            case HttpFailure():
+                return _failure_answer(said), "failed", said.message
+            case DroppedConnection(after_seconds):
+                before: tuple[ResponseStep, ...] = (Wait(after_seconds), Abort())
+                return ResponsePlan(None, (), (), before), "failed", ""
+            case ScriptedReply():
+                return self._answer_with(said, request), "answered", ""
 
-    def _spoken(self, said: Reply, request: ChatRequest | ResponsesRequest) -> Answer:
+    def _answer_with(
+        self, said: ScriptedReply, request: ChatRequest | ResponsesRequest
+    ) -> ResponsePlan:
         if not self.endpoint.streams or not request.stream:
             answers = self._chat if isinstance(request, ChatRequest) else self._responses
-            return _sent(JSON, [Write(json.dumps(answers.whole(said, request.model)).encode())])
+            return _ok_answer(
+                JSON, [Write(json.dumps(answers.complete_response(said, request.model)).encode())]
+            )
         if isinstance(request, ChatRequest):
             options = request.stream_options
             wants_usage = options is not None and options.include_usage
-            steps = self._chat.steps(said, request.model, wants_usage=wants_usage)
+            steps = self._chat.stream_steps(said, request.model, wants_usage=wants_usage)
         else:
             is_sealed = bool(request.include)
-            steps = self._responses.steps(said, request.model, is_sealed=is_sealed)
+            steps = self._responses.stream_steps(said, request.model, is_encrypted=is_sealed)
         for fault in said.faults:
             steps = fault.apply(steps)
-        answer = _sent(said.content_type or EVENT_STREAM, steps)
-        before: list[Step] = [Wait(said.head_delay_seconds)] if said.head_delay_seconds else []
+        answer = _ok_answer(said.content_type or EVENT_STREAM, steps)
+        before: list[ResponseStep] = (
+            [Wait(said.head_delay_seconds)] if said.head_delay_seconds else []
+        )
         if said.head_gate is not None:
-            before.append(Hold(said.head_gate))
-        return replace(answer, before=tuple(before), is_chunked=True)
+            before.append(WaitForGate(said.head_gate))
+        return replace(answer, before_head=tuple(before), is_chunked=True)
 
 
-def _said_last(request: ChatRequest | ResponsesRequest) -> str:
+def _last_text(request: ChatRequest | ResponsesRequest) -> str:
     last = request.messages[-1] if isinstance(request, ChatRequest) else request.input[-1]
     if isinstance(last, FunctionCallOutput):
         return last.output
     content = getattr(last, "content", "")
     if isinstance(content, str):
         return content
-    assert isinstance(last, User) or content
+    assert isinstance(last, UserChatMessage) or content
     return "\n".join(str(getattr(part, "text", "")) for part in content)
 
 
@@ -207,42 +228,42 @@ def _json(body: bytes) -> Object:
         value: JsonValue = json.loads(body)
         json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
-        raise Refusal("We could not parse the JSON body of your request.") from None
+        raise OpenAiRefusal("We could not parse the JSON body of your request.") from None
     if not isinstance(value, dict):
-        raise Refusal("We could not parse the JSON body of your request.")
+        raise OpenAiRefusal("We could not parse the JSON body of your request.")
     return value
 
 
-def _sent(content_type: str, steps: Sequence[Step]) -> Answer:
-    return Answer(200, (("content-type", content_type),), tuple(steps))
+def _ok_answer(content_type: str, steps: Sequence[ResponseStep]) -> ResponsePlan:
+    return ResponsePlan(200, (("content-type", content_type),), tuple(steps))
 
 
-def _failed(failure: Failure) -> Answer:
+def _failure_answer(failure: HttpFailure) -> ResponsePlan:
     headers = [("content-type", failure.content_type)]
     if failure.retry_after_seconds is not None:
         headers.append(("retry-after", f"{failure.retry_after_seconds:g}"))
     body = (Write(failure.body_for("req")),)
-    return Answer(failure.status, tuple(headers), body, (Wait(failure.after_seconds),))
+    return ResponsePlan(failure.status, tuple(headers), body, (Wait(failure.delay_seconds),))
 
 
-def failure(status: int, message: str, code: str | None = None) -> Failure:
+def make_failure(status: int, message: str, code: str | None = None) -> HttpFailure:
     """Return an error response in the format of the OpenAI API."""
-    return Refusal(message, status, code=code).failure
+    return OpenAiRefusal(message, status, code=code).failure
 
 
 @asynccontextmanager
 async def openai_api(
-    script: Script = (), endpoint: Endpoint = DEFAULT
-) -> AsyncGenerator[MessagesApi]:
+    script: Script = (), endpoint: OpenAiServerConfig = DEFAULT_ENDPOINT
+) -> AsyncGenerator[FakeApiServer]:
     """Serve an endpoint in this event loop until the context exits."""
-    async with serving(OpenAiService(script, endpoint)) as api:
+    async with serve_api(OpenAiService(script, endpoint)) as api:
         yield api
 
 
 @contextmanager
 def openai_api_in_thread(
-    script: Script = (), endpoint: Endpoint = DEFAULT
-) -> Generator[MessagesApiInThread]:
+    script: Script = (), endpoint: OpenAiServerConfig = DEFAULT_ENDPOINT
+) -> Generator[FakeApiServerInThread]:
     """Serve an endpoint in a thread until the context exits, for clients in other processes."""
-    with serving_in_thread(OpenAiService(script, endpoint)) as api:
+    with serve_api_in_thread(OpenAiService(script, endpoint)) as api:
         yield api

@@ -17,11 +17,15 @@ from pathlib import Path
 import pytest
 
 from acp_server.config import settings
-from acp_server.tools.shell.confinement.config import SandboxRules
-from acp_server.tools.shell.confinement.launchers import Launcher, Missing, find_launcher
-from acp_server.tools.shell.confinement.limits import Territory
+from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.shell.confinement.launchers import (
+    MissingLauncher,
+    SandboxLauncher,
+    find_launcher,
+)
+from acp_server.tools.shell.confinement.limits import SandboxScope
 from acp_server.tools.shell.confinement.sandbox import Sandbox, SessionSandbox
-from tests.tools.shell.command_session import Place, workplace
+from tests.tools.shell.command_session import CommandSession, open_command_session
 
 SECRET = "hush-4711"  # noqa: S105  content of every private file, not a real secret
 HOME_FILES = {
@@ -40,32 +44,36 @@ HOME_FILES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class SandboxDirectories:
     """Directories of a user."""
 
     base: Path
     home: Path
     root: Path
     outside: Path
-    temporary: Path
+    temporary_directories: Path
 
     @property
-    def own(self) -> Path:
+    def config_home(self) -> Path:
         return self.home / ".hermes"
 
     @property
-    def rules(self) -> SandboxRules:
-        return SandboxRules("workspace", temporary=(self.temporary,))
+    def rules(self) -> SandboxConfig:
+        return SandboxConfig("workspace", temporary_directories=(self.temporary_directories,))
 
-    def territory(self, rules: SandboxRules | None = None) -> Territory:
+    def make_scope(self, rules: SandboxConfig | None = None) -> SandboxScope:
         variables = settings.child_environment({"TMPDIR": None})
-        return Territory((self.root,), rules or self.rules, self.home, self.own, variables)
+        return SandboxScope(
+            (self.root,), rules or self.rules, self.home, self.config_home, variables
+        )
 
 
-def make_ground(base: Path) -> Ground:
+def create_directories(base: Path) -> SandboxDirectories:
     base = base.resolve()
-    ground = Ground(base, base / "home", base / "home" / "work", base / "outside", base / "temp")
-    for folder in (ground.root, ground.outside, ground.temporary):
+    ground = SandboxDirectories(
+        base, base / "home", base / "home" / "work", base / "outside", base / "temp"
+    )
+    for folder in (ground.root, ground.outside, ground.temporary_directories):
         folder.mkdir(parents=True)
     for name, text in HOME_FILES.items():
         path = ground.home / name
@@ -76,35 +84,37 @@ def make_ground(base: Path) -> Ground:
 
 
 @cache
-def launcher() -> Launcher | Missing:
+def launcher() -> SandboxLauncher | MissingLauncher:
     """Return the sandbox launcher of this machine."""
     return find_launcher(settings.child_environment({}))
 
 
 needs_sandbox = pytest.mark.skipif(
-    isinstance(launcher(), Missing), reason="commands cannot be confined on this machine"
+    isinstance(launcher(), MissingLauncher), reason="commands cannot be confined on this machine"
 )
 needs_landlock = pytest.mark.skipif(
-    isinstance(launcher(), Missing) or not sys.platform.startswith("linux"),
+    isinstance(launcher(), MissingLauncher) or not sys.platform.startswith("linux"),
     reason="there is no Landlock on this machine",
 )
 
 
-def sandbox_of(ground: Ground, rules: SandboxRules | None = None) -> SessionSandbox:
+def make_sandbox(ground: SandboxDirectories, rules: SandboxConfig | None = None) -> SessionSandbox:
     rules = rules or ground.rules
-    return SessionSandbox(Sandbox(rules, {}, launcher), ground.territory(rules))
+    return SessionSandbox(Sandbox(rules, {}, launcher), ground.make_scope(rules))
 
 
 @asynccontextmanager
-async def confined(
-    ground: Ground, rules: SandboxRules | None = None, own: Mapping[str, str] | None = None
-) -> AsyncGenerator[Place]:
+async def open_confined(
+    ground: SandboxDirectories,
+    rules: SandboxConfig | None = None,
+    own: Mapping[str, str] | None = None,
+) -> AsyncGenerator[CommandSession]:
     """Open a shell session in the workspace whose commands are sandboxed."""
-    sandbox = sandbox_of(ground, rules)
+    sandbox = make_sandbox(ground, rules)
     variables = {"HOME": str(ground.home), **(own or {})}
-    async with workplace(ground.root, variables, (), sandbox) as place:
+    async with open_command_session(ground.root, variables, (), sandbox) as place:
         yield place
 
 
-def with_network(ground: Ground) -> SandboxRules:
+def with_network(ground: SandboxDirectories) -> SandboxConfig:
     return replace(ground.rules, has_network=True)

@@ -6,41 +6,46 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.tools.shell.confinement.denials import denial_in
-from acp_server.tools.shell.confinement.launchers import Missing, PerlLauncher
-from acp_server.tools.shell.confinement.limits import Bounds, git_store
+from acp_server.tools.shell.confinement.denials import describe_denial
+from acp_server.tools.shell.confinement.launchers import MissingLauncher, PerlLauncher
+from acp_server.tools.shell.confinement.limits import SandboxLimits, find_git_directory
 from acp_server.tools.shell.confinement.sandbox import (
     UNAVAILABLE,
-    ConfinedElsewhere,
     Sandbox,
     SessionSandbox,
+    TerminalConfinement,
 )
-from acp_server.tools.shell.confinement.seatbelt import profile
-from acp_server.tools.shell.editor_terminal import argv_elsewhere, was_not_confined
-from tests.tools.confinement.sandbox_setup import Ground, confined, make_ground, needs_sandbox
+from acp_server.tools.shell.confinement.seatbelt import build_profile
+from acp_server.tools.shell.editor_terminal import build_terminal_argv, has_sandbox_failed
+from tests.tools.confinement.sandbox_setup import (
+    SandboxDirectories,
+    create_directories,
+    needs_sandbox,
+    open_confined,
+)
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    return make_ground(tmp_path)
+def ground(tmp_path: Path) -> SandboxDirectories:
+    return create_directories(tmp_path)
 
 
-def test_the_bounds_of_a_workspace(ground: Ground) -> None:
-    bounds = ground.territory().bounds()
+def test_the_bounds_of_a_workspace(ground: SandboxDirectories) -> None:
+    bounds = ground.make_scope().resolve_limits()
     private = (".ssh", ".aws", ".config/gh", ".netrc", ".bash_history")
     assert bounds == replace(
         bounds,
-        writable=(ground.root, ground.temporary),
-        opened=(ground.own / "skills",),
+        writable=(ground.root, ground.temporary_directories),
+        opened=(ground.config_home / "skills",),
         readable=None,
         has_network=False,
     )
     ours = {path for path in bounds.hidden if path.is_relative_to(ground.home)}
-    assert ours == {ground.own, *(ground.home / name for name in private)}
+    assert ours == {ground.config_home, *(ground.home / name for name in private)}
 
 
-def test_strict_bounds_name_what_may_be_read(ground: Ground) -> None:
-    readable = ground.territory(replace(ground.rules, mode="strict")).bounds().readable
+def test_strict_bounds_name_what_may_be_read(ground: SandboxDirectories) -> None:
+    readable = ground.make_scope(replace(ground.rules, mode="strict")).resolve_limits().readable
     assert readable is not None
     assert not any(ground.home.is_relative_to(path) for path in readable)
     assert Path("/usr") in readable
@@ -52,28 +57,28 @@ def _git(folder: Path, *words: str) -> None:
 
 
 def test_the_repository_of_a_linked_work_tree_is_writable_and_no_forged_one(
-    ground: Ground,
+    ground: SandboxDirectories,
 ) -> None:
     _git(ground.outside, "init", "-q")
     _git(ground.outside, "commit", "-q", "--allow-empty", "-m", "first")
     _git(ground.outside, "worktree", "add", "-q", str(ground.root / "tree"))
-    assert git_store(ground.root / "tree") == ground.outside / ".git"
-    assert git_store(ground.outside) is None
+    assert find_git_directory(ground.root / "tree") == ground.outside / ".git"
+    assert find_git_directory(ground.outside) is None
     (ground.outside / "sub").mkdir()
-    assert git_store(ground.outside / "sub") == ground.outside / ".git"
+    assert find_git_directory(ground.outside / "sub") == ground.outside / ".git"
     forged = ground.root / "forged"
     forged.mkdir()
     for target in (ground.home, ground.outside / ".git" / "worktrees" / "tree"):
         (forged / ".git").write_text(f"gitdir: {target}\n")
-        assert git_store(forged) is None
+        assert find_git_directory(forged) is None
     (forged / ".git").unlink()
     (forged / ".git").symlink_to(ground.home)
-    assert git_store(forged) is None
+    assert find_git_directory(forged) is None
 
 
 @needs_sandbox
-async def test_git_works_in_the_workspace(ground: Ground) -> None:
-    async with confined(ground) as place:
+async def test_git_works_in_the_workspace(ground: SandboxDirectories) -> None:
+    async with open_confined(ground) as place:
         outcome = await place.run(
             "git init -q . && echo a > a && git add a && git commit -qm first && git log --oneline"
         )
@@ -82,21 +87,21 @@ async def test_git_works_in_the_workspace(ground: Ground) -> None:
 
 
 @needs_sandbox
-async def test_git_works_in_a_linked_work_tree(ground: Ground) -> None:
+async def test_git_works_in_a_linked_work_tree(ground: SandboxDirectories) -> None:
     _git(ground.outside, "init", "-q")
     _git(ground.outside, "commit", "-q", "--allow-empty", "-m", "first")
     tree = ground.home / "tree"
     _git(ground.outside, "worktree", "add", "-q", str(tree))
-    async with confined(replace(ground, root=tree)) as place:
+    async with open_confined(replace(ground, root=tree)) as place:
         outcome = await place.run("echo a > a && git add a && git commit -qm second && git status")
     assert outcome.ended.exit.code == 0, outcome.output
 
 
-BOUNDS = Bounds((Path("/w"),), (Path("/h/.ssh"), Path("/w/own")), (Path("/w/own/skills"),))
+BOUNDS = SandboxLimits((Path("/w"),), (Path("/h/.ssh"), Path("/w/own")), (Path("/w/own/skills"),))
 
 
 def test_the_words_of_the_linux_launcher() -> None:
-    arguments = PerlLauncher("/usr/bin/perl").arguments(BOUNDS, {"PERL5LIB": "a b"})
+    arguments = PerlLauncher("/usr/bin/perl").build_arguments(BOUNDS, {"PERL5LIB": "a b"})
     assert arguments[0] == "/usr/bin/perl"
     assert arguments[2:] == (
         *("write=/w", "hide=/h/.ssh", "hide=/w/own", "open=/w/own/skills", "net=closed"),
@@ -105,7 +110,7 @@ def test_the_words_of_the_linux_launcher() -> None:
 
 
 def test_the_profile_of_macos_denies_before_it_allows() -> None:
-    lines = profile(BOUNDS).splitlines()
+    lines = build_profile(BOUNDS).splitlines()
     rules = [
         "(deny network*)",
         "(deny file-write*)",
@@ -120,7 +125,7 @@ def test_the_profile_of_macos_denies_before_it_allows() -> None:
 
 def test_the_profile_of_macos_for_strict_bounds_with_a_network() -> None:
     bounds = replace(BOUNDS, readable=(Path("/usr"), Path('/a "b"\\')), has_network=True)
-    lines = profile(bounds).splitlines()
+    lines = build_profile(bounds).splitlines()
     assert "(deny network*)" not in lines
     assert "(deny network-outbound (remote unix-socket))" in lines
     assert "(deny file-read-data)" in lines
@@ -130,32 +135,32 @@ def test_the_profile_of_macos_for_strict_bounds_with_a_network() -> None:
     )
 
 
-async def test_where_there_is_no_sandbox_it_is_said_once(ground: Ground) -> None:
+async def test_where_there_is_no_sandbox_it_is_said_once(ground: SandboxDirectories) -> None:
     looks: list[str] = []
 
-    def find() -> Missing:
+    def find() -> MissingLauncher:
         looks.append("look")
-        return Missing("there is none")
+        return MissingLauncher("there is none")
 
     sandbox = Sandbox(ground.rules, {}, find)
-    session = SessionSandbox(sandbox, ground.territory())
+    session = SessionSandbox(sandbox, ground.make_scope())
     said: list[str] = []
     for _ in range(2):
         await sandbox.announce(said.append)
-        assert await session.standing(is_unconfined=True) == "unprotected"
-        assert await session.launch({"A": "b"}) == ((), {"A": "b"})
+        assert await session.status(is_unconfined=True) == "unprotected"
+        assert await session.wrap_command({"A": "b"}) == ((), {"A": "b"})
     assert said == [UNAVAILABLE.format(reason="there is none")]
     assert looks == ["look"]
 
 
-async def test_a_sandbox_that_is_off_is_not_looked_for(ground: Ground) -> None:
-    def find() -> Missing:
+async def test_a_sandbox_that_is_off_is_not_looked_for(ground: SandboxDirectories) -> None:
+    def find() -> MissingLauncher:
         raise AssertionError
 
     rules = replace(ground.rules, mode="off")
-    session = SessionSandbox(Sandbox(rules, {}, find), ground.territory(rules))
-    assert await session.standing(is_unconfined=True) == "free"
-    assert await session.launch({}) == ((), {})
+    session = SessionSandbox(Sandbox(rules, {}, find), ground.make_scope(rules))
+    assert await session.status(is_unconfined=True) == "free"
+    assert await session.wrap_command({}) == ((), {})
 
 
 REFUSED = {
@@ -169,22 +174,22 @@ REFUSED = {
 
 @pytest.mark.parametrize(("line", "is_told"), REFUSED.items(), ids=REFUSED.keys())
 def test_what_looks_like_a_refusal_is_quoted(line: str, *, is_told: bool) -> None:
-    told = denial_in(f"before\n{line}\nafter\n", has_failed=True, has_network=False)
+    told = describe_denial(f"before\n{line}\nafter\n", has_failed=True, has_network=False)
     assert (f"`{line}`" in told) is is_told
 
 
 def test_a_success_is_told_only_what_the_system_words_itself() -> None:
     plain, quoted = "rm: /x: Permission denied", "3 tests about EACCES passed"
-    assert denial_in(quoted, has_failed=False, has_network=False) == ""
-    assert denial_in(plain, has_failed=False, has_network=False) != ""
+    assert describe_denial(quoted, has_failed=False, has_network=False) == ""
+    assert describe_denial(plain, has_failed=False, has_network=False) != ""
 
 
 def test_a_command_for_elsewhere_runs_only_where_its_launcher_is(tmp_path: Path) -> None:
     there = tmp_path / "launcher"
     there.write_text("")
     for files, code, output in (((str(there),), 0, "hello\n"), ((str(there), "/none"), 121, None)):
-        argv = argv_elsewhere("echo hello", (), ConfinedElsewhere(("/usr/bin/env",), files))
+        argv = build_terminal_argv("echo hello", (), TerminalConfinement(("/usr/bin/env",), files))
         ran = subprocess.run(argv, capture_output=True, text=True, check=False)
         assert ran.returncode == code
-        assert was_not_confined(ran.returncode, ran.stdout) is (output is None)
+        assert has_sandbox_failed(ran.returncode, ran.stdout) is (output is None)
         assert output is None or ran.stdout == output

@@ -12,11 +12,11 @@ import pytest
 
 from tests.tools.confinement.sandbox_setup import (
     SECRET,
-    Ground,
-    confined,
-    make_ground,
+    SandboxDirectories,
+    create_directories,
     needs_landlock,
     needs_sandbox,
+    open_confined,
     with_network,
 )
 
@@ -24,8 +24,8 @@ pytestmark = needs_sandbox
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    return make_ground(tmp_path)
+def ground(tmp_path: Path) -> SandboxDirectories:
+    return create_directories(tmp_path)
 
 
 def _state(folder: Path) -> dict[str, tuple[int, int, str]]:
@@ -68,10 +68,10 @@ WRITES = {
 
 
 @pytest.mark.parametrize("command", WRITES.values(), ids=WRITES.keys())
-async def test_nothing_is_written_outside(ground: Ground, command: str) -> None:
+async def test_nothing_is_written_outside(ground: SandboxDirectories, command: str) -> None:
     before = _state(ground.outside)
     names = sorted(ground.home.iterdir())
-    async with confined(ground) as place:
+    async with open_confined(ground) as place:
         outcome = await place.run(_filled(command, ground))
     assert _state(ground.outside) == before
     assert sorted(ground.home.iterdir()) == names
@@ -87,9 +87,11 @@ METADATA = {
 
 @needs_landlock
 @pytest.mark.parametrize("command", METADATA.values(), ids=METADATA.keys())
-async def test_not_even_modes_and_times_change_outside(ground: Ground, command: str) -> None:
+async def test_not_even_modes_and_times_change_outside(
+    ground: SandboxDirectories, command: str
+) -> None:
     before = _state(ground.outside)
-    async with confined(ground) as place:
+    async with open_confined(ground) as place:
         outcome = await place.run(
             f"grep -q ' ro,' /proc/self/mountinfo; {_filled(command, ground)}"
         )
@@ -100,19 +102,22 @@ async def test_not_even_modes_and_times_change_outside(ground: Ground, command: 
     assert outcome.ended.exit.code != 0
 
 
-async def test_the_workspace_and_the_temporary_folders_are_written(ground: Ground) -> None:
+async def test_the_workspace_and_the_temporary_folders_are_written(
+    ground: SandboxDirectories,
+) -> None:
     command = (
         "mkdir -p a/b && echo x > a/b/c && mv a/b/c a/d && ln a/d a/e && chmod 600 a/d && rm a/e "
-        f"&& echo y > {ground.temporary}/t && echo z > /dev/null && cat a/d {ground.temporary}/t"
+        f"&& echo y > {ground.temporary_directories}/t && echo z > /dev/null "
+        f"&& cat a/d {ground.temporary_directories}/t"
     )
-    async with confined(ground) as place:
+    async with open_confined(ground) as place:
         outcome = await place.run(command)
     assert (outcome.output, outcome.ended.exit.code) == ("x\ny\n", 0)
 
 
-async def test_a_folder_that_the_settings_name_is_written(ground: Ground) -> None:
-    rules = replace(ground.rules, writable=(ground.outside,))
-    async with confined(ground, rules) as place:
+async def test_a_folder_that_the_settings_name_is_written(ground: SandboxDirectories) -> None:
+    rules = replace(ground.rules, writable_directories=(ground.outside,))
+    async with open_confined(ground, rules) as place:
         outcome = await place.run(f"echo x > {ground.outside}/there.txt")
     assert outcome.ended.exit.code == 0
     assert (ground.outside / "there.txt").read_text() == "x\n"
@@ -131,8 +136,8 @@ PRIVATE = (
 
 
 @pytest.mark.parametrize("name", PRIVATE)
-async def test_what_is_private_is_not_read(ground: Ground, name: str) -> None:
-    async with confined(ground) as place:
+async def test_what_is_private_is_not_read(ground: SandboxDirectories, name: str) -> None:
+    async with open_confined(ground) as place:
         told = await place.run(
             f"cat {name}; ln -s {name} way; cat way; cp {name} mine; ln {name} hard; cat hard; "
             f"bash -c 'cat {name}'; cd ~; cat {name.removeprefix('~/')}; "
@@ -142,8 +147,8 @@ async def test_what_is_private_is_not_read(ground: Ground, name: str) -> None:
     assert not (ground.root / "mine").exists() or not (ground.root / "mine").read_text()
 
 
-async def test_the_rest_of_the_home_is_read(ground: Ground) -> None:
-    async with confined(ground) as place:
+async def test_the_rest_of_the_home_is_read(ground: SandboxDirectories) -> None:
+    async with open_confined(ground) as place:
         outcome = await place.run(
             "cat ~/notes/today.md ~/.gitconfig ~/.hermes/skills/*/SKILL.md && ls ~ / > /dev/null"
         )
@@ -151,16 +156,16 @@ async def test_the_rest_of_the_home_is_read(ground: Ground) -> None:
     assert "Say hello." in outcome.output
 
 
-async def test_what_became_private_a_moment_ago_is_not_read(ground: Ground) -> None:
-    async with confined(ground) as place:
+async def test_what_became_private_a_moment_ago_is_not_read(ground: SandboxDirectories) -> None:
+    async with open_confined(ground) as place:
         (ground.home / ".kube").mkdir()
         (ground.home / ".kube" / "config").write_text(SECRET)
         assert SECRET not in (await place.run("cat ~/.kube/config")).output
 
 
-async def test_a_workspace_that_holds_private_files_keeps_them(ground: Ground) -> None:
+async def test_a_workspace_that_holds_private_files_keeps_them(ground: SandboxDirectories) -> None:
     home = replace(ground, root=ground.home)
-    async with confined(home) as place:
+    async with open_confined(home) as place:
         told = await place.run(
             "cat .ssh/id_ed25519; echo x > .ssh/authorized_keys; echo x > notes/new; cat notes/new"
         )
@@ -169,10 +174,12 @@ async def test_a_workspace_that_holds_private_files_keeps_them(ground: Ground) -
     assert not (ground.home / ".ssh" / "authorized_keys").exists()
 
 
-async def test_strict_commands_read_nothing_but_their_own_and_the_system(ground: Ground) -> None:
+async def test_strict_commands_read_nothing_but_their_own_and_the_system(
+    ground: SandboxDirectories,
+) -> None:
     (ground.root / "own.txt").write_text("own")
     rules = replace(ground.rules, mode="strict")
-    async with confined(ground, rules) as place:
+    async with open_confined(ground, rules) as place:
         refused = await place.run(f"cat ~/notes/today.md; ls ~; ls {ground.outside}")
         read = await place.run("cat own.txt /etc/passwd > /dev/null && git --version")
     assert "nothing" not in refused.output
@@ -193,11 +200,11 @@ NETWORK = {
 
 
 @pytest.mark.parametrize("code", NETWORK.values(), ids=NETWORK.keys())
-async def test_nothing_outside_is_reached(ground: Ground, code: str) -> None:
-    path = ground.temporary / "listening"
+async def test_nothing_outside_is_reached(ground: SandboxDirectories, code: str) -> None:
+    path = ground.temporary_directories / "listening"
     with closing(socket.create_server(("127.0.0.1", 0))) as server, closing(_listening(path)):
         filled = code.format(port=server.getsockname()[1], socket=path)
-        async with confined(ground) as place:
+        async with open_confined(ground) as place:
             reached = await place.run(f"{sys.executable} -S -c {shlex.quote(filled)}")
             left = await place.run(
                 f"(setsid {sys.executable} -S -c {shlex.quote(filled)} && touch reached &) ; wait"
@@ -214,27 +221,27 @@ def _listening(path: Path) -> socket.socket:
     return listener
 
 
-async def test_the_network_is_used_where_it_is_allowed(ground: Ground) -> None:
+async def test_the_network_is_used_where_it_is_allowed(ground: SandboxDirectories) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         code = f"import socket; socket.create_connection({server.getsockname()!r}, 5)"
-        async with confined(ground, with_network(ground)) as place:
+        async with open_confined(ground, with_network(ground)) as place:
             outcome = await place.run(f"{sys.executable} -S -c {shlex.quote(code)}")
     assert outcome.ended.exit.code == 0, outcome.output
 
 
-async def test_a_test_server_within_one_command_is_reached(ground: Ground) -> None:
+async def test_a_test_server_within_one_command_is_reached(ground: SandboxDirectories) -> None:
     code = (
         "import socket; s = socket.create_server(('127.0.0.1', 0)); "
         "socket.create_connection(s.getsockname(), 5); print('reached')"
     )
-    async with confined(ground) as place:
+    async with open_confined(ground) as place:
         outcome = await place.run(f"{sys.executable} -S -c {shlex.quote(code)}")
     assert outcome.output == "reached\n"
 
 
 @needs_landlock
-async def test_nobody_outside_is_signalled_or_looked_into(ground: Ground) -> None:
-    async with confined(ground) as place:
+async def test_nobody_outside_is_signalled_or_looked_into(ground: SandboxDirectories) -> None:
+    async with open_confined(ground) as place:
         own = os.getpid()
         signalled = await place.run(f"kill -0 {own}")
         looked = await place.run(f"cat /proc/{own}/environ /proc/{own}/mem")
@@ -245,16 +252,18 @@ async def test_nobody_outside_is_signalled_or_looked_into(ground: Ground) -> Non
 
 
 @needs_landlock
-async def test_variables_that_perl_would_obey_reach_the_command_alone(ground: Ground) -> None:
+async def test_variables_that_perl_would_obey_reach_the_command_alone(
+    ground: SandboxDirectories,
+) -> None:
     (ground.root / "Loaded.pm").write_text(f"open my $f, '>', '{ground.outside}/new'; 1;")
     own = {"PERL5LIB": str(ground.root), "PERL5OPT": "-MLoaded"}
-    async with confined(ground, own=own) as place:
+    async with open_confined(ground, own=own) as place:
         outcome = await place.run("echo $PERL5LIB $PERL5OPT")
     assert outcome.output == f"{ground.root} -MLoaded\n"
     assert not (ground.outside / "new").exists()
 
 
-def _filled(command: str, ground: Ground) -> str:
+def _filled(command: str, ground: SandboxDirectories) -> str:
     named = {"{outside}": ground.outside, "{root}": ground.root, "{python}": sys.executable}
     for name, path in named.items():
         command = command.replace(name, str(path))

@@ -5,18 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.tools.search.query import Query
+from acp_server.tools.search.query import FileSearchQuery
 from acp_server.tools.search.ripgrep import find_ripgrep
 from acp_server.tools.search.search import search
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox
-from tests.tools.confinement.sandbox_setup import Ground, make_ground, needs_sandbox, sandbox_of
+from tests.tools.confinement.sandbox_setup import (
+    SandboxDirectories,
+    create_directories,
+    make_sandbox,
+    needs_sandbox,
+)
 
 pytestmark = needs_sandbox
 
 
 @pytest.fixture
-def ground(tmp_path: Path) -> Ground:
-    ground = make_ground(tmp_path)
+def ground(tmp_path: Path) -> SandboxDirectories:
+    ground = create_directories(tmp_path)
     for name, text in {
         "src/app.py": "word\n",
         "src/kept/app.py": "word\n",
@@ -34,7 +39,7 @@ def ground(tmp_path: Path) -> Ground:
 
 
 async def launcher_of(sandbox: SessionSandbox, root: Path) -> tuple[str, ...]:
-    return await sandbox.launch_search(root, find_ripgrep(), hides=True)
+    return await sandbox.wrap_search(root, find_ripgrep(), hides=True)
 
 
 def files_found(launcher: tuple[str, ...], folder: Path) -> bytes:
@@ -45,19 +50,21 @@ def files_found(launcher: tuple[str, ...], folder: Path) -> bytes:
 
 
 @pytest.mark.parametrize("below", [".", "src", "src/kept", "src/app.py"])
-async def test_a_confined_search_finds_what_any_does(ground: Ground, below: str) -> None:
+async def test_a_confined_search_finds_what_any_does(
+    ground: SandboxDirectories, below: str
+) -> None:
     root = ground.root / below
-    launcher = await launcher_of(sandbox_of(ground), root.resolve())
-    free = await search(Query("word", root), ground.root)
+    launcher = await launcher_of(make_sandbox(ground), root.resolve())
+    free = await search(FileSearchQuery("word", root), ground.root)
     assert launcher
     assert "app.py" in free.text
-    assert await search(Query("word", root), ground.root, (), launcher) == free
+    assert await search(FileSearchQuery("word", root), ground.root, (), launcher) == free
 
 
-async def test_a_link_leads_it_nowhere(ground: Ground) -> None:
+async def test_a_link_leads_it_nowhere(ground: SandboxDirectories) -> None:
     (ground.root / "door").symlink_to(ground.outside)
     (ground.root / "keys").symlink_to(ground.home / ".ssh")
-    launcher = await launcher_of(sandbox_of(ground), ground.root)
+    launcher = await launcher_of(make_sandbox(ground), ground.root)
     free, held = (files_found((), ground.root), files_found(launcher, ground.root))
     assert b"door/there.txt" in free
     assert b"keys/id_ed25519" in free
@@ -66,15 +73,15 @@ async def test_a_link_leads_it_nowhere(ground: Ground) -> None:
     assert b"keys/" not in held
 
 
-async def test_a_root_that_became_a_link_leads_it_nowhere(ground: Ground) -> None:
-    launcher = await launcher_of(sandbox_of(ground), ground.root / "src")
+async def test_a_root_that_became_a_link_leads_it_nowhere(ground: SandboxDirectories) -> None:
+    launcher = await launcher_of(make_sandbox(ground), ground.root / "src")
     (ground.root / "src").rename(ground.root / "was")
     (ground.root / "src").symlink_to(ground.outside)
-    found = await search(Query("word", ground.outside), ground.outside, (), launcher)
+    found = await search(FileSearchQuery("word", ground.outside), ground.outside, (), launcher)
     assert found.hits == ()
 
 
-async def test_what_is_private_below_its_root_stays_so(ground: Ground) -> None:
-    launcher = await launcher_of(sandbox_of(ground), ground.home)
-    found = await search(Query("hush|nothing", ground.home), ground.home, (), launcher)
+async def test_what_is_private_below_its_root_stays_so(ground: SandboxDirectories) -> None:
+    launcher = await launcher_of(make_sandbox(ground), ground.home)
+    found = await search(FileSearchQuery("hush|nothing", ground.home), ground.home, (), launcher)
     assert [hit.path.name for hit in found.hits] == ["today.md"]

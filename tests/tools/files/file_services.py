@@ -4,47 +4,47 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from acp_server.session.ports.editor import Editor, NoEditor
-from acp_server.session.session import Workspace
-from acp_server.tools.files.desk import FileDesk
-from acp_server.tools.files.snapshot import Snapshot, Written
+from acp_server.session.ports.editor import EditorPort, NullEditor
+from acp_server.session.session import SessionWorkspace
+from acp_server.tools.files.file_service import FileService
+from acp_server.tools.files.snapshot import FileSnapshot, WriteResult
 from tests.support.fake_editors import (
-    BlindEditor,
-    FaithfulEditor,
     FormattingEditor,
-    HandlessEditor,
     LineFeedEditor,
-    PlainEditor,
-    UnsavingEditor,
+    NewlineKeepingEditor,
+    NonSavingEditor,
+    ReadOnlyEditor,
+    VerbatimEditor,
+    WriteOnlyEditor,
 )
 
-SAVING: list[Callable[[], Editor]] = [
-    NoEditor,
-    FaithfulEditor,
-    PlainEditor,
+SAVING_EDITORS: list[Callable[[], EditorPort]] = [
+    NullEditor,
+    VerbatimEditor,
+    NewlineKeepingEditor,
     LineFeedEditor,
     FormattingEditor,
-    BlindEditor,
-    HandlessEditor,
+    WriteOnlyEditor,
+    ReadOnlyEditor,
 ]
 """Editors that write text to disk. They accept requests for any file."""
 
-ALL = [*SAVING, UnsavingEditor]
+ALL_EDITORS = [*SAVING_EDITORS, NonSavingEditor]
 
 
-def name_of(make: Callable[[], Editor]) -> str:
+def name_of(make: Callable[[], EditorPort]) -> str:
     return getattr(make, "__name__", "editor")
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class FileServiceSetup:
     """File service with its directories: `root` is the workspace, `outside` is next to it."""
 
     root: Path
     outside: Path
-    files: FileDesk
+    files: FileService
 
-    def put(self, name: str, data: bytes | str, mode: int = 0o644) -> Path:
+    def write_file(self, name: str, data: bytes | str, mode: int = 0o644) -> Path:
         """Write a workspace file directly, bypassing service and editor."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,32 +52,36 @@ class Desk:
         path.chmod(mode)
         return path
 
-    async def look(self, name: str | Path) -> Snapshot | None:
-        return await self.files.look(await self.files.place(str(name)))
+    async def read_if_exists(self, name: str | Path) -> FileSnapshot | None:
+        return await self.files.read_if_exists(await self.files.resolve(str(name)))
 
-    async def read(self, name: str | Path) -> Snapshot:
-        return await self.files.read(await self.files.place(str(name)))
+    async def read(self, name: str | Path) -> FileSnapshot:
+        return await self.files.read(await self.files.resolve(str(name)))
 
     async def text(self, name: str | Path) -> str:
         return (await self.read(name)).text
 
-    async def write(self, name: str | Path, text: str) -> Written:
+    async def write(self, name: str | Path, text: str) -> WriteResult:
         """Write a file over the snapshot just read."""
-        place = await self.files.place(str(name))
-        return await self.files.write(place, text, await self.files.look(place))
+        place = await self.files.resolve(str(name))
+        return await self.files.write(place, text, await self.files.read_if_exists(place))
 
-    async def edit(self, name: str | Path, old: str, new: str) -> Written:
+    async def edit(self, name: str | Path, old: str, new: str) -> WriteResult:
         """Read, replace and write a file in one call."""
-        place = await self.files.place(str(name))
-        async with self.files.holding([place.path]):
-            base = await self.files.look(place)
+        place = await self.files.resolve(str(name))
+        async with self.files.lock([place.path]):
+            base = await self.files.read_if_exists(place)
             assert base is not None
             return await self.files.write(place, base.text.replace(old, new), base)
 
 
-def desk_in(folder: Path, editor: Editor | None = None, patience_seconds: float = 10) -> Desk:
+def create_service(
+    folder: Path, editor: EditorPort | None = None, patience_seconds: float = 10
+) -> FileServiceSetup:
     root, outside = folder / "workspace", folder / "outside"
     for made in (root, outside):
         made.mkdir(parents=True)
-    files = FileDesk(Workspace(root), editor or NoEditor(), folder / "home", patience_seconds)
-    return Desk(root, outside, files)
+    files = FileService(
+        SessionWorkspace(root), editor or NullEditor(), folder / "home", patience_seconds
+    )
+    return FileServiceSetup(root, outside, files)

@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.session.ports.editor import Editor
+from acp_server.session.ports.editor import EditorPort
 from acp_server.tools.files import disk
-from acp_server.tools.files.errors import ChangedMeanwhileError, ExistsError, FileError
-from acp_server.tools.files.snapshot import Snapshot, digest_of
+from acp_server.tools.files.errors import FileAlreadyExistsError, FileChangedError, FileError
+from acp_server.tools.files.snapshot import FileSnapshot, bytes_digest
 from tests.support.fake_editors import (
-    FaithfulEditor,
-    HandlessEditor,
-    PlainEditor,
+    NewlineKeepingEditor,
+    NonSavingEditor,
+    ReadOnlyEditor,
     RefusingEditor,
-    UnsavingEditor,
+    VerbatimEditor,
 )
-from tests.tools.files.file_services import ALL, Desk, desk_in, name_of
+from tests.tools.files.file_services import ALL_EDITORS, FileServiceSetup, create_service, name_of
 
-EDITORS = pytest.mark.parametrize("make", ALL, ids=name_of)
-READING = pytest.mark.parametrize("make", [FaithfulEditor, PlainEditor, HandlessEditor])
+EDITORS = pytest.mark.parametrize("make", ALL_EDITORS, ids=name_of)
+READING = pytest.mark.parametrize("make", [VerbatimEditor, NewlineKeepingEditor, ReadOnlyEditor])
 
 TEXT = "a\r\n"
 TARGET = "sub/target.txt"
@@ -79,11 +79,11 @@ def contents(folder: Path) -> dict[str, bytes]:
 @EDITORS
 @pytest.mark.parametrize("action", ["write", "delete", "move"])
 async def test_a_file_that_changed_on_disk_is_left_alone(
-    tmp_path: Path, make: Callable[[], Editor], change: Callable[[Path], None], action: str
+    tmp_path: Path, make: Callable[[], EditorPort], change: Callable[[Path], None], action: str
 ) -> None:
-    desk = desk_in(tmp_path, make())
-    path = desk.put(TARGET, TEXT)
-    desk.put("sub/other.txt", "other\n")
+    desk = create_service(tmp_path, make())
+    path = desk.write_file(TARGET, TEXT)
+    desk.write_file("sub/other.txt", "other\n")
     base = await desk.read(TARGET)
     change(path)
     before = contents(desk.root)
@@ -92,14 +92,14 @@ async def test_a_file_that_changed_on_disk_is_left_alone(
     assert contents(desk.root) == before
 
 
-async def _act(desk: Desk, action: str, base: Snapshot) -> None:
+async def _act(desk: FileServiceSetup, action: str, base: FileSnapshot) -> None:
     match action:
         case "write":
-            await desk.files.write(base.place, "mine\n", base)
+            await desk.files.write(base.resolved, "mine\n", base)
         case "delete":
-            await desk.files.delete(base.place, base)
+            await desk.files.delete(base.resolved, base)
         case _:
-            await desk.files.move(base.place, await desk.files.place("to.txt"), base)
+            await desk.files.move(base.resolved, await desk.files.resolve("to.txt"), base)
 
 
 @pytest.mark.parametrize(
@@ -115,12 +115,12 @@ async def _act(desk: Desk, action: str, base: Snapshot) -> None:
 async def test_it_is_told_how_the_file_changed(
     tmp_path: Path, change: Callable[[Path], None], how: str
 ) -> None:
-    desk = desk_in(tmp_path)
-    path = desk.put(TARGET, TEXT)
+    desk = create_service(tmp_path)
+    path = desk.write_file(TARGET, TEXT)
     base = await desk.read(TARGET)
     change(path)
-    with pytest.raises(ChangedMeanwhileError) as caught:
-        await desk.files.write(base.place, "mine\n", base)
+    with pytest.raises(FileChangedError) as caught:
+        await desk.files.write(base.resolved, "mine\n", base)
     assert caught.value.reason == (
         f"{TARGET} changed meanwhile: {how.format(root=desk.root)}; "
         "read it again and redo the change"
@@ -129,54 +129,54 @@ async def test_it_is_told_how_the_file_changed(
 
 @EDITORS
 async def test_a_file_that_appeared_is_left_alone(
-    tmp_path: Path, make: Callable[[], Editor]
+    tmp_path: Path, make: Callable[[], EditorPort]
 ) -> None:
-    desk = desk_in(tmp_path, make())
-    place = await desk.files.place("a.txt")
-    assert await desk.files.look(place) is None
-    path = desk.put("a.txt", "theirs\n")
-    with pytest.raises(ChangedMeanwhileError, match="it exists by now"):
+    desk = create_service(tmp_path, make())
+    place = await desk.files.resolve("a.txt")
+    assert await desk.files.read_if_exists(place) is None
+    path = desk.write_file("a.txt", "theirs\n")
+    with pytest.raises(FileChangedError, match="it exists by now"):
         await desk.files.write(place, "mine\n", None)
     assert path.read_text() == "theirs\n"
 
 
 @READING
 async def test_text_typed_meanwhile_is_left_alone(
-    tmp_path: Path, make: Callable[[], PlainEditor]
+    tmp_path: Path, make: Callable[[], NewlineKeepingEditor]
 ) -> None:
     editor = make()
-    desk = desk_in(tmp_path, editor)
-    path = desk.put("a.txt", TEXT)
+    desk = create_service(tmp_path, editor)
+    path = desk.write_file("a.txt", TEXT)
     base = await desk.read("a.txt")
-    editor.type(path, "typed\n")
-    with pytest.raises(ChangedMeanwhileError, match="its text is another"):
-        await desk.files.write(base.place, "mine\n", base)
+    editor.type_text(path, "typed\n")
+    with pytest.raises(FileChangedError, match="its text is another"):
+        await desk.files.write(base.resolved, "mine\n", base)
     assert (path.read_text(), editor.buffers[path]) == ("a\n", "typed\n")
 
 
 @READING
 async def test_text_that_is_saved_meanwhile_is_still_the_same(
-    tmp_path: Path, make: Callable[[], PlainEditor]
+    tmp_path: Path, make: Callable[[], NewlineKeepingEditor]
 ) -> None:
     editor = make()
-    desk = desk_in(tmp_path, editor)
-    path = desk.put("a.txt", "a\n")
-    editor.type(path, "typed\n")
+    desk = create_service(tmp_path, editor)
+    path = desk.write_file("a.txt", "a\n")
+    editor.type_text(path, "typed\n")
     base = await desk.read("a.txt")
     editor.save(path, "typed\n")
-    await desk.files.write(base.place, "typed and edited\n", base)
+    await desk.files.write(base.resolved, "typed and edited\n", base)
     assert path.read_text() == "typed and edited\n"
 
 
 async def test_a_disk_that_changed_under_unsaved_text_is_noticed(tmp_path: Path) -> None:
-    editor = PlainEditor()
-    desk = desk_in(tmp_path, editor)
-    path = desk.put("a.txt", "a\n")
-    editor.type(path, "typed\n")
+    editor = NewlineKeepingEditor()
+    desk = create_service(tmp_path, editor)
+    path = desk.write_file("a.txt", "a\n")
+    editor.type_text(path, "typed\n")
     base = await desk.read("a.txt")
     path.write_text("pulled\n")
-    with pytest.raises(ChangedMeanwhileError, match="the file on disk is another, under unsaved"):
-        await desk.files.write(base.place, "mine\n", base)
+    with pytest.raises(FileChangedError, match="the file on disk is another, under unsaved"):
+        await desk.files.write(base.resolved, "mine\n", base)
     assert path.read_text() == "pulled\n"
 
 
@@ -184,33 +184,33 @@ async def test_a_disk_that_changed_under_unsaved_text_is_noticed(tmp_path: Path)
 async def test_the_disk_is_compared_once_more_at_the_last_moment(
     tmp_path: Path, action: str
 ) -> None:
-    desk = desk_in(tmp_path)
-    path = desk.put("a.txt", "theirs\n")
-    place, to = await desk.files.place("a.txt"), await desk.files.place("b.txt")
+    desk = create_service(tmp_path)
+    path = desk.write_file("a.txt", "theirs\n")
+    place, to = await desk.files.resolve("a.txt"), await desk.files.resolve("b.txt")
     acts: dict[str, Callable[[], None]] = {
-        "replace": lambda: disk.replace(place, b"mine\n", digest_of(b"a\n")),
-        "remove": lambda: disk.remove(place, digest_of(b"a\n")),
-        "rename": lambda: disk.rename(place, to, digest_of(b"a\n")),
+        "replace": lambda: disk.replace(place, b"mine\n", bytes_digest(b"a\n")),
+        "remove": lambda: disk.remove(place, bytes_digest(b"a\n")),
+        "rename": lambda: disk.rename(place, to, bytes_digest(b"a\n")),
     }
-    with pytest.raises(ChangedMeanwhileError, match="the file on disk is another"):
+    with pytest.raises(FileChangedError, match="the file on disk is another"):
         acts[action]()
     assert contents(desk.root) == {str(path): b"theirs\n"}
 
 
 async def test_a_changed_mode_is_kept_and_no_hindrance(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    path = desk.put("a.txt", "a\n")
+    desk = create_service(tmp_path)
+    path = desk.write_file("a.txt", "a\n")
     base = await desk.read("a.txt")
     path.chmod(0o755)
-    await desk.files.write(base.place, "b\n", base)
+    await desk.files.write(base.resolved, "b\n", base)
     assert path.stat().st_mode & 0o777 == 0o755
 
 
 async def test_what_was_written_is_the_base_of_the_next_write(tmp_path: Path) -> None:
-    for make in ALL:
-        desk = desk_in(tmp_path / name_of(make), make())
+    for make in ALL_EDITORS:
+        desk = create_service(tmp_path / name_of(make), make())
         base = None
-        place = await desk.files.place("a.txt")
+        place = await desk.files.resolve("a.txt")
         for number in range(3):
             base = (await desk.files.write(place, f"{number}\n", base)).snapshot
         assert await desk.text("a.txt") == "2\n"
@@ -218,63 +218,63 @@ async def test_what_was_written_is_the_base_of_the_next_write(tmp_path: Path) ->
 
 @EDITORS
 async def test_a_deleted_file_is_gone_whatever_the_editor_shows(
-    tmp_path: Path, make: Callable[[], Editor]
+    tmp_path: Path, make: Callable[[], EditorPort]
 ) -> None:
-    desk = desk_in(tmp_path, make())
-    path = desk.put("a.txt", "a\n")
+    desk = create_service(tmp_path, make())
+    path = desk.write_file("a.txt", "a\n")
     base = await desk.read("a.txt")
-    await desk.files.delete(base.place, base)
+    await desk.files.delete(base.resolved, base)
     assert not path.exists()
-    assert await desk.look("a.txt") is None
-    await desk.files.write(base.place, "again\n", None)
+    assert await desk.read_if_exists("a.txt") is None
+    await desk.files.write(base.resolved, "again\n", None)
     assert await desk.text("a.txt") == "again\n"
 
 
 async def test_deleting_a_link_leaves_its_target(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    target = desk.put("a.txt", "a\n")
+    desk = create_service(tmp_path)
+    target = desk.write_file("a.txt", "a\n")
     (desk.root / "link").symlink_to("a.txt")
     base = await desk.read("link")
-    await desk.files.delete(base.place, base)
+    await desk.files.delete(base.resolved, base)
     assert [target.exists(), (desk.root / "link").is_symlink()] == [True, False]
 
 
 @EDITORS
 async def test_a_moved_file_is_the_same_elsewhere(
-    tmp_path: Path, make: Callable[[], Editor]
+    tmp_path: Path, make: Callable[[], EditorPort]
 ) -> None:
-    desk = desk_in(tmp_path, make())
-    path = desk.put("a.sh", b"\xef\xbb\xbfa\r\n", 0o755)
+    desk = create_service(tmp_path, make())
+    path = desk.write_file("a.sh", b"\xef\xbb\xbfa\r\n", 0o755)
     base = await desk.read("a.sh")
-    to = await desk.files.place("deep/er/b.sh")
-    moved = await desk.files.move(base.place, to, base)
+    to = await desk.files.resolve("deep/er/b.sh")
+    moved = await desk.files.move(base.resolved, to, base)
     assert (to.path.read_bytes(), path.exists()) == (b"\xef\xbb\xbfa\r\n", False)
     assert to.path.stat().st_mode & 0o777 == 0o755
-    assert (moved.place, moved.text, moved.form) == (to, base.text, base.form)
-    assert await desk.look("a.sh") is None
+    assert (moved.resolved, moved.text, moved.form) == (to, base.text, base.form)
+    assert await desk.read_if_exists("a.sh") is None
     await desk.files.write(to, "b\n", moved)
     assert await desk.text("deep/er/b.sh") == "b\n"
 
 
 async def test_unsaved_text_moves_too(tmp_path: Path) -> None:
-    editor = UnsavingEditor()
-    desk = desk_in(tmp_path, editor)
-    editor.type(desk.put("a.txt", b"a\r\n", 0o755), "typed\n")
+    editor = NonSavingEditor()
+    desk = create_service(tmp_path, editor)
+    editor.type_text(desk.write_file("a.txt", b"a\r\n", 0o755), "typed\n")
     base = await desk.read("a.txt")
-    to = await desk.files.place("b.txt")
-    await desk.files.move(base.place, to, base)
+    to = await desk.files.resolve("b.txt")
+    await desk.files.move(base.resolved, to, base)
     assert (to.path.read_bytes(), to.path.stat().st_mode & 0o777) == (b"typed\r\n", 0o755)
-    assert await desk.look("a.txt") is None
+    assert await desk.read_if_exists("a.txt") is None
 
 
 @pytest.mark.parametrize("taken", ["file", "folder", "dangling"])
 async def test_nothing_is_moved_over_what_is_there(tmp_path: Path, taken: str) -> None:
-    desk = desk_in(tmp_path, RefusingEditor())
-    desk.put("a.txt", "a\n")
-    desk.put("file", "b\n")
+    desk = create_service(tmp_path, RefusingEditor())
+    desk.write_file("a.txt", "a\n")
+    desk.write_file("file", "b\n")
     (desk.root / "folder").mkdir()
     (desk.root / "dangling").symlink_to("nowhere")
     base = await desk.read("a.txt")
-    with pytest.raises(ExistsError):
-        await desk.files.move(base.place, await desk.files.place(taken), base)
+    with pytest.raises(FileAlreadyExistsError):
+        await desk.files.move(base.resolved, await desk.files.resolve(taken), base)
     assert await desk.text("a.txt") == "a\n"

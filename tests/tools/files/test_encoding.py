@@ -8,10 +8,10 @@ from acp_server.tools.files.encoding import (
     Encoding,
     Newline,
     TextForm,
+    convert_newlines,
     decode,
+    detect_newline,
     encode,
-    newline_of,
-    with_newline,
 )
 from acp_server.tools.files.errors import BinaryFileError, EncodingError
 
@@ -112,9 +112,9 @@ def test_whatever_can_be_read_is_written_back_as_the_same_bytes(data: bytes) -> 
 
 @given(st.text("ab\r\n", max_size=24), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_a_text_given_one_newline_has_only_that(text: str, newline: Newline) -> None:
-    styled = with_newline(text, newline)
-    assert newline_of(styled) in {newline, "\n"}
-    assert with_newline(styled, "\n") == with_newline(text, "\n")
+    styled = convert_newlines(text, newline)
+    assert detect_newline(styled) in {newline, "\n"}
+    assert convert_newlines(styled, "\n") == convert_newlines(text, "\n")
 
 
 @pytest.mark.parametrize("newline", ["\r\n", "\r"])

@@ -8,20 +8,20 @@ import pytest
 from anyio import fail_after
 from anyio.lowlevel import checkpoint
 
-from acp_server.session.ports.editor import Editor
-from tests.support.timeouts import PATIENCE_SECONDS
-from tests.tools.files.file_services import ALL, desk_in, name_of
+from acp_server.session.ports.editor import EditorPort
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.tools.files.file_services import ALL_EDITORS, create_service, name_of
 
 
-@pytest.mark.parametrize("make", ALL, ids=name_of)
+@pytest.mark.parametrize("make", ALL_EDITORS, ids=name_of)
 async def test_two_hundred_edits_of_one_file_at_once_all_land(
-    tmp_path: Path, make: Callable[[], Editor]
+    tmp_path: Path, make: Callable[[], EditorPort]
 ) -> None:
-    desk = desk_in(tmp_path, make())
+    desk = create_service(tmp_path, make())
     count = 200
-    desk.put("a.txt", "".join(f"<{number}>\r\n" for number in range(count)))
+    desk.write_file("a.txt", "".join(f"<{number}>\r\n" for number in range(count)))
     (desk.root / "link").symlink_to("a.txt")
-    with fail_after(PATIENCE_SECONDS):
+    with fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             for number in range(count):
                 tasks.start_soon(desk.edit, "a.txt", f"<{number}>", f"[{number}]")
@@ -29,12 +29,12 @@ async def test_two_hundred_edits_of_one_file_at_once_all_land(
 
 
 async def test_edits_by_different_names_of_one_file_all_land(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    desk.put("sub/a.txt", "1 2 3 4\n")
+    desk = create_service(tmp_path)
+    desk.write_file("sub/a.txt", "1 2 3 4\n")
     (desk.root / "link").symlink_to("sub/a.txt")
     (desk.root / "near").symlink_to("sub")
     names = ["sub/a.txt", "link", "near/a.txt", "sub/../link"]
-    with fail_after(PATIENCE_SECONDS):
+    with fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             for number, name in enumerate(names, start=1):
                 tasks.start_soon(desk.edit, name, str(number), f"<{number}>")
@@ -42,16 +42,16 @@ async def test_edits_by_different_names_of_one_file_all_land(tmp_path: Path) -> 
 
 
 async def test_files_are_held_in_the_order_of_the_calls(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+    desk = create_service(tmp_path)
     order: list[str] = []
 
     async def hold(name: str, *names: str) -> None:
-        async with desk.files.holding(desk.root / each for each in names):
+        async with desk.files.lock(desk.root / each for each in names):
             order.append(f"{name} in")
             await checkpoint()
             order.append(f"{name} out")
 
-    with fail_after(PATIENCE_SECONDS):
+    with fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(hold, "first", "a", "b")
             tasks.start_soon(hold, "second", "b", "a")
@@ -67,25 +67,25 @@ async def test_files_are_held_in_the_order_of_the_calls(tmp_path: Path) -> None:
 
 
 async def test_different_files_are_held_at_once(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    with fail_after(PATIENCE_SECONDS):
-        async with desk.files.holding([desk.root / "a"]), desk.files.holding([desk.root / "b"]):
+    desk = create_service(tmp_path)
+    with fail_after(HANG_TIMEOUT_SECONDS):
+        async with desk.files.lock([desk.root / "a"]), desk.files.lock([desk.root / "b"]):
             pass
 
 
 async def test_links_that_cross_make_nobody_wait_for_ever(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+    desk = create_service(tmp_path)
     for name in ("x", "y"):
-        desk.put(name, "")
+        desk.write_file(name, "")
         (desk.root / f"to {name}").symlink_to(name)
     left: list[str] = []
 
     async def hold(*names: str) -> None:
-        async with desk.files.holding(desk.root / name for name in names):
+        async with desk.files.lock(desk.root / name for name in names):
             await checkpoint()
             left.append(" ".join(names))
 
-    with fail_after(PATIENCE_SECONDS):
+    with fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
             for _ in range(20):
                 tasks.start_soon(hold, "x", "to y")
@@ -96,22 +96,22 @@ async def test_links_that_cross_make_nobody_wait_for_ever(tmp_path: Path) -> Non
 
 async def test_a_link_is_followed_once_it_is_at_hand(tmp_path: Path) -> None:
     """Who held it before may have turned it elsewhere."""
-    desk = desk_in(tmp_path)
-    link, other = desk.root / "link", desk.put("other", "")
-    link.symlink_to(desk.put("first", ""))
+    desk = create_service(tmp_path)
+    link, other = desk.root / "link", desk.write_file("other", "")
+    link.symlink_to(desk.write_file("first", ""))
     left: list[str] = []
 
     async def hold() -> None:
-        async with desk.files.holding([link]):
+        async with desk.files.lock([link]):
             left.append("link")
 
     async def give_time() -> None:
         for _ in range(20):
-            await desk.files.place("first")
+            await desk.files.resolve("first")
 
-    with fail_after(PATIENCE_SECONDS):
-        async with anyio.create_task_group() as tasks, desk.files.holding([other]):
-            async with desk.files.holding([link]):
+    with fail_after(HANG_TIMEOUT_SECONDS):
+        async with anyio.create_task_group() as tasks, desk.files.lock([other]):
+            async with desk.files.lock([link]):
                 tasks.start_soon(hold)
                 await give_time()
                 link.unlink()
@@ -122,17 +122,17 @@ async def test_a_link_is_followed_once_it_is_at_hand(tmp_path: Path) -> None:
 
 
 async def test_who_gives_up_waiting_holds_nobody_up(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+    desk = create_service(tmp_path)
     path = desk.root / "a"
 
     async def hold() -> None:
-        async with desk.files.holding([path]):
+        async with desk.files.lock([path]):
             raise AssertionError("it was not its turn")
 
-    with fail_after(PATIENCE_SECONDS):
-        async with desk.files.holding([path]), anyio.create_task_group() as tasks:
+    with fail_after(HANG_TIMEOUT_SECONDS):
+        async with desk.files.lock([path]), anyio.create_task_group() as tasks:
             tasks.start_soon(hold)
             await checkpoint()
             tasks.cancel_scope.cancel()
-        async with desk.files.holding([path]):
+        async with desk.files.lock([path]):
             pass

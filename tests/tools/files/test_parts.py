@@ -7,47 +7,47 @@ from pathlib import Path
 import pytest
 from anyio import fail_after
 
-from acp_server.session.session import Workspace
+from acp_server.session.session import SessionWorkspace
 from acp_server.tools.files.disk import MAX_BYTES
-from acp_server.tools.files.errors import BinaryFileError, HugeFileError, MissingFileError
-from acp_server.tools.files.parts import MAX_PART_CHARACTERS, MAX_STREAM_BYTES, stream_part
-from acp_server.tools.files.paths import place_of
-from acp_server.tools.files.snapshot import Part
-from tests.support.fake_editors import FaithfulEditor, PlainEditor
-from tests.support.timeouts import PATIENCE_SECONDS
-from tests.tools.files.file_services import Desk, desk_in
+from acp_server.tools.files.errors import BinaryFileError, HugeFileError, NoSuchFileError
+from acp_server.tools.files.parts import MAX_PART_CHARACTERS, MAX_STREAM_BYTES, stream_lines
+from acp_server.tools.files.paths import resolve_path
+from acp_server.tools.files.snapshot import FileExcerpt
+from tests.support.fake_editors import NewlineKeepingEditor, VerbatimEditor
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.tools.files.file_services import FileServiceSetup, create_service
 
 
-async def part(desk: Desk, name: str, first_line: int, line_count: int) -> Part:
-    return await desk.files.read_part(await desk.files.place(name), first_line, line_count)
+async def part(desk: FileServiceSetup, name: str, first_line: int, line_count: int) -> FileExcerpt:
+    return await desk.files.read_lines(await desk.files.resolve(name), first_line, line_count)
 
 
 @pytest.mark.parametrize(
     ("first_line", "line_count", "expected"),
     [
-        (1, 2, Part("one\ntwo\n", 1, 2, 4)),
-        (3, 1, Part("three\n", 3, 1, 4)),
-        (3, 99, Part("three\nfour", 3, 2, 4)),
-        (5, 1, Part("", 5, 0, 4)),
-        (99, 1, Part("", 99, 0, 4)),
-        (0, 1, Part("one\n", 1, 1, 4)),
-        (-5, 1, Part("one\n", 1, 1, 4)),
-        (1, 0, Part("", 1, 0, 4)),
+        (1, 2, FileExcerpt("one\ntwo\n", 1, 2, 4)),
+        (3, 1, FileExcerpt("three\n", 3, 1, 4)),
+        (3, 99, FileExcerpt("three\nfour", 3, 2, 4)),
+        (5, 1, FileExcerpt("", 5, 0, 4)),
+        (99, 1, FileExcerpt("", 99, 0, 4)),
+        (0, 1, FileExcerpt("one\n", 1, 1, 4)),
+        (-5, 1, FileExcerpt("one\n", 1, 1, 4)),
+        (1, 0, FileExcerpt("", 1, 0, 4)),
     ],
 )
 async def test_lines_of_a_small_file_are_read_and_all_are_counted(
-    tmp_path: Path, first_line: int, line_count: int, expected: Part
+    tmp_path: Path, first_line: int, line_count: int, expected: FileExcerpt
 ) -> None:
-    desk = desk_in(tmp_path)
-    desk.put("a.txt", "one\r\ntwo\r\nthree\r\nfour")
+    desk = create_service(tmp_path)
+    desk.write_file("a.txt", "one\r\ntwo\r\nthree\r\nfour")
     assert await part(desk, "a.txt", first_line, line_count) == expected
 
 
 async def test_lines_that_are_not_saved_are_read(tmp_path: Path) -> None:
-    editor = PlainEditor()
-    desk = desk_in(tmp_path, editor)
-    editor.type(desk.put("a.txt", "a\n"), "one\ntwo\n")
-    assert await part(desk, "a.txt", 2, 1) == Part("two\n", 2, 1, 2)
+    editor = NewlineKeepingEditor()
+    desk = create_service(tmp_path, editor)
+    editor.type_text(desk.write_file("a.txt", "a\n"), "one\ntwo\n")
+    assert await part(desk, "a.txt", 2, 1) == FileExcerpt("two\n", 2, 1, 2)
 
 
 COUNT = 200_000
@@ -66,20 +66,20 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 async def test_lines_of_a_huge_file_are_read(tmp_path: Path, form: str) -> None:
     encoding, mark, newline = FORMS[form]
-    desk = desk_in(tmp_path, FaithfulEditor())
+    desk = create_service(tmp_path, VerbatimEditor())
     lines = newline.join(f"{LINE}{number}" for number in range(1, COUNT + 1))
-    path = desk.put("a.txt", (mark + lines).encode(encoding))
+    path = desk.write_file("a.txt", (mark + lines).encode(encoding))
     assert path.stat().st_size > MAX_BYTES
-    first = Part(f"{LINE}1\n{LINE}2\n", 1, 2, None)
+    first = FileExcerpt(f"{LINE}1\n{LINE}2\n", 1, 2, None)
     assert await part(desk, "a.txt", 1, 2) == first
-    last = Part(f"{LINE}{COUNT - 1}\n{LINE}{COUNT}", COUNT - 1, 2, COUNT)
+    last = FileExcerpt(f"{LINE}{COUNT - 1}\n{LINE}{COUNT}", COUNT - 1, 2, COUNT)
     assert await part(desk, "a.txt", COUNT - 1, 3) == last
-    assert await part(desk, "a.txt", COUNT + 9, 3) == Part("", COUNT + 9, 0, COUNT)
+    assert await part(desk, "a.txt", COUNT + 9, 3) == FileExcerpt("", COUNT + 9, 0, COUNT)
 
 
 async def test_a_line_without_end_is_cut_and_not_held(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    path = desk.put("a.txt", "x" * 1000)
+    desk = create_service(tmp_path)
+    path = desk.write_file("a.txt", "x" * 1000)
     path.write_bytes(b"x" * (MAX_BYTES + 1) + b"\nlast")
     tracemalloc.start()
     try:
@@ -88,16 +88,16 @@ async def test_a_line_without_end_is_cut_and_not_held(tmp_path: Path) -> None:
         _, peak_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert cut == Part("x" * MAX_PART_CHARACTERS, 1, 1, None, is_cut=True)
-    assert after == Part("last", 2, 1, 2)
+    assert cut == FileExcerpt("x" * MAX_PART_CHARACTERS, 1, 1, None, is_truncated=True)
+    assert after == FileExcerpt("last", 2, 1, 2)
     assert peak_bytes < MAX_BYTES
 
 
 async def test_a_text_of_exactly_the_longest_part_is_whole(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+    desk = create_service(tmp_path)
     text = "x" * (MAX_PART_CHARACTERS - 1) + "\n"
-    desk.put("a.txt", text)
-    assert await part(desk, "a.txt", 1, 1) == Part(text, 1, 1, 1)
+    desk.write_file("a.txt", text)
+    assert await part(desk, "a.txt", 1, 1) == FileExcerpt(text, 1, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -107,15 +107,15 @@ async def test_a_text_of_exactly_the_longest_part_is_whole(tmp_path: Path) -> No
 async def test_what_is_no_text_or_too_large_is_refused(
     tmp_path: Path, size_bytes: int, kind: type[Exception]
 ) -> None:
-    desk = desk_in(tmp_path)
-    os.truncate(desk.put("a.bin", ""), size_bytes)
-    with fail_after(PATIENCE_SECONDS), pytest.raises(kind):
+    desk = create_service(tmp_path)
+    os.truncate(desk.write_file("a.bin", ""), size_bytes)
+    with fail_after(HANG_TIMEOUT_SECONDS), pytest.raises(kind):
         await part(desk, "a.bin", 1, 1)
 
 
 async def test_lines_of_a_missing_file_are_missing(tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError):
-        await part(desk_in(tmp_path), "a.txt", 1, 1)
+    with pytest.raises(NoSuchFileError):
+        await part(create_service(tmp_path), "a.txt", 1, 1)
 
 
 class StoppedError(Exception):
@@ -123,8 +123,8 @@ class StoppedError(Exception):
 
 
 def test_a_search_for_lines_can_be_stopped(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    desk.put("a.txt", b"\n" * (MAX_BYTES // 10))
+    desk = create_service(tmp_path)
+    desk.write_file("a.txt", b"\n" * (MAX_BYTES // 10))
     checks: list[None] = []
 
     def check() -> None:
@@ -133,4 +133,6 @@ def test_a_search_for_lines_can_be_stopped(tmp_path: Path) -> None:
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        stream_part(place_of("a.txt", Workspace(desk.root), desk.root), MAX_BYTES, 1, check)
+        stream_lines(
+            resolve_path("a.txt", SessionWorkspace(desk.root), desk.root), MAX_BYTES, 1, check
+        )

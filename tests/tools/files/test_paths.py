@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.session.session import Workspace
+from acp_server.session.session import SessionWorkspace
 from acp_server.tools.files.errors import InvalidPathError
-from acp_server.tools.files.paths import Place, folded, lexical_path, place_of
+from acp_server.tools.files.paths import ResolvedPath, lexical_path, lock_key, resolve_path
 
 HOME = Path("/home/me")
-WORKSPACE = Workspace(Path("/code"))
+WORKSPACE = SessionWorkspace(Path("/code"))
 
 
 @pytest.mark.parametrize(
@@ -91,36 +91,38 @@ def root(tmp_path: Path) -> Path:
     ],
 )
 def test_a_place_knows_where_its_links_lead(root: Path, given: str, real: str, where: str) -> None:
-    workspace = Workspace(root)
+    workspace = SessionWorkspace(root)
     top = root.parent
     path = lexical_path(given, workspace, HOME)
     stands = path if path.is_symlink() and path != top / real else None
-    expected = Place(given, path, top / real, where == "inside", stands)
-    assert place_of(given, workspace, HOME) == expected
+    expected = ResolvedPath(given, path, top / real, where == "inside", stands)
+    assert resolve_path(given, workspace, HOME) == expected
 
 
 def test_a_place_in_an_additional_root_is_inside(root: Path) -> None:
-    workspace = Workspace(root, (root.parent / "outside",))
-    assert place_of("far/b.py", workspace, HOME).is_inside
+    workspace = SessionWorkspace(root, (root.parent / "outside",))
+    assert resolve_path("far/b.py", workspace, HOME).is_in_workspace
 
 
 def test_a_root_that_is_a_link_holds_what_is_behind_it(root: Path) -> None:
-    assert place_of("a.py", Workspace(root / "near"), HOME).is_inside
-    assert place_of(str(root / "sub" / "new"), Workspace(root / "near"), HOME).is_inside
-    assert not place_of("../x", Workspace(root / "near"), HOME).is_inside
+    assert resolve_path("a.py", SessionWorkspace(root / "near"), HOME).is_in_workspace
+    assert resolve_path(
+        str(root / "sub" / "new"), SessionWorkspace(root / "near"), HOME
+    ).is_in_workspace
+    assert not resolve_path("../x", SessionWorkspace(root / "near"), HOME).is_in_workspace
 
 
 def test_a_root_that_does_not_exist_holds_what_would_be_in_it(tmp_path: Path) -> None:
-    assert place_of("a.py", Workspace(tmp_path / "later"), HOME).is_inside
+    assert resolve_path("a.py", SessionWorkspace(tmp_path / "later"), HOME).is_in_workspace
 
 
 def test_a_root_spelled_otherwise_is_the_same_root(root: Path) -> None:
     other = root.with_name("ROOT")
     if not other.exists():
         pytest.skip("this file system tells upper case from lower case")
-    assert place_of(str(other / "sub" / "new.py"), Workspace(root), HOME).is_inside
+    assert resolve_path(str(other / "sub" / "new.py"), SessionWorkspace(root), HOME).is_in_workspace
 
 
 def test_spellings_that_some_system_takes_for_one_file_wait_in_one_line() -> None:
-    assert folded(Path("/code/\u00c4.txt")) == folded(Path("/code/a\u0308.TXT"))
-    assert folded(Path("/code/a.txt")) != folded(Path("/code/b.txt"))
+    assert lock_key(Path("/code/\u00c4.txt")) == lock_key(Path("/code/a\u0308.TXT"))
+    assert lock_key(Path("/code/a.txt")) != lock_key(Path("/code/b.txt"))

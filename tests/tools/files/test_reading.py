@@ -8,42 +8,42 @@ from pathlib import Path
 import pytest
 from anyio import fail_after, to_thread
 
-from acp_server.session.ports.editor import Editor
+from acp_server.session.ports.editor import EditorPort
 from acp_server.tools.files.disk import MAX_BYTES, open_file
 from acp_server.tools.files.encoding import TextForm
 from acp_server.tools.files.errors import (
     BinaryFileError,
     FileError,
-    FolderError,
+    FileNotReadableError,
     HugeFileError,
-    MissingFileError,
-    UnreadableError,
+    NoSuchFileError,
+    PathIsDirectoryError,
 )
-from acp_server.tools.files.snapshot import Snapshot, digest_of
+from acp_server.tools.files.snapshot import FileSnapshot, bytes_digest
 from tests.support.fake_editors import (
-    FaithfulEditor,
     HangingEditor,
-    PlainEditor,
+    NewlineKeepingEditor,
+    NonSavingEditor,
     RefusingEditor,
-    UnsavingEditor,
+    VerbatimEditor,
 )
-from tests.support.timeouts import PATIENCE_SECONDS
-from tests.tools.files.file_services import ALL, desk_in, name_of
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.tools.files.file_services import ALL_EDITORS, create_service, name_of
 
 PROCESS = Path("/proc/self/status")
-EDITORS = pytest.mark.parametrize("make", [*ALL, RefusingEditor], ids=name_of)
+EDITORS = pytest.mark.parametrize("make", [*ALL_EDITORS, RefusingEditor], ids=name_of)
 
 
 async def test_a_snapshot_says_all_about_a_file(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
+    desk = create_service(tmp_path)
     data = b"\xef\xbb\xbfa\r\n"
-    desk.put("a.txt", data, 0o755)
-    assert await desk.read("a.txt") == Snapshot(
-        place=await desk.files.place("a.txt"),
+    desk.write_file("a.txt", data, 0o755)
+    assert await desk.read("a.txt") == FileSnapshot(
+        resolved=await desk.files.resolve("a.txt"),
         text="a\n",
         form=TextForm("utf-8", has_bom=True, newline="\r\n"),
         mode=0o755,
-        disk_digest=digest_of(data),
+        disk_digest=bytes_digest(data),
         source="disk",
         is_saved=True,
         size_bytes=6,
@@ -65,62 +65,62 @@ async def test_a_snapshot_says_all_about_a_file(tmp_path: Path) -> None:
     ids=["CRLF", "CR", "mixed", "BOM", "Latin-1", "UTF-16", "empty"],
 )
 async def test_a_text_is_the_same_through_any_editor(
-    tmp_path: Path, make: Callable[[], Editor], data: bytes, text: str
+    tmp_path: Path, make: Callable[[], EditorPort], data: bytes, text: str
 ) -> None:
-    desk = desk_in(tmp_path, make())
-    desk.put("a.txt", data)
+    desk = create_service(tmp_path, make())
+    desk.write_file("a.txt", data)
     assert await desk.text("a.txt") == text
 
 
 async def test_unsaved_text_is_seen(tmp_path: Path) -> None:
-    editor = PlainEditor()
-    desk = desk_in(tmp_path, editor)
-    editor.type(desk.put("a.txt", "old\r\n", 0o755), "typed\n")
+    editor = NewlineKeepingEditor()
+    desk = create_service(tmp_path, editor)
+    editor.type_text(desk.write_file("a.txt", "old\r\n", 0o755), "typed\n")
     snapshot = await desk.read("a.txt")
     assert (snapshot.text, snapshot.source, snapshot.is_saved) == ("typed\n", "buffer", False)
     assert (snapshot.form, snapshot.mode) == (TextForm(newline="\r\n"), 0o755)
 
 
 async def test_a_file_that_is_in_the_editor_only_is_seen(tmp_path: Path) -> None:
-    editor = PlainEditor()
-    desk = desk_in(tmp_path, editor)
-    editor.type(desk.root / "new.txt", "typed\r\n")
+    editor = NewlineKeepingEditor()
+    desk = create_service(tmp_path, editor)
+    editor.type_text(desk.root / "new.txt", "typed\r\n")
     snapshot = await desk.read("new.txt")
     assert (snapshot.text, snapshot.form) == ("typed\n", TextForm(newline="\r\n"))
     assert (snapshot.disk_digest, snapshot.is_saved) == (None, False)
 
 
 async def test_an_empty_buffer_of_no_file_is_no_file(tmp_path: Path) -> None:
-    editor = PlainEditor()
-    desk = desk_in(tmp_path, editor)
-    editor.type(desk.root / "new.txt", "")
-    assert await desk.look("new.txt") is None
+    editor = NewlineKeepingEditor()
+    desk = create_service(tmp_path, editor)
+    editor.type_text(desk.root / "new.txt", "")
+    assert await desk.read_if_exists("new.txt") is None
 
 
 async def test_an_editor_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path, HangingEditor(), patience_seconds=0.05)
-    desk.put("a.txt", "a\n")
-    with fail_after(PATIENCE_SECONDS):
+    desk = create_service(tmp_path, HangingEditor(), patience_seconds=0.05)
+    desk.write_file("a.txt", "a\n")
+    with fail_after(HANG_TIMEOUT_SECONDS):
         assert await desk.text("a.txt") == "a\n"
-        assert await desk.look("b.txt") is None
+        assert await desk.read_if_exists("b.txt") is None
 
 
 @pytest.mark.parametrize("name", ["outside", "Latin-1", "link to the outside", "\udcff"])
 async def test_the_editor_is_not_asked_for_what_it_cannot_know(tmp_path: Path, name: str) -> None:
-    editor = FaithfulEditor()
-    desk = desk_in(tmp_path, editor)
+    editor = VerbatimEditor()
+    desk = create_service(tmp_path, editor)
     (desk.outside / "a.txt").write_text("a\n")
     (desk.root / "link to the outside").symlink_to(desk.outside / "a.txt")
-    desk.put("Latin-1", b"\xe9\n")
-    desk.put("\udcff", "a name that is not UTF-8\n")
+    desk.write_file("Latin-1", b"\xe9\n")
+    desk.write_file("\udcff", "a name that is not UTF-8\n")
     await desk.read(desk.outside / "a.txt" if name == "outside" else name)
     assert editor.calls == []
 
 
 async def test_the_editor_is_asked_by_the_name_that_its_folders_have(tmp_path: Path) -> None:
-    editor = FaithfulEditor()
-    desk = desk_in(tmp_path, editor)
-    desk.put("a.txt", "a\n")
+    editor = VerbatimEditor()
+    desk = create_service(tmp_path, editor)
+    desk.write_file("a.txt", "a\n")
     (desk.root / "link").symlink_to("a.txt")
     (desk.outside / "in").symlink_to(desk.root)
     await desk.read("link")
@@ -130,20 +130,20 @@ async def test_the_editor_is_asked_by_the_name_that_its_folders_have(tmp_path: P
 
 @EDITORS
 async def test_a_missing_file_is_an_ordinary_answer(
-    tmp_path: Path, make: Callable[[], Editor]
+    tmp_path: Path, make: Callable[[], EditorPort]
 ) -> None:
-    desk = desk_in(tmp_path, make())
-    desk.put("src/reader.py", "")
-    desk.put("src/Writer.py", "")
-    desk.put("docs/guide/index.md", "")
-    desk.put(".git/index.md", "")
+    desk = create_service(tmp_path, make())
+    desk.write_file("src/reader.py", "")
+    desk.write_file("src/Writer.py", "")
+    desk.write_file("docs/guide/index.md", "")
+    desk.write_file(".git/index.md", "")
     (desk.root / "dangling").symlink_to("nowhere.xyz")
     answers: dict[str, tuple[str, ...]] = {}
     for name in ("src/raeder.py", "src/writer.PY", "index.md", "src/reader.py/x", "dangling"):
-        with pytest.raises(MissingFileError) as caught:
+        with pytest.raises(NoSuchFileError) as caught:
             await desk.read(name)
         answers[name] = caught.value.similar
-        assert await desk.look(name) is None
+        assert await desk.read_if_exists(name) is None
     assert answers == {
         "src/raeder.py": ("src/reader.py", "src/Writer.py"),
         "src/writer.PY": ("src/Writer.py", "src/reader.py"),
@@ -154,9 +154,9 @@ async def test_a_missing_file_is_an_ordinary_answer(
 
 
 async def test_a_missing_file_is_told_with_those_like_it(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    desk.put("reader.py", "")
-    with pytest.raises(MissingFileError) as caught:
+    desk = create_service(tmp_path)
+    desk.write_file("reader.py", "")
+    with pytest.raises(NoSuchFileError) as caught:
         await desk.read("./readers.py")
     assert caught.value.reason == "./readers.py does not exist; similar files: reader.py"
 
@@ -170,30 +170,30 @@ async def test_a_missing_file_is_told_with_those_like_it(tmp_path: Path) -> None
     ],
 )
 async def test_a_folder_is_listed(tmp_path: Path, count: int, reason: str) -> None:
-    desk = desk_in(tmp_path)
+    desk = create_service(tmp_path)
     (desk.root / "d").mkdir()
     for number in range(count):
-        desk.put(f"d/{number:02}", "")
+        desk.write_file(f"d/{number:02}", "")
         (desk.root / "d" / "sub").mkdir(exist_ok=True)
-    with pytest.raises(FolderError) as caught:
+    with pytest.raises(PathIsDirectoryError) as caught:
         await desk.read("d")
     assert caught.value.reason == reason
 
 
 @EDITORS
 async def test_a_binary_file_is_named_and_not_asked_for(
-    tmp_path: Path, make: Callable[[], Editor]
+    tmp_path: Path, make: Callable[[], EditorPort]
 ) -> None:
-    desk = desk_in(tmp_path, make())
-    desk.put("a.png", b"\x89PNG\r\n\x1a\n\0")
+    desk = create_service(tmp_path, make())
+    desk.write_file("a.png", b"\x89PNG\r\n\x1a\n\0")
     with pytest.raises(BinaryFileError, match=r"^a\.png is a PNG image, not text"):
         await desk.read("a.png")
 
 
 async def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path, FaithfulEditor())
-    os.truncate(desk.put("a.log", ""), 5 * 1024**4)
-    with fail_after(PATIENCE_SECONDS), pytest.raises(HugeFileError) as caught:
+    desk = create_service(tmp_path, VerbatimEditor())
+    os.truncate(desk.write_file("a.log", ""), 5 * 1024**4)
+    with fail_after(HANG_TIMEOUT_SECONDS), pytest.raises(HugeFileError) as caught:
         await desk.read("a.log")
     assert caught.value.reason == (
         "a.log has 5497558.1 MB, too much at once; read some of its lines, or search in it"
@@ -201,8 +201,8 @@ async def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
 
 
 async def test_the_largest_file_that_is_read_whole_is_read(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    desk.put("a.log", b"x" * MAX_BYTES)
+    desk = create_service(tmp_path)
+    desk.write_file("a.log", b"x" * MAX_BYTES)
     assert len(await desk.text("a.log")) == MAX_BYTES
 
 
@@ -247,26 +247,26 @@ def _make_locked(path: Path) -> None:
 async def test_what_must_not_be_opened_is_not(
     tmp_path: Path, make: Callable[[Path], None], why: str
 ) -> None:
-    desk = desk_in(tmp_path, FaithfulEditor())
+    desk = create_service(tmp_path, VerbatimEditor())
     make(desk.root / "x")
-    place = await desk.files.place("x")
-    with fail_after(PATIENCE_SECONDS):
-        for use in (desk.files.read(place), desk.files.look(place)):
-            with pytest.raises(UnreadableError) as caught:
+    place = await desk.files.resolve("x")
+    with fail_after(HANG_TIMEOUT_SECONDS):
+        for use in (desk.files.read(place), desk.files.read_if_exists(place)):
+            with pytest.raises(FileNotReadableError) as caught:
                 await use
             assert caught.value.reason == f"x cannot be read: {why}"
-        for use in (desk.files.read_part(place, 1, 1), desk.files.write(place, "a", None)):
+        for use in (desk.files.read_lines(place, 1, 1), desk.files.write(place, "a", None)):
             with pytest.raises(FileError, match=why):
                 await use
 
 
 async def test_a_link_put_in_the_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    path = desk.put("a.txt", "mine\n")
-    place = await desk.files.place("a.txt")
+    desk = create_service(tmp_path)
+    path = desk.write_file("a.txt", "mine\n")
+    place = await desk.files.resolve("a.txt")
     path.unlink()
     path.symlink_to("/etc/hostname")
-    with pytest.raises(UnreadableError):
+    with pytest.raises(FileNotReadableError):
         await desk.files.read(place)
 
 
@@ -274,34 +274,34 @@ async def test_a_link_put_in_the_place_of_a_file_is_not_followed(tmp_path: Path)
 async def test_what_became_special_after_it_was_looked_at_is_not_opened(
     tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
-    desk = desk_in(tmp_path)
-    place = await desk.files.place("x")
+    desk = create_service(tmp_path)
+    place = await desk.files.resolve("x")
     make(desk.root / "x")
-    with fail_after(PATIENCE_SECONDS), pytest.raises(UnreadableError):
+    with fail_after(HANG_TIMEOUT_SECONDS), pytest.raises(FileNotReadableError):
         await to_thread.run_sync(open_file, place, abandon_on_cancel=True)
 
 
 @pytest.mark.skipif(not PROCESS.exists(), reason="this system has no /proc")
 async def test_a_file_of_a_system_that_tells_no_sizes_is_read(tmp_path: Path) -> None:
-    assert "Name:" in await desk_in(tmp_path).text(PROCESS)
+    assert "Name:" in await create_service(tmp_path).text(PROCESS)
 
 
-@pytest.mark.parametrize("make", [PlainEditor, UnsavingEditor], ids=name_of)
+@pytest.mark.parametrize("make", [NewlineKeepingEditor, NonSavingEditor], ids=name_of)
 async def test_it_is_known_whether_a_file_moved_on_since_it_was_read(
-    tmp_path: Path, make: Callable[[], PlainEditor]
+    tmp_path: Path, make: Callable[[], NewlineKeepingEditor]
 ) -> None:
     editor = make()
-    desk = desk_in(tmp_path, editor)
-    path = desk.put("a.txt", "one\n")
+    desk = create_service(tmp_path, editor)
+    path = desk.write_file("a.txt", "one\n")
 
     async def has_changed() -> bool:
-        snapshot = await desk.look("a.txt")
+        snapshot = await desk.read_if_exists("a.txt")
         return snapshot is not None and desk.files.changed_since_read(snapshot)
 
     seen = [await has_changed()]
     await desk.read("a.txt")
     seen.append(await has_changed())
-    editor.type(path, "two\n")
+    editor.type_text(path, "two\n")
     seen.append(await has_changed())
     await desk.write("a.txt", "three\n")
     seen.append(await has_changed())

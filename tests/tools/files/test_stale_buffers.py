@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from acp_server.tools.files.encoding import TextForm
-from tests.support.fake_editors import HandlessEditor, PlainEditor, UnsavingEditor
-from tests.tools.files.file_services import desk_in
+from tests.support.fake_editors import NewlineKeepingEditor, NonSavingEditor, ReadOnlyEditor
+from tests.tools.files.file_services import create_service
 
 
 def run_command(path: Path, text: str | None) -> None:
@@ -18,8 +18,8 @@ def run_command(path: Path, text: str | None) -> None:
 
 
 async def test_a_command_that_changed_a_file_is_believed(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path, PlainEditor())
-    path = desk.put("a.txt", "old\r\n")
+    desk = create_service(tmp_path, NewlineKeepingEditor())
+    path = desk.write_file("a.txt", "old\r\n")
     await desk.read("a.txt")
     run_command(path, "new\r\n")
     desk.files.note_command()
@@ -32,17 +32,17 @@ async def test_a_command_that_changed_a_file_is_believed(tmp_path: Path) -> None
 
 
 async def test_a_command_that_deleted_a_file_is_believed(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path, PlainEditor())
-    path = desk.put("a.txt", "old\n")
+    desk = create_service(tmp_path, NewlineKeepingEditor())
+    path = desk.write_file("a.txt", "old\n")
     await desk.read("a.txt")
     run_command(path, None)
     desk.files.note_command()
-    assert await desk.look("a.txt") is None
+    assert await desk.read_if_exists("a.txt") is None
 
 
 async def test_a_command_that_changed_what_we_wrote_is_believed(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path, PlainEditor())
-    path = desk.put("a.txt", "old\r\n")
+    desk = create_service(tmp_path, NewlineKeepingEditor())
+    path = desk.write_file("a.txt", "old\r\n")
     await desk.write("a.txt", "written\n")
     run_command(path, "formatted\n")
     desk.files.note_command()
@@ -51,11 +51,11 @@ async def test_a_command_that_changed_what_we_wrote_is_believed(tmp_path: Path) 
 
 
 async def test_what_the_user_typed_counts_more_than_a_command(tmp_path: Path) -> None:
-    editor = PlainEditor()
-    desk = desk_in(tmp_path, editor)
-    path = desk.put("a.txt", "old\n")
+    editor = NewlineKeepingEditor()
+    desk = create_service(tmp_path, editor)
+    path = desk.write_file("a.txt", "old\n")
     await desk.read("a.txt")
-    editor.type(path, "typed\n")
+    editor.type_text(path, "typed\n")
     run_command(path, "new\n")
     desk.files.note_command()
     snapshot = await desk.read("a.txt")
@@ -63,8 +63,8 @@ async def test_what_the_user_typed_counts_more_than_a_command(tmp_path: Path) ->
 
 
 async def test_what_the_editor_has_not_saved_counts_more_than_a_command(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path, UnsavingEditor())
-    path = desk.put("a.txt", "old\n")
+    desk = create_service(tmp_path, NonSavingEditor())
+    path = desk.write_file("a.txt", "old\n")
     await desk.write("a.txt", "written\n")
     run_command(path, "new\n")
     desk.files.note_command()
@@ -73,8 +73,8 @@ async def test_what_the_editor_has_not_saved_counts_more_than_a_command(tmp_path
 
 async def test_a_text_put_back_as_it_was_before_a_command_counts(tmp_path: Path) -> None:
     """The editor's text is the one that was out of date; by now we wrote it ourselves."""
-    desk = desk_in(tmp_path, UnsavingEditor())
-    path = desk.put("a.txt", "old\n")
+    desk = create_service(tmp_path, NonSavingEditor())
+    path = desk.write_file("a.txt", "old\n")
     await desk.read("a.txt")
     run_command(path, "new\n")
     desk.files.note_command()
@@ -85,8 +85,8 @@ async def test_a_text_put_back_as_it_was_before_a_command_counts(tmp_path: Path)
 
 async def test_without_a_command_of_ours_the_editor_counts(tmp_path: Path) -> None:
     """It may be the user who saved, then took it back."""
-    desk = desk_in(tmp_path, PlainEditor())
-    path = desk.put("a.txt", "old\n")
+    desk = create_service(tmp_path, NewlineKeepingEditor())
+    path = desk.write_file("a.txt", "old\n")
     await desk.read("a.txt")
     path.write_text("new\n")
     snapshot = await desk.read("a.txt")
@@ -94,8 +94,8 @@ async def test_without_a_command_of_ours_the_editor_counts(tmp_path: Path) -> No
 
 
 async def test_a_command_before_the_two_were_in_step_says_nothing(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path, PlainEditor())
-    path = desk.put("a.txt", "old\n")
+    desk = create_service(tmp_path, NewlineKeepingEditor())
+    path = desk.write_file("a.txt", "old\n")
     desk.files.note_command()
     await desk.read("a.txt")
     path.write_text("new\n")
@@ -103,15 +103,15 @@ async def test_a_command_before_the_two_were_in_step_says_nothing(tmp_path: Path
 
 
 async def test_a_buffer_that_was_loaded_again_is_in_step_again(tmp_path: Path) -> None:
-    editor = PlainEditor()
-    desk = desk_in(tmp_path, editor)
-    path = desk.put("a.txt", "old\n")
+    editor = NewlineKeepingEditor()
+    desk = create_service(tmp_path, editor)
+    path = desk.write_file("a.txt", "old\n")
     await desk.read("a.txt")
     run_command(path, "new\n")
     desk.files.note_command()
     editor.reload(path)
     assert (await desk.read("a.txt")).source == "buffer"
-    editor.type(path, "old\n")
+    editor.type_text(path, "old\n")
     assert await desk.text("a.txt") == "old\n"
 
 
@@ -119,21 +119,21 @@ async def test_a_buffer_that_was_loaded_again_is_in_step_again(tmp_path: Path) -
 async def test_what_we_wrote_past_the_editor_counts_more_than_its_old_text(
     tmp_path: Path, typed: str | None
 ) -> None:
-    editor = HandlessEditor()
-    desk = desk_in(tmp_path, editor)
-    path = desk.put("a.txt", "old\n")
+    editor = ReadOnlyEditor()
+    desk = create_service(tmp_path, editor)
+    path = desk.write_file("a.txt", "old\n")
     if typed is not None:
-        editor.type(path, typed)
+        editor.type_text(path, typed)
     await desk.write("a.txt", "written\n")
     assert await desk.text("a.txt") == "written\n"
-    editor.type(path, "typed later\n")
+    editor.type_text(path, "typed later\n")
     assert await desk.text("a.txt") == "typed later\n"
 
 
 async def test_a_file_whose_newlines_the_editor_changed_has_changed(tmp_path: Path) -> None:
-    editor = PlainEditor()
-    desk = desk_in(tmp_path, editor)
-    editor.type(desk.put("a.txt", "a\n"), "a\r\n")
+    editor = NewlineKeepingEditor()
+    desk = create_service(tmp_path, editor)
+    editor.type_text(desk.write_file("a.txt", "a\n"), "a\r\n")
     snapshot = await desk.read("a.txt")
     assert (snapshot.text, snapshot.form) == ("a\n", TextForm(newline="\r\n"))
     assert not snapshot.is_saved

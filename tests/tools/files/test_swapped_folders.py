@@ -8,17 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.checkpoints.files import Original, original_at, put, remove_empty_folder
-from acp_server.session.session import Workspace
+from acp_server.checkpoints.files import (
+    FileImage,
+    read_file_image,
+    remove_empty_directory,
+    replace_file,
+)
+from acp_server.session.session import SessionWorkspace
 from acp_server.tools.files import disk
-from acp_server.tools.files.errors import ChangedMeanwhileError, FileError
-from acp_server.tools.files.paths import Place, place_of
-from acp_server.tools.files.snapshot import digest_of
-from tests.support.system_calls import trapped
+from acp_server.tools.files.errors import FileChangedError, FileError
+from acp_server.tools.files.paths import ResolvedPath, resolve_path
+from acp_server.tools.files.snapshot import bytes_digest
+from tests.support.system_calls import run_before_call
 
 OLD = b"harmless\n"
 FAR = b"far away\n"
-DIGEST = digest_of(OLD)
+DIGEST = bytes_digest(OLD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +33,8 @@ class Site:
     root: Path
     outside: Path
 
-    def place(self, name: str) -> Place:
-        return place_of(name, Workspace(self.root), self.root)
+    def place(self, name: str) -> ResolvedPath:
+        return resolve_path(name, SessionWorkspace(self.root), self.root)
 
     def swap(self) -> None:
         (self.root / "door").rename(self.root / "was")
@@ -50,10 +55,10 @@ def make_site(base: Path) -> Site:
 
 
 Work = Callable[[], object]
-STATE = Original("file", OLD, 0o644).state
+STATE = FileImage("file", OLD, 0o644).version
 ACTS: dict[str, Callable[[Site], Work]] = {
-    "read": lambda s: bound(disk.read_disk, s.place("door/a.txt")),
-    "list": lambda s: bound(disk.read_disk, s.place("door/deep")),
+    "read": lambda s: bound(disk.read_text_file, s.place("door/a.txt")),
+    "list": lambda s: bound(disk.read_text_file, s.place("door/deep")),
     "replace": lambda s: bound(disk.replace, s.place("door/a.txt"), b"x", DIGEST),
     "replace one of two names": lambda s: bound(disk.replace, s.place("door/b.txt"), b"x", DIGEST),
     "make": lambda s: bound(disk.replace, s.place("door/new.txt"), b"x", None),
@@ -62,13 +67,21 @@ ACTS: dict[str, Callable[[Site], Work]] = {
     "remove a link": lambda s: bound(disk.remove, s.place("door/link"), DIGEST),
     "move in": lambda s: bound(disk.rename, s.place("here.txt"), s.place("door/in.txt"), DIGEST),
     "move out": lambda s: bound(disk.rename, s.place("door/a.txt"), s.place("out.txt"), DIGEST),
-    "look": lambda s: bound(original_at, s.root / "door/a.txt"),
-    "put": lambda s: bound(put, s.root / "door/a.txt", Original("file", b"x", 0o600), STATE),
-    "put two": lambda s: bound(put, s.root / "door/b.txt", Original("file", b"x", 0o600), STATE),
-    "put a link": lambda s: bound(put, s.root / "door/l", Original("link", b"a.txt"), None),
-    "put below": lambda s: bound(put, s.root / "door/x/y", Original("file", b"x", 0o600), None),
-    "take away": lambda s: bound(put, s.root / "door/a.txt", None, STATE),
-    "remove a folder": lambda s: bound(remove_empty_folder, s.root / "door/empty"),
+    "look": lambda s: bound(read_file_image, s.root / "door/a.txt"),
+    "put": lambda s: bound(
+        replace_file, s.root / "door/a.txt", FileImage("file", b"x", 0o600), STATE
+    ),
+    "put two": lambda s: bound(
+        replace_file, s.root / "door/b.txt", FileImage("file", b"x", 0o600), STATE
+    ),
+    "put a link": lambda s: bound(
+        replace_file, s.root / "door/l", FileImage("link", b"a.txt"), None
+    ),
+    "put below": lambda s: bound(
+        replace_file, s.root / "door/x/y", FileImage("file", b"x", 0o600), None
+    ),
+    "take away": lambda s: bound(replace_file, s.root / "door/a.txt", None, STATE),
+    "remove a folder": lambda s: bound(remove_empty_directory, s.root / "door/empty"),
 }
 
 
@@ -88,11 +101,11 @@ def test_nothing_happens_behind_the_link(tmp_path: Path, act: Callable[[Site], W
         site = make_site(tmp_path / str(calls))
         before, work = lies_in(site.outside), act(site)
         answer: object = None
-        with trapped(calls, site.swap) as trap, suppress(FileError, OSError):
+        with run_before_call(calls, site.swap) as trap, suppress(FileError, OSError):
             answer = work()
         assert lies_in(site.outside) == before
         assert repr(FAR)[2:-1] not in repr(answer)
-        if not trap.is_sprung:
+        if not trap.has_fired:
             return
 
 
@@ -101,7 +114,7 @@ def test_it_is_told_that_the_folder_is_a_link_by_now(tmp_path: Path, act: str) -
     site = make_site(tmp_path)
     work = ACTS[act](site)
     site.swap()
-    with pytest.raises(ChangedMeanwhileError) as caught:
+    with pytest.raises(FileChangedError) as caught:
         work()
     told = caught.value.reason
     assert "is a link by now" in told or f"it leads to {site.outside}" in told

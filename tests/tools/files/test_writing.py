@@ -7,34 +7,34 @@ from pathlib import Path
 import pytest
 from anyio import fail_after
 
-from acp_server.session.ports.editor import Editor
+from acp_server.session.ports.editor import EditorPort
 from acp_server.tools.files.disk import MAX_BYTES
 from acp_server.tools.files.encoding import TextForm
 from acp_server.tools.files.errors import (
     BinaryFileError,
     EditorWriteError,
     EncodingError,
-    FolderError,
+    FileNotWritableError,
     HugeFileError,
-    ReadOnlyError,
-    UnwritableError,
+    PathIsDirectoryError,
+    ReadOnlyFileError,
 )
 from tests.support.fake_editors import (
-    FaithfulEditor,
+    FailAfterWriteEditor,
     FormattingEditor,
-    HandlessEditor,
     HangingEditor,
     LineFeedEditor,
-    PlainEditor,
+    NewlineKeepingEditor,
+    NonSavingEditor,
+    ReadOnlyEditor,
     RefusingEditor,
-    TornEditor,
-    UnsavingEditor,
+    VerbatimEditor,
 )
-from tests.support.timeouts import PATIENCE_SECONDS
-from tests.tools.files.file_services import ALL, SAVING, desk_in, name_of
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.tools.files.file_services import ALL_EDITORS, SAVING_EDITORS, create_service, name_of
 
-MAKE = Callable[[], Editor]
-SAVERS = pytest.mark.parametrize("make", SAVING, ids=name_of)
+MAKE = Callable[[], EditorPort]
+SAVERS = pytest.mark.parametrize("make", SAVING_EDITORS, ids=name_of)
 
 FORMS = pytest.mark.parametrize(
     ("before", "after"),
@@ -72,10 +72,10 @@ FORMS = pytest.mark.parametrize(
 async def test_an_edited_file_keeps_its_form_and_mode(
     tmp_path: Path, make: MAKE, before: bytes, after: bytes
 ) -> None:
-    desk = desk_in(tmp_path, make())
-    path = desk.put("a.sh", before, 0o755)
+    desk = create_service(tmp_path, make())
+    path = desk.write_file("a.sh", before, 0o755)
     base = await desk.read("a.sh")
-    written = await desk.files.write(base.place, base.text.replace("b", "B"), base)
+    written = await desk.files.write(base.resolved, base.text.replace("b", "B"), base)
     assert path.read_bytes() == after
     assert path.stat().st_mode & 0o7777 == 0o755
     assert written.snapshot.text == base.text.replace("b", "B")
@@ -91,17 +91,17 @@ async def test_a_file_written_as_it_was_stays_the_same_bytes(
     tmp_path: Path, make: MAKE, before: bytes, after: bytes
 ) -> None:
     del after
-    desk = desk_in(tmp_path, make())
-    path = desk.put("a.txt", before)
+    desk = create_service(tmp_path, make())
+    path = desk.write_file("a.txt", before)
     base = await desk.read("a.txt")
-    await desk.files.write(base.place, base.text, base)
+    await desk.files.write(base.resolved, base.text, base)
     assert path.read_bytes() == before
 
 
 @SAVERS
 async def test_a_file_can_be_emptied_and_filled(tmp_path: Path, make: MAKE) -> None:
-    desk = desk_in(tmp_path, make())
-    path = desk.put("a.txt", "a\n")
+    desk = create_service(tmp_path, make())
+    path = desk.write_file("a.txt", "a\n")
     for text in ("", "b\n", ""):
         await desk.write("a.txt", text)
         assert (path.read_text(), await desk.text("a.txt")) == (text, text)
@@ -109,7 +109,7 @@ async def test_a_file_can_be_emptied_and_filled(tmp_path: Path, make: MAKE) -> N
 
 @SAVERS
 async def test_a_new_file_has_line_feeds_and_an_ordinary_mode(tmp_path: Path, make: MAKE) -> None:
-    desk = desk_in(tmp_path, make())
+    desk = create_service(tmp_path, make())
     written = await desk.write("deep/er/new.txt", "ä\nb\n")
     path = desk.root / "deep" / "er" / "new.txt"
     umask = os.umask(0)
@@ -122,22 +122,22 @@ async def test_a_new_file_has_line_feeds_and_an_ordinary_mode(tmp_path: Path, ma
 @pytest.mark.parametrize(
     ("make", "through", "mended"),
     [
-        (FaithfulEditor, "editor", False),
-        (PlainEditor, "editor", False),
+        (VerbatimEditor, "editor", False),
+        (NewlineKeepingEditor, "editor", False),
         (LineFeedEditor, "editor", True),
-        (UnsavingEditor, "editor", False),
-        (HandlessEditor, "disk", False),
+        (NonSavingEditor, "editor", False),
+        (ReadOnlyEditor, "disk", False),
     ],
     ids=["faithful", "plain", "line feeds", "unsaving", "handless"],
 )
 async def test_it_is_told_who_wrote_and_whether_it_had_to_be_mended(
-    tmp_path: Path, make: Callable[[], PlainEditor], through: str, *, mended: bool
+    tmp_path: Path, make: Callable[[], NewlineKeepingEditor], through: str, *, mended: bool
 ) -> None:
     editor = make()
-    desk = desk_in(tmp_path, editor)
-    path = desk.put("a.txt", b"a\r\n")
+    desk = create_service(tmp_path, editor)
+    path = desk.write_file("a.txt", b"a\r\n")
     written = await desk.write("a.txt", "b\n")
-    assert (written.through, written.mended) == (through, mended)
+    assert (written.through, written.is_repaired) == (through, mended)
     assert (("write", path) in editor.calls) == (through == "editor")
 
 
@@ -154,28 +154,28 @@ async def test_it_is_told_who_wrote_and_whether_it_had_to_be_mended(
 async def test_the_editor_is_given_what_it_would_hand_out(
     tmp_path: Path, data: bytes, text: str, sent: str
 ) -> None:
-    editor = FaithfulEditor()
-    desk = desk_in(tmp_path, editor)
-    path = desk.put("a.txt", data)
+    editor = VerbatimEditor()
+    desk = create_service(tmp_path, editor)
+    path = desk.write_file("a.txt", data)
     written = await desk.write("a.txt", text)
-    assert (editor.buffers[path], written.mended) == (sent, False)
+    assert (editor.buffers[path], written.is_repaired) == (sent, False)
     assert path.read_bytes() == sent.encode()
 
 
 async def test_a_disk_that_the_editor_did_not_touch_is_left_alone(tmp_path: Path) -> None:
-    editor = UnsavingEditor()
-    desk = desk_in(tmp_path, editor)
-    path = desk.put("a.txt", "a\n")
-    editor.type(path, "a\r\n")
+    editor = NonSavingEditor()
+    desk = create_service(tmp_path, editor)
+    path = desk.write_file("a.txt", "a\n")
+    editor.type_text(path, "a\r\n")
     written = await desk.write("a.txt", "b\n")
-    assert (path.read_bytes(), written.mended) == (b"a\n", False)
+    assert (path.read_bytes(), written.is_repaired) == (b"a\n", False)
     assert editor.buffers[path] == "b\r\n"
 
 
 async def test_an_editor_may_keep_what_it_was_given_unsaved(tmp_path: Path) -> None:
-    editor = UnsavingEditor()
-    desk = desk_in(tmp_path, editor)
-    path = desk.put("a.txt", b"a\r\n", 0o600)
+    editor = NonSavingEditor()
+    desk = create_service(tmp_path, editor)
+    path = desk.write_file("a.txt", b"a\r\n", 0o600)
     for text in ("b\n", "c\n"):
         written = await desk.write("a.txt", text)
         assert (written.snapshot.text, written.snapshot.is_saved) == (text, False)
@@ -184,7 +184,7 @@ async def test_an_editor_may_keep_what_it_was_given_unsaved(tmp_path: Path) -> N
 
 
 async def test_a_new_file_may_be_kept_unsaved(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path, UnsavingEditor())
+    desk = create_service(tmp_path, NonSavingEditor())
     written = await desk.write("a.txt", "a\n")
     assert (written.snapshot.disk_digest, written.snapshot.mode) == (None, 0o644)
     assert list(desk.root.iterdir()) == []
@@ -192,19 +192,19 @@ async def test_a_new_file_may_be_kept_unsaved(tmp_path: Path) -> None:
 
 
 async def test_an_editor_may_format_what_it_saves(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path, FormattingEditor())
-    path = desk.put("a.txt", b"\xef\xbb\xbfa\r\n", 0o700)
+    desk = create_service(tmp_path, FormattingEditor())
+    path = desk.write_file("a.txt", b"\xef\xbb\xbfa\r\n", 0o700)
     written = await desk.write("a.txt", "b  \nc\n")
     assert path.read_bytes() == b"\xef\xbb\xbfb\r\nc\r\n"
-    assert (written.snapshot.text, written.mended) == ("b\nc\n", True)
+    assert (written.snapshot.text, written.is_repaired) == ("b\nc\n", True)
     assert path.stat().st_mode & 0o777 == 0o700
 
 
 async def test_unsaved_text_is_the_base_of_an_edit(tmp_path: Path) -> None:
-    editor = PlainEditor()
-    desk = desk_in(tmp_path, editor)
-    path = desk.put("a.txt", b"a\r\n")
-    editor.type(path, "typed\n")
+    editor = NewlineKeepingEditor()
+    desk = create_service(tmp_path, editor)
+    path = desk.write_file("a.txt", b"a\r\n")
+    editor.type_text(path, "typed\n")
     await desk.edit("a.txt", "typed", "typed and edited")
     assert path.read_bytes() == b"typed and edited\r\n"
 
@@ -213,7 +213,7 @@ async def test_unsaved_text_is_the_base_of_an_edit(tmp_path: Path) -> None:
     ("make", "why", "outcome"),
     [
         (RefusingEditor, "the user has locked the file", "is as it was"),
-        (TornEditor, "the window was closed", "has changed all the same; read it again"),
+        (FailAfterWriteEditor, "the window was closed", "has changed all the same; read it again"),
         (HangingEditor, "the editor did not answer within 0.05 s", "is as it was"),
     ],
     ids=["refuses", "writes and refuses", "hangs"],
@@ -222,33 +222,36 @@ async def test_unsaved_text_is_the_base_of_an_edit(tmp_path: Path) -> None:
 async def test_a_write_that_the_editor_did_not_do_is_told(
     tmp_path: Path, make: MAKE, why: str, outcome: str, name: str
 ) -> None:
-    desk = desk_in(tmp_path, make(), patience_seconds=0.05)
-    desk.put("old.txt", "a\n")
-    with fail_after(PATIENCE_SECONDS), pytest.raises(EditorWriteError) as caught:
+    desk = create_service(tmp_path, make(), patience_seconds=0.05)
+    desk.write_file("old.txt", "a\n")
+    with fail_after(HANG_TIMEOUT_SECONDS), pytest.raises(EditorWriteError) as caught:
         await desk.write(name, "b\n")
     assert caught.value.reason == (
         f"the editor did not write {name}: {why}; the file on disk {outcome}"
     )
 
 
-@pytest.mark.parametrize("make", ALL, ids=name_of)
+@pytest.mark.parametrize("make", ALL_EDITORS, ids=name_of)
 @pytest.mark.parametrize("mode", [0o444, 0o555])
 async def test_a_read_only_file_is_not_written_or_deleted(
     tmp_path: Path, make: MAKE, mode: int
 ) -> None:
-    desk = desk_in(tmp_path, make())
-    path = desk.put("a.txt", "a\n", mode)
+    desk = create_service(tmp_path, make())
+    path = desk.write_file("a.txt", "a\n", mode)
     base = await desk.read("a.txt")
-    for change in (desk.files.write(base.place, "b\n", base), desk.files.delete(base.place, base)):
-        with pytest.raises(ReadOnlyError):
+    for change in (
+        desk.files.write(base.resolved, "b\n", base),
+        desk.files.delete(base.resolved, base),
+    ):
+        with pytest.raises(ReadOnlyFileError):
             await change
     assert path.read_text() == "a\n"
 
 
 @SAVERS
 async def test_a_link_stays_and_its_target_is_written(tmp_path: Path, make: MAKE) -> None:
-    desk = desk_in(tmp_path, make())
-    target = desk.put("sub/target.txt", b"a\r\n", 0o640)
+    desk = create_service(tmp_path, make())
+    target = desk.write_file("sub/target.txt", b"a\r\n", 0o640)
     link = desk.root / "link.txt"
     link.symlink_to("sub/target.txt")
     await desk.write("link.txt", "b\n")
@@ -258,11 +261,11 @@ async def test_a_link_stays_and_its_target_is_written(tmp_path: Path, make: MAKE
         assert (link.is_symlink(), target.read_bytes()) == (True, b"b\r\n")
 
 
-@pytest.mark.parametrize("make", ALL, ids=name_of)
+@pytest.mark.parametrize("make", ALL_EDITORS, ids=name_of)
 async def test_a_link_out_of_the_workspace_is_written_past_the_editor(
     tmp_path: Path, make: MAKE
 ) -> None:
-    desk = desk_in(tmp_path, make())
+    desk = create_service(tmp_path, make())
     target = desk.outside / "a.txt"
     target.write_bytes(b"a\r\n")
     (desk.root / "link").symlink_to(target)
@@ -273,7 +276,7 @@ async def test_a_link_out_of_the_workspace_is_written_past_the_editor(
 
 @SAVERS
 async def test_a_link_without_an_end_gets_one(tmp_path: Path, make: MAKE) -> None:
-    desk = desk_in(tmp_path, make())
+    desk = create_service(tmp_path, make())
     (desk.root / "sub").mkdir()
     link = desk.root / "link"
     link.symlink_to("sub/new.txt")
@@ -284,8 +287,8 @@ async def test_a_link_without_an_end_gets_one(tmp_path: Path, make: MAKE) -> Non
 
 
 async def test_all_names_of_a_file_go_on_showing_it(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    first = desk.put("first", b"a long line\r\n", 0o755)
+    desk = create_service(tmp_path)
+    first = desk.write_file("first", b"a long line\r\n", 0o755)
     second = desk.root / "second"
     second.hardlink_to(first)
     await desk.write("second", "b\n")
@@ -295,8 +298,8 @@ async def test_all_names_of_a_file_go_on_showing_it(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give")
 async def test_a_file_of_another_user_stays_theirs(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    path = desk.put("a.txt", "a\n")
+    desk = create_service(tmp_path)
+    path = desk.write_file("a.txt", "a\n")
     os.chown(path, 1234, 2345)
     path.chmod(0o4750)
     await desk.write("a.txt", "b\n")
@@ -304,10 +307,10 @@ async def test_a_file_of_another_user_stays_theirs(tmp_path: Path) -> None:
     assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (1234, 2345, 0o4750)
 
 
-@pytest.mark.parametrize("make", ALL, ids=name_of)
+@pytest.mark.parametrize("make", ALL_EDITORS, ids=name_of)
 async def test_what_could_not_be_read_again_is_not_written(tmp_path: Path, make: MAKE) -> None:
-    desk = desk_in(tmp_path, make())
-    path = desk.put("a.txt", b"\xe9\n")
+    desk = create_service(tmp_path, make())
+    path = desk.write_file("a.txt", b"\xe9\n")
     for text, kind in (("€", EncodingError), ("a\0", BinaryFileError), ("\1\2", BinaryFileError)):
         with pytest.raises(kind):
             await desk.write("a.txt", text)
@@ -317,15 +320,15 @@ async def test_what_could_not_be_read_again_is_not_written(tmp_path: Path, make:
 
 
 async def test_a_folder_is_not_written(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    place = await desk.files.place(".")
-    with pytest.raises(FolderError):
+    desk = create_service(tmp_path)
+    place = await desk.files.resolve(".")
+    with pytest.raises(PathIsDirectoryError):
         await desk.files.write(place, "a", None)
 
 
 async def test_what_the_system_refuses_is_told(tmp_path: Path) -> None:
-    desk = desk_in(tmp_path)
-    desk.put("file", "a\n")
-    with pytest.raises(UnwritableError) as caught:
+    desk = create_service(tmp_path)
+    desk.write_file("file", "a\n")
+    with pytest.raises(FileNotWritableError) as caught:
         await desk.write("file/below", "b")
     assert caught.value.reason == "file/below cannot be written: Not a directory"

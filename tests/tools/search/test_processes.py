@@ -11,11 +11,11 @@ import psutil
 import pytest
 
 from acp_server.tools.search.query import SearchError
-from acp_server.tools.search.records import Line, Lines
-from acp_server.tools.search.ripgrep import Ending, find_ripgrep, run_ripgrep
-from acp_server.tools.search.search_root import Place, place_of
-from tests.support.timeouts import PATIENCE_SECONDS
-from tests.tools.search.trees import find, plant, plant_many
+from acp_server.tools.search.records import MatchLine, MatchLineParser
+from acp_server.tools.search.ripgrep import RipgrepResult, find_ripgrep, run_ripgrep
+from acp_server.tools.search.search_root import SearchRoot, resolve_search_root
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.tools.search.trees import find, write_many_files, write_tree
 
 Property = Callable[[str, object], None]
 
@@ -29,9 +29,9 @@ def children() -> list[str]:
 
 
 async def test_a_cancelled_search_leaves_no_process(tmp_path: Path) -> None:
-    plant(tmp_path, {"a.txt": "word\n" * 1_000_000})
+    write_tree(tmp_path, {"a.txt": "word\n" * 1_000_000})
     seen: list[str] = []
-    with anyio.fail_after(PATIENCE_SECONDS), anyio.CancelScope() as scope:
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS), anyio.CancelScope() as scope:
 
         def feed(chunk: bytes) -> bool:
             seen.extend(children())
@@ -43,23 +43,23 @@ async def test_a_cancelled_search_leaves_no_process(tmp_path: Path) -> None:
     assert children() == []
 
 
-def here(folder: Path) -> Place:
-    return place_of(folder, folder, ())
+def here(folder: Path) -> SearchRoot:
+    return resolve_search_root(folder, folder, ())
 
 
 async def test_a_run_ends_when_enough_was_read(tmp_path: Path) -> None:
-    plant(tmp_path, {"a.txt": "word\n" * 1_000_000})
+    write_tree(tmp_path, {"a.txt": "word\n" * 1_000_000})
     ending = await run_ripgrep(["--", "word", "./"], here(tmp_path), lambda _: False, 5)
-    assert (ending, children()) == (Ending(), [])
+    assert (ending, children()) == (RipgrepResult(), [])
 
 
 async def test_a_run_ends_when_its_time_is_up(tmp_path: Path) -> None:
     ending = await run_ripgrep(["--", "word", "./"], here(tmp_path), lambda _: True, 0)
-    assert (ending, children()) == (Ending(is_late=True), [])
+    assert (ending, children()) == (RipgrepResult(has_timed_out=True), [])
 
 
 async def test_a_common_word_is_not_counted_to_the_end(tmp_path: Path) -> None:
-    plant(tmp_path, {"a.txt": "word\n" * 900_000})
+    write_tree(tmp_path, {"a.txt": "word\n" * 900_000})
     found = await find(tmp_path, "word", limit=2)
     assert (found.text, found.total) == ("a.txt\n1,2:word\n[more: offset=2]", None)
 
@@ -82,7 +82,7 @@ def test_a_ripgrep_at_a_relative_place_is_none(monkeypatch: pytest.MonkeyPatch) 
 def test_output_is_read_alike_however_it_is_cut(size: int) -> None:
     output = b"a\nb\x002:3:a word\na\nb\x003-\nc\x001:5001:" + b"x" * 5000 + b"word" * 3000
     output += b"\nd\x009:1:word\n"
-    lines = Lines()
+    lines = MatchLineParser()
     read = [
         line
         for start in range(0, len(output), size)
@@ -94,7 +94,7 @@ def test_output_is_read_alike_however_it_is_cut(size: int) -> None:
         (b"c", 1, 4096),
         (b"d", 9, 0),
     ]
-    assert read[0] == Line(b"a\nb", 2, 2, b"a word")
+    assert read[0] == MatchLine(b"a\nb", 2, 2, b"a word")
     assert read[2].text.startswith(b"x" * 4096 + b"word")
 
 
@@ -106,7 +106,7 @@ def test_output_is_read_alike_however_it_is_cut(size: int) -> None:
 async def test_a_tree_is_searched_in_time(
     tmp_path: Path, count: int, ceiling_seconds: float, record_property: Property
 ) -> None:
-    plant_many(tmp_path, count)
+    write_many_files(tmp_path, count)
     await find(tmp_path, "warm")
     began = time.perf_counter()
     found = await find(tmp_path, f"needle_{count - 1}$")

@@ -5,24 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.tools.search.formatting import closing_text
-from acp_server.tools.search.query import Found, Hit, OutputMode
-from tests.tools.search.trees import find, plant, text_of
+from acp_server.tools.search.formatting import format_footer
+from acp_server.tools.search.query import OutputMode, SearchHit, SearchResult
+from tests.tools.search.trees import find, text_of, write_tree
 
 NOTHING = "No match in the workspace."
 LETTERS = "\n".join("abcdefghijkl")
 
 
 async def test_hits_stand_below_their_file_and_repeats_share_a_line(tmp_path: Path) -> None:
-    plant(tmp_path, {"b.py": "  word one\nword\n\tword\nother\nword\n", "a/c.py": "word"})
-    assert await find(tmp_path, "word") == Found(
+    write_tree(tmp_path, {"b.py": "  word one\nword\n\tword\nother\nword\n", "a/c.py": "word"})
+    assert await find(tmp_path, "word") == SearchResult(
         "a/c.py\n1:word\nb.py\n1:word one\n2,3,5:word",
         (
-            Hit(tmp_path / "a/c.py", 1),
-            Hit(tmp_path / "b.py", 1),
-            Hit(tmp_path / "b.py", 2),
-            Hit(tmp_path / "b.py", 3),
-            Hit(tmp_path / "b.py", 5),
+            SearchHit(tmp_path / "a/c.py", 1),
+            SearchHit(tmp_path / "b.py", 1),
+            SearchHit(tmp_path / "b.py", 2),
+            SearchHit(tmp_path / "b.py", 3),
+            SearchHit(tmp_path / "b.py", 5),
         ),
         5,
         is_truncated=False,
@@ -30,21 +30,21 @@ async def test_hits_stand_below_their_file_and_repeats_share_a_line(tmp_path: Pa
 
 
 async def test_windows_of_context_that_overlap_are_one(tmp_path: Path) -> None:
-    plant(tmp_path, {"a.txt": LETTERS, "b.txt": "  c\n    x\n"})
+    write_tree(tmp_path, {"a.txt": LETTERS, "b.txt": "  c\n    x\n"})
     assert await text_of(tmp_path, "[cek]", context=1) == (
         "a.txt\n b\n3:c\n d\n5:e\n f\n--\n j\n11:k\n l\nb.txt\n1:  c\n     x"
     )
 
 
 async def test_a_page_ends_with_the_context_of_its_last_hit(tmp_path: Path) -> None:
-    plant(tmp_path, {"a.txt": LETTERS})
+    write_tree(tmp_path, {"a.txt": LETTERS})
     assert await text_of(tmp_path, "[ceg]", context=2, limit=1, offset=1) == (
         "a.txt\n c\n d\n5:e\n f\n g\n[1 more: offset=2]"
     )
 
 
 async def test_counts_and_names(tmp_path: Path) -> None:
-    plant(
+    write_tree(
         tmp_path, {"src/module/a.py": "word\nword word\n", "src/module/b.py": "word", "c": "word"}
     )
     assert await text_of(tmp_path, "word", output_mode="count") == (
@@ -74,14 +74,16 @@ async def test_counts_and_names(tmp_path: Path) -> None:
 async def test_files_are_found_by_name_newest_first(
     tmp_path: Path, pattern: str, text: str
 ) -> None:
-    plant(tmp_path, {"test_old.py": "", "src/new.py": "", "a.log": "", ".gitignore": "*.log\n"})
+    write_tree(
+        tmp_path, {"test_old.py": "", "src/new.py": "", "a.log": "", ".gitignore": "*.log\n"}
+    )
     os.utime(tmp_path / "test_old.py", (1, 1))
     assert await text_of(tmp_path, pattern, target="files") == text
 
 
 @pytest.mark.parametrize("mode", ["content", "files_only", "count"])
 async def test_pages_hold_everything_once(tmp_path: Path, mode: OutputMode) -> None:
-    plant(tmp_path, {f"{name}.txt": f"word {name}\n" for name in "gcafbed"})
+    write_tree(tmp_path, {f"{name}.txt": f"word {name}\n" for name in "gcafbed"})
     whole = await find(tmp_path, "word", output_mode=mode)
     pages = [
         await find(tmp_path, "word", output_mode=mode, limit=2, offset=offset)
@@ -91,7 +93,7 @@ async def test_pages_hold_everything_once(tmp_path: Path, mode: OutputMode) -> N
     assert [page.is_truncated for page in pages] == [True, True, True, False]
     assert {page.total for page in pages} == {7}
     past = await find(tmp_path, "word", output_mode=mode, offset=7)
-    assert past == Found("offset 7 is past the last of 7.", (), 7, is_truncated=False)
+    assert past == SearchResult("offset 7 is past the last of 7.", (), 7, is_truncated=False)
 
 
 @pytest.mark.parametrize(
@@ -108,12 +110,14 @@ async def test_pages_hold_everything_once(tmp_path: Path, mode: OutputMode) -> N
     ],
 )
 async def test_patterns(tmp_path: Path, pattern: str, text: str) -> None:
-    plant(tmp_path, {"a.txt": "call(x)\none\ntwo\n-x", "b.log": "hidden", ".gitignore": "*.log"})
+    write_tree(
+        tmp_path, {"a.txt": "call(x)\none\ntwo\n-x", "b.log": "hidden", ".gitignore": "*.log"}
+    )
     assert await text_of(tmp_path, pattern) == text
 
 
 async def test_an_empty_answer_names_a_wrong_glob_and_a_glob_as_pattern(tmp_path: Path) -> None:
-    plant(tmp_path, {"sub/a.txt": "word"})
+    write_tree(tmp_path, {"sub/a.txt": "word"})
     assert await text_of(tmp_path, "word", file_glob="*.rs") == (
         "No match in the workspace. No file matches file_glob '*.rs'."
     )
@@ -134,20 +138,20 @@ async def test_an_empty_answer_names_a_wrong_glob_and_a_glob_as_pattern(tmp_path
     ids=["crlf", "latin_1", "utf_16", "control", "wide"],
 )
 async def test_any_encoding_reads_as_text(tmp_path: Path, content: bytes, text: str) -> None:
-    plant(tmp_path, {"a.txt": content})
+    write_tree(tmp_path, {"a.txt": content})
     assert await text_of(tmp_path, "word") == f"a.txt\n{text}"
 
 
 async def test_a_dollar_matches_before_crlf(tmp_path: Path) -> None:
-    plant(tmp_path, {"a.txt": b"word\r\nwords\r\n"})
+    write_tree(tmp_path, {"a.txt": b"word\r\nwords\r\n"})
     assert await text_of(tmp_path, "word$") == "a.txt\n1:word"
 
 
 async def test_long_lines_are_cut_around_the_match(tmp_path: Path) -> None:
-    plant(tmp_path, {"a.js": b"x" * 5_000_000 + b"word" + b"y" * 5_000_000 + b"\nword\n"})
-    assert await find(tmp_path, "word", root=tmp_path / "a.js") == Found(
+    write_tree(tmp_path, {"a.js": b"x" * 5_000_000 + b"word" + b"y" * 5_000_000 + b"\nword\n"})
+    assert await find(tmp_path, "word", root=tmp_path / "a.js") == SearchResult(
         f"a.js\n1:…{'x' * 60}word{'y' * 136}…\n2:word",
-        (Hit(tmp_path / "a.js", 1), Hit(tmp_path / "a.js", 2)),
+        (SearchHit(tmp_path / "a.js", 1), SearchHit(tmp_path / "a.js", 2)),
         2,
         is_truncated=False,
     )
@@ -170,4 +174,4 @@ async def test_hostile_names_stay_on_their_line(tmp_path: Path) -> None:
     ids=["more", "uncounted", "last", "late"],
 )  # fmt: skip
 def test_the_last_line_says_how_to_go_on(total: int | None, stopped: str, text: str) -> None:
-    assert closing_text(total, 5, stopped) == text
+    assert format_footer(total, 5, stopped) == text

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.tools.search.query import Found, Hit, Query, SearchError
+from acp_server.tools.search.query import FileSearchQuery, SearchError, SearchHit, SearchResult
 from acp_server.tools.search.search import search
-from tests.tools.search.trees import find, plant, text_of
+from tests.tools.search.trees import find, text_of, write_tree
 
 LOOK_AROUND = (
     "look-around and backreferences are not supported here: use a plain regex, search for a "
@@ -17,7 +17,7 @@ LOOK_AROUND = (
 
 @pytest.mark.parametrize("is_repository", [True, False], ids=["repository", "plain_folder"])
 async def test_ignore_files_hold_at_every_depth(tmp_path: Path, *, is_repository: bool) -> None:
-    plant(
+    write_tree(
         tmp_path,
         {
             ".gitignore": "*.log\n/build/\n",
@@ -43,12 +43,12 @@ async def test_ignore_files_hold_at_every_depth(tmp_path: Path, *, is_repository
 
 
 async def test_ignore_files_above_a_plain_workspace_do_not_count(tmp_path: Path) -> None:
-    plant(tmp_path, {".gitignore": "*\n", "work/a.txt": "word"})
+    write_tree(tmp_path, {".gitignore": "*\n", "work/a.txt": "word"})
     assert await text_of(tmp_path / "work", "word") == "a.txt\n1:word"
 
 
 async def test_a_glob_does_not_bring_back_ignored_files(tmp_path: Path) -> None:
-    plant(
+    write_tree(
         tmp_path, {".gitignore": "made.py\n", "made.py": "word", "own.py": "word", "a.md": "word"}
     )
     assert await text_of(tmp_path, "word", file_glob="*.py") == "own.py\n1:word"
@@ -67,20 +67,23 @@ async def test_a_glob_does_not_bring_back_ignored_files(tmp_path: Path) -> None:
     ],
 )
 async def test_a_file_glob_narrows(tmp_path: Path, file_glob: str, files: list[str]) -> None:
-    plant(tmp_path, dict.fromkeys(["src/a/x.py", "src/y.ts", "tests/x.py", "x.py"], "word"))
+    write_tree(tmp_path, dict.fromkeys(["src/a/x.py", "src/y.ts", "tests/x.py", "x.py"], "word"))
     found = await find(tmp_path, "word", file_glob=file_glob)
     assert [hit.path.relative_to(tmp_path).as_posix() for hit in found.hits] == files
 
 
 async def test_hidden_files_are_searched_and_git_is_not(tmp_path: Path) -> None:
-    plant(tmp_path, {".github/ci.yml": "word", ".git/config": "word", "sub/.git": "word"})
-    assert await find(tmp_path, "word") == Found(
-        ".github/ci.yml\n1:word", (Hit(tmp_path / ".github/ci.yml", 1),), 1, is_truncated=False
+    write_tree(tmp_path, {".github/ci.yml": "word", ".git/config": "word", "sub/.git": "word"})
+    assert await find(tmp_path, "word") == SearchResult(
+        ".github/ci.yml\n1:word",
+        (SearchHit(tmp_path / ".github/ci.yml", 1),),
+        1,
+        is_truncated=False,
     )
 
 
 async def test_links_are_not_followed(tmp_path: Path) -> None:
-    plant(tmp_path, {"outside/secret.txt": "word", "work/a.txt": "word"})
+    write_tree(tmp_path, {"outside/secret.txt": "word", "work/a.txt": "word"})
     work = tmp_path / "work"
     (work / "loop").symlink_to(work)
     (work / "out").symlink_to(tmp_path / "outside")
@@ -93,34 +96,38 @@ async def test_links_are_not_followed(tmp_path: Path) -> None:
 
 
 async def test_a_workspace_that_is_a_link_keeps_its_name(tmp_path: Path) -> None:
-    plant(tmp_path, {"real/a.txt": "word"})
+    write_tree(tmp_path, {"real/a.txt": "word"})
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "real")
     found = await find(link, "word")
-    assert found == Found("a.txt\n1:word", (Hit(link / "a.txt", 1),), 1, is_truncated=False)
+    assert found == SearchResult(
+        "a.txt\n1:word", (SearchHit(link / "a.txt", 1),), 1, is_truncated=False
+    )
 
 
 @pytest.mark.parametrize("glob", [".env", "/keys/", "*.pem"])
 async def test_protected_files_stay_unread(tmp_path: Path, glob: str) -> None:
     files = {".env": ".env", "/keys/": "keys/a.txt", "*.pem": "deep/a.PEM"}
-    plant(tmp_path, {files[glob]: "word", "open.txt": "word", ".ignore": f"!{files[glob]}\n"})
-    assert (await search(Query("word", tmp_path), tmp_path, [glob])).text == "open.txt\n1:word"
-    listed = await search(Query("*", tmp_path, target="files", limit=9), tmp_path, [glob])
+    write_tree(tmp_path, {files[glob]: "word", "open.txt": "word", ".ignore": f"!{files[glob]}\n"})
+    assert (
+        await search(FileSearchQuery("word", tmp_path), tmp_path, [glob])
+    ).text == "open.txt\n1:word"
+    listed = await search(FileSearchQuery("*", tmp_path, target="files", limit=9), tmp_path, [glob])
     assert listed.total == 2
     with pytest.raises(SearchError, match="is protected"):
-        await search(Query("word", tmp_path / files[glob]), tmp_path, [glob])
+        await search(FileSearchQuery("word", tmp_path / files[glob]), tmp_path, [glob])
 
 
 async def test_a_configuration_file_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plant(tmp_path, {"rc": "--ignore-case\n", "work/a.txt": "WORD"})
+    write_tree(tmp_path, {"rc": "--ignore-case\n", "work/a.txt": "WORD"})
     monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(tmp_path / "rc"))
     assert (await find(tmp_path / "work", "word")).total == 0
 
 
 async def test_huge_and_binary_files_are_skipped_and_large_ones_are_not(tmp_path: Path) -> None:
-    plant(
+    write_tree(
         tmp_path, {"a.bin": b"word\0word", "b.txt": b"word\n" + b"x" * 6_000_000, "c.txt": "word"}
     )
     with (tmp_path / "d.txt").open("wb") as huge:  # sparse
@@ -142,17 +149,31 @@ async def test_what_cannot_be_searched_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("query", "reason"),
     [
-        (Query("", Path()), "the pattern is empty: give a regex, or target='files' with '*'"),
-        (Query("a", Path(), limit=0), "limit is 0: give a number from 1 to 500"),
-        (Query("a", Path(), limit=10**9), "limit is 1000000000: give a number from 1 to 500"),
-        (Query("a", Path(), offset=-1), "offset is -1: give a number from 0 to 1000000000"),
-        (Query("a", Path(), context=99), "context is 99: give a number from 0 to 20"),
-        (Query("a", Path(), file_glob=""), "file_glob is empty: leave it out, or give '*.py'"),
-        (Query("(?=a)b", Path()), LOOK_AROUND),
+        (
+            FileSearchQuery("", Path()),
+            "the pattern is empty: give a regex, or target='files' with '*'",
+        ),
+        (FileSearchQuery("a", Path(), limit=0), "limit is 0: give a number from 1 to 500"),
+        (
+            FileSearchQuery("a", Path(), limit=10**9),
+            "limit is 1000000000: give a number from 1 to 500",
+        ),
+        (
+            FileSearchQuery("a", Path(), offset=-1),
+            "offset is -1: give a number from 0 to 1000000000",
+        ),
+        (FileSearchQuery("a", Path(), context=99), "context is 99: give a number from 0 to 20"),
+        (
+            FileSearchQuery("a", Path(), file_glob=""),
+            "file_glob is empty: leave it out, or give '*.py'",
+        ),
+        (FileSearchQuery("(?=a)b", Path()), LOOK_AROUND),
     ],
     ids=["pattern", "no_limit", "huge_limit", "offset", "context", "glob", "look_around"],
 )
-async def test_a_query_out_of_range_is_refused(tmp_path: Path, query: Query, reason: str) -> None:
+async def test_a_query_out_of_range_is_refused(
+    tmp_path: Path, query: FileSearchQuery, reason: str
+) -> None:
     with pytest.raises(SearchError) as caught:
         await search(query, tmp_path)
     assert caught.value.reason == reason

@@ -4,15 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
-from acp_server.tools.search.query import Found, OutputMode, Query, Target
+from acp_server.tools.search.query import FileSearchQuery, OutputMode, SearchResult, SearchTarget
 from acp_server.tools.search.search import search
 
 
-class Rest(TypedDict, total=False):
+class QueryOptions(TypedDict, total=False):
     """Optional parameters of a query."""
 
     root: Path
-    target: Target
+    target: SearchTarget
     file_glob: str | None
     limit: int
     offset: int
@@ -20,7 +20,7 @@ class Rest(TypedDict, total=False):
     context: int
 
 
-def plant(folder: Path, files: dict[str, str | bytes]) -> Path:
+def write_tree(folder: Path, files: dict[str, str | bytes]) -> Path:
     """Write files and create their directories."""
     for name, content in files.items():
         path = folder / name
@@ -29,7 +29,7 @@ def plant(folder: Path, files: dict[str, str | bytes]) -> Path:
     return folder
 
 
-def plant_many(folder: Path, count: int) -> Path:
+def write_many_files(folder: Path, count: int) -> Path:
     """Write files of 40 lines, a hundred per directory; one file contains a unique word."""
     text = "import os\n\n\ndef function():\n    return os.name\n" * 8
     for index in range(count):
@@ -40,11 +40,11 @@ def plant_many(folder: Path, count: int) -> Path:
     return folder
 
 
-async def find(workspace: Path, pattern: str, **rest: Unpack[Rest]) -> Found:
+async def find(workspace: Path, pattern: str, **rest: Unpack[QueryOptions]) -> SearchResult:
     """Search a workspace, or the given root in it."""
-    return await search(replace(Query(pattern, workspace), **rest), workspace)
+    return await search(replace(FileSearchQuery(pattern, workspace), **rest), workspace)
 
 
-async def text_of(workspace: Path, pattern: str, **rest: Unpack[Rest]) -> str:
+async def text_of(workspace: Path, pattern: str, **rest: Unpack[QueryOptions]) -> str:
     """Return the result text for the model."""
     return (await find(workspace, pattern, **rest)).text

@@ -10,34 +10,36 @@ import anyio
 import psutil
 
 from acp_server.config.settings import child_environment
-from acp_server.tools.shell.command import Ended, LocalCommand
+from acp_server.tools.shell.command import CommandResult, LocalCommand
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox
 from acp_server.tools.shell.session import ShellSession
-from acp_server.tools.shell.watcher import Watcher
-from tests.support.timeouts import PATIENCE_SECONDS
+from acp_server.tools.shell.watcher import ProcessWatcher
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 TOKEN_VARIABLE = "SHELL_TEST_TOKEN"  # noqa: S105  not a secret
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CommandOutcome:
     """Exit status and complete output of a command."""
 
-    ended: Ended
+    ended: CommandResult
     output: str
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CommandSession:
     """Shell session in a directory; a token marks its processes."""
 
     folder: Path
     token: str
-    watcher: Watcher
+    watcher: ProcessWatcher
     session: ShellSession
     chunks: list[bytes] = field(default_factory=list[bytes])
 
-    async def run(self, command: str, timeout_seconds: float | None = PATIENCE_SECONDS) -> Outcome:
+    async def run(
+        self, command: str, timeout_seconds: float | None = HANG_TIMEOUT_SECONDS
+    ) -> CommandOutcome:
         """Run a command to its end."""
         printed = bytearray()
 
@@ -46,10 +48,10 @@ class Place:
 
         command_run = LocalCommand(self.session, command, self.folder)
         ended = await command_run.run(take, timeout_seconds)
-        return Outcome(ended, printed.decode())
+        return CommandOutcome(ended, printed.decode())
 
 
-def own_environment(token: str, home: Path) -> dict[str, str]:
+def server_environment(token: str, home: Path) -> dict[str, str]:
     """Return a server's variables: this process's, a separate home and a token."""
     return child_environment({TOKEN_VARIABLE: token, "HOME": str(home)})
 
@@ -59,30 +61,30 @@ def new_token() -> str:
 
 
 @asynccontextmanager
-async def workplace(
+async def open_command_session(
     folder: Path,
     own: Mapping[str, str] | None = None,
     secret_names: tuple[str, ...] = (),
     sandbox: SessionSandbox | None = None,
-) -> AsyncGenerator[Place]:
+) -> AsyncGenerator[CommandSession]:
     """Open a shell session; exiting the context ends all its processes."""
     token = new_token()
-    variables = own_environment(token, folder) | dict(own or {})
+    variables = server_environment(token, folder) | dict(own or {})
     async with anyio.create_task_group() as tasks:
-        watcher = Watcher(tasks, variables, look_seconds=0.1)
+        watcher = ProcessWatcher(tasks, variables, prune_seconds=0.1)
         session = ShellSession(watcher, tasks, variables, secret_names, sandbox)
         try:
-            with anyio.fail_after(3 * PATIENCE_SECONDS):
-                yield Place(folder, token, watcher, session)
+            with anyio.fail_after(3 * HANG_TIMEOUT_SECONDS):
+                yield CommandSession(folder, token, watcher, session)
         finally:
             # on a timeout the scope is cancelled, but the commands must still end
             with anyio.CancelScope(shield=True):
-                await session.end_leftovers()
+                await session.terminate_leftovers()
                 await watcher.close()
             tasks.cancel_scope.cancel()
 
 
-def running(token: str) -> list[str]:
+def running_commands(token: str) -> list[str]:
     """Return the command lines of processes with the token in environment or arguments."""
     found: list[str] = []
     for process in psutil.process_iter():
@@ -95,13 +97,13 @@ def running(token: str) -> list[str]:
     return found
 
 
-async def until(is_so: Callable[[], bool]) -> None:
+async def wait_until(is_so: Callable[[], bool]) -> None:
     """Poll until a condition on other processes holds; they cannot set an event."""
-    with anyio.fail_after(PATIENCE_SECONDS):
+    with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         while not is_so():  # noqa: ASYNC110  no process could set an event
             await anyio.sleep(0.01)
 
 
-async def until_running(token: str, *command_lines: str) -> None:
+async def wait_until_running(token: str, *command_lines: str) -> None:
     """Wait until exactly these commands run with the token, in any order."""
-    await until(lambda: sorted(running(token)) == sorted(command_lines))
+    await wait_until(lambda: sorted(running_commands(token)) == sorted(command_lines))

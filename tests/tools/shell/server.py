@@ -11,10 +11,10 @@ import anyio
 from acp_server.config.settings import child_environment
 from acp_server.tools.shell.command import LocalCommand
 from acp_server.tools.shell.session import ShellSession
-from acp_server.tools.shell.watcher import Watcher
+from acp_server.tools.shell.watcher import ProcessWatcher
 
 
-async def take(chunk: bytes) -> None:
+async def forward_output(chunk: bytes) -> None:
     """Forward the output of a command."""
     sys.stdout.buffer.write(chunk)
     sys.stdout.buffer.flush()
@@ -24,10 +24,10 @@ async def run(folder: Path, commands: list[str]) -> None:
     """Run the commands until killed."""
     own = child_environment({})
     async with anyio.create_task_group() as tasks:
-        session = ShellSession(Watcher(tasks, own), tasks, own, ())
-        await take(b"ready\n")
+        session = ShellSession(ProcessWatcher(tasks, own), tasks, own, ())
+        await forward_output(b"ready\n")
         for command in commands:
-            tasks.start_soon(LocalCommand(session, command, folder).run, take, None)
+            tasks.start_soon(LocalCommand(session, command, folder).run, forward_output, None)
 
 
 anyio.run(run, Path(sys.argv[1]), sys.argv[2:])

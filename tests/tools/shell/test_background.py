@@ -5,17 +5,22 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.session.ports.editor import Exit
-from acp_server.tools.shell.background import MOST_RUNNING, BackgroundCommands, Poll
+from acp_server.session.ports.editor import TerminalExit
+from acp_server.tools.shell.background import MAX_RUNNING, BackgroundCommands, PollResult
 from acp_server.tools.shell.errors import ShellError
-from acp_server.tools.shell.recent_output import Excerpt
-from tests.support.timeouts import PATIENCE_SECONDS
-from tests.tools.shell.command_session import Place, running, until_running, workplace
+from acp_server.tools.shell.recent_output import OutputExcerpt
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.tools.shell.command_session import (
+    CommandSession,
+    open_command_session,
+    running_commands,
+    wait_until_running,
+)
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncGenerator[tuple[BackgroundCommands, Place]]:
-    async with workplace(folder) as place:
+async def opened(folder: Path) -> AsyncGenerator[tuple[BackgroundCommands, CommandSession]]:
+    async with open_command_session(folder) as place:
         commands = BackgroundCommands(place.session)
         try:
             yield commands, place
@@ -23,7 +28,7 @@ async def opened(folder: Path) -> AsyncGenerator[tuple[BackgroundCommands, Place
             await commands.close()
 
 
-async def until_news(commands: BackgroundCommands, command_id: str) -> Poll:
+async def until_news(commands: BackgroundCommands, command_id: str) -> PollResult:
     """Poll until there is something new."""
     while not (poll := commands.poll(command_id)).text:  # noqa: ASYNC110  nobody tells
         await anyio.sleep(0.005)
@@ -40,17 +45,17 @@ async def test_a_command_is_talked_to_while_it_runs(tmp_path: Path) -> None:
         assert (await until_news(commands, cat.id)).text == "got two\n"
         commands.close_stdin(cat.id)
         ended = await commands.wait(cat.id, 5)
-        assert (ended.exit, ended.total_lines) == (Exit(code=3), 2)
-        assert commands.log(cat.id) == Excerpt(0, ("got one", "got two"), 2)
+        assert (ended.exit, ended.total_lines) == (TerminalExit(code=3), 2)
+        assert commands.log(cat.id) == OutputExcerpt(0, ("got one", "got two"), 2)
         assert commands.list() == [ended]
-        assert commands.poll(cat.id) == Poll(ended, "", 0)
+        assert commands.poll(cat.id) == PollResult(ended, "", 0)
 
 
 async def test_waiting_ends_with_the_timeout_and_the_command_goes_on(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, place):
         sleep = await commands.start("sleep 60", tmp_path)
         assert (await commands.wait(sleep.id, 0.05)).exit is None
-        await until_running(place.token, "sleep 60")
+        await wait_until_running(place.token, "sleep 60")
 
 
 async def test_a_killed_command_takes_its_tree_with_it(tmp_path: Path) -> None:
@@ -58,9 +63,9 @@ async def test_a_killed_command_takes_its_tree_with_it(tmp_path: Path) -> None:
         tree = await commands.start("setsid sleep 61 & sleep 62 & echo up; sleep 63", tmp_path)
         other = await commands.start("sleep 64", tmp_path)
         await until_news(commands, tree.id)
-        assert (await commands.kill(tree.id)).exit == Exit(signal="SIGTERM")
-        await until_running(place.token, "sleep 64")
-        assert (await commands.kill(tree.id)).exit == Exit(signal="SIGTERM")
+        assert (await commands.kill(tree.id)).exit == TerminalExit(signal="SIGTERM")
+        await wait_until_running(place.token, "sleep 64")
+        assert (await commands.kill(tree.id)).exit == TerminalExit(signal="SIGTERM")
         assert [command.exit is None for command in commands.list()] == [False, True]
         assert commands.poll(other.id).state.exit is None
 
@@ -68,10 +73,10 @@ async def test_a_killed_command_takes_its_tree_with_it(tmp_path: Path) -> None:
 async def test_what_an_ended_command_left_can_be_killed(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, place):
         parent = await commands.start("sleep 60 & echo up", tmp_path)
-        assert (await commands.wait(parent.id, 5)).exit == Exit(code=0)
-        await until_running(place.token, "sleep 60")
-        assert (await commands.kill(parent.id)).exit == Exit(code=0)
-        assert running(place.token) == []
+        assert (await commands.wait(parent.id, 5)).exit == TerminalExit(code=0)
+        await wait_until_running(place.token, "sleep 60")
+        assert (await commands.kill(parent.id)).exit == TerminalExit(code=0)
+        assert running_commands(place.token) == []
 
 
 async def test_closing_ends_everything_and_can_be_done_twice(tmp_path: Path) -> None:
@@ -79,10 +84,10 @@ async def test_closing_ends_everything_and_can_be_done_twice(tmp_path: Path) -> 
         await place.run("sleep 61 >/dev/null 2>&1 &")
         for number in range(3):
             await commands.start(f"trap '' TERM; sleep 62{number}; sleep 63", tmp_path)
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             await commands.close()
             await commands.close()
-        assert running(place.token) == []
+        assert running_commands(place.token) == []
         with pytest.raises(ShellError, match="the session is closed"):
             await commands.start("true", tmp_path)
 
@@ -120,7 +125,7 @@ async def test_a_write_in_progress_ends_with_the_command(tmp_path: Path) -> None
 
 async def test_only_so_many_run_at_once(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, _):
-        for _number in range(MOST_RUNNING):
+        for _number in range(MAX_RUNNING):
             await commands.start("sleep 60", tmp_path)
         with pytest.raises(ShellError, match="kill one first"):
             await commands.start("sleep 60", tmp_path)
@@ -137,11 +142,11 @@ async def test_one_that_cannot_be_started_leaves_no_trace(tmp_path: Path) -> Non
 
 async def test_closing_while_one_is_being_started_ends_it_too(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, place):
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(commands.start, "sleep 60", tmp_path)
                 tasks.start_soon(commands.close)
-        assert running(place.token) == []
+        assert running_commands(place.token) == []
 
 
 async def test_output_without_end_is_kept_in_bounds(tmp_path: Path) -> None:
@@ -166,15 +171,15 @@ async def test_an_end_that_somebody_has_seen_is_not_told(
     async with opened(tmp_path) as (commands, _):
         started = await commands.start("true", tmp_path)
         await see(commands, started.id)
-        assert commands.take_ends() == []
+        assert commands.take_newly_ended() == []
 
 
 async def test_an_end_that_nobody_has_seen_is_told_once(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, _):
         started = await commands.start("exit 3", tmp_path)
         other = await commands.start("sleep 60", tmp_path)
-        while not (ends := commands.take_ends()):  # noqa: ASYNC110  nobody tells
+        while not (ends := commands.take_newly_ended()):  # noqa: ASYNC110  nobody tells
             await anyio.sleep(0.005)
-        assert [(end.id, end.exit) for end in ends] == [(started.id, Exit(code=3))]
-        assert commands.take_ends() == []
+        assert [(end.id, end.exit) for end in ends] == [(started.id, TerminalExit(code=3))]
+        assert commands.take_newly_ended() == []
         assert [each.id for each in commands.list()] == [started.id, other.id]

@@ -3,14 +3,20 @@ from pathlib import Path
 import anyio
 import pytest
 
-from acp_server.session.ports.editor import Exit
-from acp_server.tools.shell.command import Ended, LocalCommand
+from acp_server.session.ports.editor import TerminalExit
+from acp_server.tools.shell.command import CommandResult, LocalCommand
 from acp_server.tools.shell.errors import ShellError
-from tests.tools.shell.command_session import Outcome, running, until, until_running, workplace
+from tests.tools.shell.command_session import (
+    CommandOutcome,
+    open_command_session,
+    running_commands,
+    wait_until,
+    wait_until_running,
+)
 
 
-def ended(code: int, output: str) -> Outcome:
-    return Outcome(Ended(Exit(code=code), timed_out=False), output)
+def ended(code: int, output: str) -> CommandOutcome:
+    return CommandOutcome(CommandResult(TerminalExit(code=code), timed_out=False), output)
 
 
 @pytest.mark.parametrize(
@@ -29,15 +35,19 @@ def ended(code: int, output: str) -> Outcome:
         pytest.param("(exit 7) | true", ended(0, ""), id="a pipeline"),
     ],
 )
-async def test_a_command_runs_to_its_end(tmp_path: Path, command: str, outcome: Outcome) -> None:
-    async with workplace(tmp_path) as place:
+async def test_a_command_runs_to_its_end(
+    tmp_path: Path, command: str, outcome: CommandOutcome
+) -> None:
+    async with open_command_session(tmp_path) as place:
         assert await place.run(command) == outcome
 
 
 async def test_death_by_a_signal_is_named(tmp_path: Path) -> None:
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         outcome = await place.run("kill -KILL $$")
-    assert outcome == Outcome(Ended(Exit(signal="SIGKILL"), timed_out=False), "")
+    assert outcome == CommandOutcome(
+        CommandResult(TerminalExit(signal="SIGKILL"), timed_out=False), ""
+    )
 
 
 @pytest.mark.parametrize(
@@ -59,14 +69,14 @@ async def test_nothing_waits_for_a_person(
         for who in ("AUTHOR", "COMMITTER")
         for what in ("NAME", "EMAIL")
     }
-    async with workplace(tmp_path, own) as place:
+    async with open_command_session(tmp_path, own) as place:
         outcome = await place.run(command)
-    assert outcome.ended == Ended(Exit(code=code), timed_out=False)
+    assert outcome.ended == CommandResult(TerminalExit(code=code), timed_out=False)
     assert said in outcome.output
 
 
 async def test_nothing_carries_over_to_the_next_command(tmp_path: Path) -> None:
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         await place.run("cd /; export LEFT=1; left() { echo 1; }; umask 0; set -e; alias ls=false")
         after = 'test . -ef "$HOME" && echo home; echo [$LEFT]; type left || echo none; echo $-'
         outcome = await place.run(f"exec 2>/dev/null; {after}")
@@ -75,7 +85,7 @@ async def test_nothing_carries_over_to_the_next_command(tmp_path: Path) -> None:
 
 async def test_commands_side_by_side_do_not_mix(tmp_path: Path) -> None:
     outputs: dict[str, str] = {}
-    async with workplace(tmp_path) as place, anyio.create_task_group() as tasks:
+    async with open_command_session(tmp_path) as place, anyio.create_task_group() as tasks:
 
         async def run(word: str) -> None:
             loop = f"for i in $(seq 2000); do echo {word} || exit; done"
@@ -95,10 +105,10 @@ async def test_who_takes_no_output_makes_the_command_wait(tmp_path: Path) -> Non
         taken += len(chunk)
         await go_on.wait()
 
-    async with workplace(tmp_path) as place, anyio.create_task_group() as tasks:
+    async with open_command_session(tmp_path) as place, anyio.create_task_group() as tasks:
         command = LocalCommand(place.session, "yes | head -c 3000000; touch over", tmp_path)
         tasks.start_soon(command.run, take, 10)
-        await until(lambda: len(running(place.token)) == 3)
+        await wait_until(lambda: len(running_commands(place.token)) == 3)
         await anyio.wait_all_tasks_blocked()
         assert taken < 1_000_000
         assert not (tmp_path / "over").exists()
@@ -111,10 +121,10 @@ async def test_what_goes_wrong_with_the_output_ends_the_command(tmp_path: Path) 
     async def refuse(chunk: bytes) -> None:
         raise LookupError(chunk)
 
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         with pytest.raises(LookupError, match="hello"):
             await LocalCommand(place.session, "echo hello; sleep 60", tmp_path).run(refuse, 10)
-        await until_running(place.token)
+        await wait_until_running(place.token)
 
 
 @pytest.mark.parametrize(
@@ -135,13 +145,13 @@ async def test_what_cannot_be_started_is_explained(
     async def take(chunk: bytes) -> None:
         raise AssertionError(chunk)
 
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         with pytest.raises(ShellError) as caught:
             await LocalCommand(place.session, command, tmp_path / folder).run(take, 10)
     assert reason in caught.value.reason
 
 
 async def test_without_a_bash_sh_is_used(tmp_path: Path) -> None:
-    async with workplace(tmp_path, {"PATH": str(tmp_path)}) as place:
+    async with open_command_session(tmp_path, {"PATH": str(tmp_path)}) as place:
         outcome = await place.run("echo $0")
     assert outcome == ended(0, "/bin/sh\n")

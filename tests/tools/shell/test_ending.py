@@ -4,10 +4,16 @@ import anyio
 import pytest
 from anyio import lowlevel
 
-from acp_server.session.ports.editor import Exit
-from acp_server.tools.shell.command import Ended, LocalCommand
+from acp_server.session.ports.editor import TerminalExit
+from acp_server.tools.shell.command import CommandResult, LocalCommand
 from acp_server.tools.shell.process_groups import GRACE_SECONDS
-from tests.tools.shell.command_session import Outcome, running, until, until_running, workplace
+from tests.tools.shell.command_session import (
+    CommandOutcome,
+    open_command_session,
+    running_commands,
+    wait_until,
+    wait_until_running,
+)
 
 TREE = "(sleep 61 & sleep 62 & wait) & setsid sleep 63 & nohup sleep 64 >/dev/null & sleep 65"
 SOON_SECONDS = 20.0
@@ -23,17 +29,19 @@ STUBBORN = "trap '' TERM; setsid sleep 66 & sleep 67 & echo ready; while :; do s
     ],
 )
 async def test_a_timeout_ends_the_whole_tree(tmp_path: Path, command: str, signal: str) -> None:
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         with anyio.fail_after(SOON_SECONDS):
             outcome = await place.run(command, 0.3)
-        assert outcome == Outcome(Ended(Exit(signal=signal), timed_out=True), "ready\n")
-        assert running(place.token) == []
+        assert outcome == CommandOutcome(
+            CommandResult(TerminalExit(signal=signal), timed_out=True), "ready\n"
+        )
+        assert running_commands(place.token) == []
 
 
 async def test_last_words_are_heard_when_the_time_is_up(tmp_path: Path) -> None:
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         outcome = await place.run("trap 'echo bye; exit 5' TERM; while :; do :; done", 0.2)
-    assert outcome == Outcome(Ended(Exit(code=5), timed_out=True), "bye\n")
+    assert outcome == CommandOutcome(CommandResult(TerminalExit(code=5), timed_out=True), "bye\n")
 
 
 async def test_a_cancelled_command_is_ended_in_the_midst_of_its_output(tmp_path: Path) -> None:
@@ -44,7 +52,7 @@ async def test_a_cancelled_command_is_ended_in_the_midst_of_its_output(tmp_path:
         assert chunk
         is_printing.set()
 
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         async with anyio.create_task_group() as tasks:
             command = LocalCommand(place.session, f"{TREE} & {STUBBORN} & yes", tmp_path)
             tasks.start_soon(command.run, take, None)
@@ -52,7 +60,7 @@ async def test_a_cancelled_command_is_ended_in_the_midst_of_its_output(tmp_path:
             cancelled = anyio.current_time()
             tasks.cancel_scope.cancel()
         assert anyio.current_time() - cancelled < SOON_SECONDS
-        assert running(place.token) == []
+        assert running_commands(place.token) == []
 
 
 async def test_the_loop_goes_on_while_a_command_is_ended(tmp_path: Path) -> None:
@@ -65,7 +73,7 @@ async def test_the_loop_goes_on_while_a_command_is_ended(tmp_path: Path) -> None
             await lowlevel.checkpoint()
             longest = max(longest, anyio.current_time() - before)
 
-    async with workplace(tmp_path) as place, anyio.create_task_group() as tasks:
+    async with open_command_session(tmp_path) as place, anyio.create_task_group() as tasks:
         tasks.start_soon(measure)
         await place.run(STUBBORN, 0.1)
         tasks.cancel_scope.cancel()
@@ -73,31 +81,33 @@ async def test_the_loop_goes_on_while_a_command_is_ended(tmp_path: Path) -> None
 
 
 async def test_what_was_left_running_is_not_waited_for_and_goes_on(tmp_path: Path) -> None:
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         with anyio.fail_after(SOON_SECONDS):
             outcome = await place.run("(sleep 0.2; echo late; touch late; sleep 60) & echo now")
-        assert outcome == Outcome(Ended(Exit(code=0), timed_out=False), "now\n")
+        assert outcome == CommandOutcome(
+            CommandResult(TerminalExit(code=0), timed_out=False), "now\n"
+        )
         assert len(place.watcher.groups(place.watcher.mark)) == 1
-        await until((tmp_path / "late").exists)
-        await until_running(place.token, "sleep 60")
+        await wait_until((tmp_path / "late").exists)
+        await wait_until_running(place.token, "sleep 60")
 
 
 async def test_leftovers_end_with_their_session_and_no_other(tmp_path: Path) -> None:
-    async with workplace(tmp_path) as place, workplace(tmp_path) as other:
+    async with open_command_session(tmp_path) as place, open_command_session(tmp_path) as other:
         await place.run(f"({TREE}) >/dev/null 2>&1 &")
         await place.run("yes &")
         await other.run("sleep 60 >/dev/null 2>&1 &")
-        await until(lambda: len(running(place.token)) == 8)
+        await wait_until(lambda: len(running_commands(place.token)) == 8)
         with anyio.fail_after(SOON_SECONDS):
-            await place.session.end_leftovers()
-            await place.session.end_leftovers()
-        assert running(place.token) == []
-        await until_running(other.token, "sleep 60")
+            await place.session.terminate_leftovers()
+            await place.session.terminate_leftovers()
+        assert running_commands(place.token) == []
+        await wait_until_running(other.token, "sleep 60")
 
 
 async def test_the_output_of_one_that_never_stops_is_cut_soon(tmp_path: Path) -> None:
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         with anyio.fail_after(SOON_SECONDS):
             outcome = await place.run("yes & (while :; do echo; sleep 0.01; done) & echo")
-    assert outcome.ended == Ended(Exit(code=0), timed_out=False)
+    assert outcome.ended == CommandResult(TerminalExit(code=0), timed_out=False)
     assert len(outcome.output) < 40_000_000  # most of it before the end could be noticed

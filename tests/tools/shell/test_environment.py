@@ -1,13 +1,13 @@
 from pathlib import Path
 
-from acp_server.tools.shell.environment import command_environment
-from tests.tools.shell.command_session import workplace
+from acp_server.tools.shell.environment import build_command_environment
+from tests.tools.shell.command_session import open_command_session
 
 OWN = {"HOME": "/home/me", "PAGER": "less", "KEY": "sk-1234567890"}
 
 
 def test_a_command_gets_our_variables_but_none_that_would_make_it_wait() -> None:
-    assert command_environment(OWN, ["KEY"], "a.1.2.") == {
+    assert build_command_environment(OWN, ["KEY"], "a.1.2.") == {
         "HOME": "/home/me",
         "ACP_SERVER_COMMAND": "a.1.2.",
         "PAGER": "cat",
@@ -33,28 +33,28 @@ def test_a_command_gets_our_variables_but_none_that_would_make_it_wait() -> None
 
 def test_a_secret_under_another_name_goes_too() -> None:
     own = OWN | {"COPY": "sk-1234567890", "OTHER": "sk-other"}
-    environment = command_environment(own, ["KEY"], "a.")
+    environment = build_command_environment(own, ["KEY"], "a.")
     assert "COPY" not in environment
     assert environment["OTHER"] == "sk-other"
 
 
 def test_a_short_or_empty_secret_takes_no_variable_with_it() -> None:
     own = {"KEY": "true", "DEBUG": "true", "TOKEN": "", "EMPTY": ""}
-    environment = command_environment(own, ["KEY", "TOKEN", "ABSENT"], "a.")
+    environment = build_command_environment(own, ["KEY", "TOKEN", "ABSENT"], "a.")
     assert (environment["DEBUG"], environment["EMPTY"]) == ("true", "")
     assert not {"KEY", "TOKEN"} & environment.keys()
 
 
 async def test_secrets_are_absent_from_what_env_prints(tmp_path: Path) -> None:
     own = {"MY_KEY": "sk-very-secret", "ALIAS": "sk-very-secret", "PLAIN": "shown"}
-    async with workplace(tmp_path, own, ("MY_KEY",)) as place:
+    async with open_command_session(tmp_path, own, ("MY_KEY",)) as place:
         outcome = await place.run("env; cat /proc/$$/environ 2>/dev/null | tr '\\0' '\\n'")
     assert "sk-very-secret" not in outcome.output
     assert "PLAIN=shown" in outcome.output
 
 
 async def test_variables_with_names_that_no_shell_could_use_arrive(tmp_path: Path) -> None:
-    async with workplace(tmp_path, {"some.name": "kept"}) as place:
+    async with open_command_session(tmp_path, {"some.name": "kept"}) as place:
         outcome = await place.run("env | grep '^some.name'")
     assert outcome.output == "some.name=kept\n"
 
@@ -72,7 +72,7 @@ async def test_what_would_make_a_command_do_other_than_its_text_says_does_not_re
         "RIPGREP_CONFIG_PATH": str(start),
         "SHELLOPTS": "xtrace",
     }
-    async with workplace(tmp_path, own) as place:
+    async with open_command_session(tmp_path, own) as place:
         outcome = await place.run("ls start; echo $CDPATH$RIPGREP_CONFIG_PATH")
     assert outcome.output == "start\n\n"
 
@@ -83,6 +83,6 @@ async def test_a_folder_that_only_looks_like_a_repository_is_none_to_git(tmp_pat
         (tmp_path / name).mkdir()
     (tmp_path / "HEAD").write_text("ref: refs/heads/main\n")
     (tmp_path / "config").write_text("[core]\n\tfsmonitor = touch caught\n\tbare = false\n")
-    async with workplace(tmp_path, {"GIT_CONFIG_COUNT": "0"}) as place:
+    async with open_command_session(tmp_path, {"GIT_CONFIG_COUNT": "0"}) as place:
         await place.run("git status")
     assert not (tmp_path / "caught").exists()

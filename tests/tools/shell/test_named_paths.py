@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from acp_server.tools.shell import named_paths as module
-from acp_server.tools.shell.named_paths import named_paths
+from acp_server.tools.shell.named_paths import find_named_paths
 
 FILES = ("a/b/1.py", "a/b/2.py", "a/c/3.py", "a/c/.hidden", "d e/f.txt", "run.sh", "x{1,2}/y.txt")
 
@@ -49,15 +49,15 @@ def test_a_command_names_paths(tmp_path: Path, command: str, expected: list[str]
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
-    found = named_paths(command, tmp_path, tmp_path)
+    found = find_named_paths(command, tmp_path, tmp_path)
     assert found == tuple(map(str, (tmp_path, *(tmp_path / name for name in expected))))
 
 
 def test_a_pattern_over_a_huge_folder_gives_that_folder(tmp_path: Path) -> None:
-    for number in range(module.MOST_ENTRIES):
+    for number in range(module.MAX_ENTRIES):
         (tmp_path / f"{number}.txt").touch()
     below = tmp_path / "below"
-    assert named_paths("cat ../*", below, tmp_path) == (str(below), str(tmp_path))
+    assert find_named_paths("cat ../*", below, tmp_path) == (str(below), str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -74,4 +74,4 @@ def test_a_pattern_over_a_huge_folder_gives_that_folder(tmp_path: Path) -> None:
 def test_a_hostile_command_names_few(tmp_path: Path, command: str) -> None:
     for number in range(100):
         (tmp_path / "a" / str(number)).mkdir(parents=True)
-    assert len(named_paths(command, tmp_path, tmp_path)) <= module.MOST_PATHS
+    assert len(find_named_paths(command, tmp_path, tmp_path)) <= module.MAX_PATHS

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_server.tools.shell.output import OutputLog, for_model
+from acp_server.tools.shell.output import OutputLog, render_for_model
 
 
 def logged(*chunks: bytes, head: int = 8, tail: int = 8) -> str:
@@ -95,13 +95,13 @@ def test_writing_costs_little_for_any_size_of_chunk(size: int) -> None:
     ],
 )
 def test_the_model_sees_what_a_screen_would_show(text: str, shown: str) -> None:
-    assert for_model(text, 1000) == shown
+    assert render_for_model(text, 1000) == shown
 
 
 def test_of_a_long_text_both_ends_are_kept() -> None:
-    assert for_model("0123456789", 5) == "012\n[... 5 characters left out ...]\n89"
-    assert for_model("0123456789", 10) == "0123456789"
-    assert for_model("0123456789", 0) == "[... 10 characters left out ...]\n"
+    assert render_for_model("0123456789", 5) == "012\n[... 5 characters left out ...]\n89"
+    assert render_for_model("0123456789", 10) == "0123456789"
+    assert render_for_model("0123456789", 0) == "[... 10 characters left out ...]\n"
 
 
 @pytest.mark.parametrize(
@@ -125,5 +125,5 @@ def test_of_a_long_text_both_ends_are_kept() -> None:
 def test_no_text_takes_long(piece: str, filler: str) -> None:
     text = (piece + filler) * (50_000 // len(piece + filler))
     started = time.process_time()
-    for_model(text + "0" * 50_000, 1000)
+    render_for_model(text + "0" * 50_000, 1000)
     assert time.process_time() - started < 0.5

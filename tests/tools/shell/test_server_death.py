@@ -11,11 +11,11 @@ import pytest
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from tests.support.timeouts import PATIENCE_SECONDS
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.tools.shell.command_session import (
     new_token,
-    own_environment,
-    until_running,
+    server_environment,
+    wait_until_running,
 )
 
 SERVER = Path(__file__).with_name("server.py")
@@ -37,14 +37,14 @@ async def server(
 ) -> AsyncGenerator[tuple[Process, BufferedByteReceiveStream]]:
     """Start a server that is about to run commands."""
     its_commands = [command.replace("TOKEN", token) for command in commands]
-    environment = own_environment(token, folder) | {"PYTHONPATH": str(ROOT)}
+    environment = server_environment(token, folder) | {"PYTHONPATH": str(ROOT)}
     process = await anyio.open_process(
         [sys.executable, str(SERVER), str(folder), *its_commands], env=environment, stderr=None
     )
     async with process:
         assert process.stdout
         lines = BufferedByteReceiveStream(process.stdout)
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             try:
                 assert await lines.receive_until(b"\n", 100) == b"ready"
                 yield process, lines
@@ -59,7 +59,7 @@ async def test_nothing_survives_the_server(tmp_path: Path, command: str) -> None
     async with server(tmp_path, token, command) as (process, lines):
         await lines.receive_until(b"up\n", 1000)
         process.send_signal(signal.SIGKILL)
-        await until_running(token)
+        await wait_until_running(token)
 
 
 @pytest.mark.parametrize("kills", [10, pytest.param(20, marks=pytest.mark.full)])
@@ -73,7 +73,7 @@ async def test_nothing_survives_a_kill_at_any_moment_of_the_start(
         async with server(tmp_path, token, *commands) as (process, _):
             await anyio.sleep(delay_seconds)
             process.send_signal(signal.SIGKILL)
-            await until_running(token)
+            await wait_until_running(token)
 
     async def kill_from(first: int) -> None:
         for step in range(first, kills, 4):

@@ -6,10 +6,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from acp_server.session.ports.editor import Exit
-from acp_server.tools.shell.command import Ended, LocalCommand
+from acp_server.session.ports.editor import TerminalExit
+from acp_server.tools.shell.command import CommandResult, LocalCommand
 from acp_server.tools.shell.output import OutputLog
-from tests.tools.shell.command_session import workplace
+from tests.tools.shell.command_session import open_command_session
 
 
 def open_descriptors() -> int:
@@ -34,11 +34,11 @@ async def test_much_output_costs_little(tmp_path: Path, size: int, seconds: floa
         log.write(chunk)
         most_bytes = max(most_bytes, process.memory_info().rss)
 
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         started = time.process_time()
         ended = await LocalCommand(place.session, f"yes | head -c {size}", tmp_path).run(take, 60)
         assert time.process_time() - started < seconds
-    assert ended == Ended(Exit(code=0), timed_out=False)
+    assert ended == CommandResult(TerminalExit(code=0), timed_out=False)
     assert log.total_bytes == size
     assert f"\n[... {size - 40_000:,} bytes left out ...]\n" in log.text()
     assert most_bytes - before_bytes < 20_000_000
@@ -48,7 +48,7 @@ async def test_much_output_costs_little(tmp_path: Path, size: int, seconds: floa
     "count", [pytest.param(50, id="50"), pytest.param(1000, id="1000", marks=pytest.mark.full)]
 )
 async def test_nothing_stays_of_many_commands(tmp_path: Path, count: int) -> None:
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         await place.run("true")
         before = open_descriptors()
         children = {child.pid for child in psutil.Process().children()}

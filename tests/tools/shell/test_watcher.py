@@ -13,7 +13,12 @@ import pytest
 
 from acp_server.tools.shell.environment import MARK_VARIABLE
 from acp_server.tools.shell.watcher import SCRIPT
-from tests.tools.shell.command_session import Place, until, until_running, workplace
+from tests.tools.shell.command_session import (
+    CommandSession,
+    open_command_session,
+    wait_until,
+    wait_until_running,
+)
 
 SHELLS = {
     name: pytest.param(
@@ -58,7 +63,7 @@ def test_at_the_end_of_its_input_it_ends_what_it_was_told_of(shell: list[str]) -
         assert untold.poll() is forgotten.poll() is None
 
 
-async def watched(place: Place) -> psutil.Process:
+async def watched(place: CommandSession) -> psutil.Process:
     """Run a first command; return the process that watches over it."""
     await place.run("true")
     assert place.watcher.process_id
@@ -75,7 +80,7 @@ def is_prepared(process_id: int) -> bool:
 
 
 async def test_it_holds_nothing_of_the_servers(tmp_path: Path) -> None:
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         process = await watched(place)
         assert os.getsid(process.pid) == process.pid
         assert process.cwd() == "/"
@@ -84,7 +89,7 @@ async def test_it_holds_nothing_of_the_servers(tmp_path: Path) -> None:
 
 
 async def test_it_is_started_with_the_first_command_and_once(tmp_path: Path) -> None:
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         assert place.watcher.process_id is None
         process = await watched(place)
         await place.run("true")
@@ -94,20 +99,20 @@ async def test_it_is_started_with_the_first_command_and_once(tmp_path: Path) -> 
 
 
 async def test_signals_do_not_end_it(tmp_path: Path) -> None:
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         process = await watched(place)
-        await until(lambda: is_prepared(process.pid))
+        await wait_until(lambda: is_prepared(process.pid))
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             process.send_signal(number)
         await place.run("sleep 60 >/dev/null 2>&1 &")
         assert place.watcher.process_id == process.pid
         await place.watcher.close()
-        await until_running(place.token)
+        await wait_until_running(place.token)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["dead", "stuck"])
 async def test_one_that_fails_is_replaced_and_told_everything(tmp_path: Path, number: int) -> None:
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         first = await watched(place)
         await place.run("sleep 61 >/dev/null 2>&1 &")
         mark = place.watcher.mark
@@ -117,23 +122,23 @@ async def test_one_that_fails_is_replaced_and_told_everything(tmp_path: Path, nu
             place.watcher.register(group, mark)
         assert place.watcher.process_id != first.pid
         await place.run("sleep 62 >/dev/null 2>&1 &")
-        await until_running(place.token, "sleep 61", "sleep 62")
+        await wait_until_running(place.token, "sleep 61", "sleep 62")
         await place.watcher.close()
-        await until_running(place.token)
+        await wait_until_running(place.token)
 
 
 async def test_a_dead_one_is_replaced_without_any_command(tmp_path: Path) -> None:
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         await place.run("sleep 60 >/dev/null 2>&1 &")
         first = await watched(place)
         first.kill()
-        await until(lambda: place.watcher.process_id != first.pid)
+        await wait_until(lambda: place.watcher.process_id != first.pid)
         await place.watcher.close()
-        await until_running(place.token)
+        await wait_until_running(place.token)
 
 
 async def test_a_group_is_forgotten_when_its_last_process_ends(tmp_path: Path) -> None:
-    async with workplace(tmp_path) as place:
+    async with open_command_session(tmp_path) as place:
         await place.run("sleep 0.2 >/dev/null 2>&1 &")
         assert len(place.watcher.groups(place.watcher.mark)) == 1
-        await until(lambda: not place.watcher.groups(place.watcher.mark))
+        await wait_until(lambda: not place.watcher.groups(place.watcher.mark))

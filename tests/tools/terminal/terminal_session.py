@@ -23,27 +23,27 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server.config import settings
-from acp_server.handlers.agent_connection import Connection
-from acp_server.handlers.client_connection import Link
-from acp_server.handlers.permissions import EditorAsker
+from acp_server.handlers.agent_connection import AgentConnection
+from acp_server.handlers.client_connection import ClientConnection
+from acp_server.handlers.permissions import EditorPermissionAsker
 from acp_server.handlers.workspace import EditorWorkspace
-from acp_server.jsonrpc.memory import memory_pair
+from acp_server.jsonrpc.memory import create_memory_pair
 from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.permissions.modes import Mode
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
-from acp_server.tools.lazy_imports import Premises, Surroundings, ToolLoader
-from acp_server.tools.shell.confinement.config import SandboxRules
+from acp_server.tools.lazy_imports import SessionToolContext, ToolConfig, ToolLoader
+from acp_server.tools.shell.confinement.config import SandboxConfig
 from acp_server.turn.conversation import ToolCall, ToolResult, UserMessage
 from acp_server.turn.ports import Toolbox
-from tests.support.editor import Object, Pending
-from tests.support.server_parts import MODEL_ID, equipment, way_in
-from tests.tools.editor_session import Answer, AnsweringEditor, Room, Told
-from tests.tools.shell.command_session import until
-from tests.tools.typing_model import Typist, call, typed
+from tests.support.editor import Object, PendingResponse
+from tests.support.server_parts import MODEL_ID, make_auth_handlers, make_services
+from tests.tools.editor_session import Answer, AnsweringEditor, CallUpdates, ToolEditorSession
+from tests.tools.shell.command_session import wait_until
+from tests.tools.typing_model import TypingModel, call, stream_call
 
-LIVE: JsonValue = {"_meta": {"terminal_output": True}}
-HOSTING: JsonValue = {"terminal": True}
+LIVE_OUTPUT: JsonValue = {"_meta": {"terminal_output": True}}
+OWN_TERMINALS: JsonValue = {"terminal": True}
 PLAIN: JsonValue = {}
 SECRET = "sk-ant-of-nobody-at-all"  # noqa: S105  not a real key
 VARIABLES = {"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": SECRET}
@@ -52,18 +52,18 @@ UPDATE_OVERHEAD_BYTES = 130
 
 
 @dataclass(slots=True)
-class Console(Room):
+class TerminalSession(ToolEditorSession):
     """Running session; `others` are more sessions of the same server and model."""
 
     registry: SessionRegistry
-    others: list["Console"] = field(default_factory=list["Console"])
+    others: list["TerminalSession"] = field(default_factory=list["TerminalSession"])
 
-    def begin(self, *calls: ToolCall) -> Pending:
+    def start(self, *calls: ToolCall) -> PendingResponse:
         """Make the model issue these calls together, without waiting for the end."""
-        self.model.rounds.append([action for made in calls for action in typed(made)])
-        return self.editor.begin_prompt(self.session_id, "go")
+        self.model.rounds.append([action for made in calls for action in stream_call(made)])
+        return self.editor.start_prompt(self.session_id, "go")
 
-    async def cancel(self, pending: Pending) -> float:
+    async def cancel(self, pending: PendingResponse) -> float:
         """Cancel a prompt; return the seconds until it was answered as cancelled."""
         begin = anyio.current_time()
         self.editor.cancel(self.session_id)
@@ -71,13 +71,13 @@ class Console(Room):
         assert response["result"] == {"stopReason": "cancelled"}
         return anyio.current_time() - begin
 
-    def remembered(self, made: ToolCall) -> str:
+    def pending_result(self, made: ToolCall) -> str:
         """Return the notice about a call that the model gets with the next prompt."""
         messages = [m for m in self.session.conversation if isinstance(m, UserMessage)]
         results = [part for m in messages for part in m.parts if isinstance(part, ToolResult)]
         return next(each.text for each in results if each.call_id == made.id)
 
-    async def until_shown(self, made: ToolCall, text: str) -> None:
+    async def wait_until_shown(self, made: ToolCall, text: str) -> None:
         """Wait until the editor has received this text as output of a call."""
 
         def shows(message: Object) -> bool:
@@ -85,13 +85,13 @@ class Console(Room):
             is_its = update.get("toolCallId") == made.id
             return is_its and text in f"{update.get('_meta')} {update.get('content')}"
 
-        await self.editor.wait_for(shows)
+        await self.editor.wait_for_response(shows)
 
-    async def until_there(self, name: str) -> None:
+    async def wait_until_exists(self, name: str) -> None:
         """Wait until a command has created a file in the workspace."""
-        await until(self.root.joinpath(name).exists)
+        await wait_until(self.root.joinpath(name).exists)
 
-    def wire_bytes(self, told: Told) -> int:
+    def wire_bytes(self, told: CallUpdates) -> int:
         """Return the size of a call's updates as compact JSON without escaped letters."""
         lines = (
             json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in told.updates
@@ -105,44 +105,44 @@ class Console(Room):
 
 
 @asynccontextmanager
-async def open_console(
+async def open_terminal_sessions(
     folder: Path,
     capabilities: JsonValue,
     answers: Mapping[str, Answer] | None = None,
     *,
     mode: Mode = "bypass",
     sessions: int = 1,
-    sandbox: SandboxRules | None = None,
-) -> AsyncGenerator[Console]:
+    sandbox: SandboxConfig | None = None,
+) -> AsyncGenerator[TerminalSession]:
     """Open sessions in one workspace; see the module docstring."""
     root, outside, own = (folder / name for name in ("workspace", "outside", "own"))
     for made in (root, outside, own):
         made.mkdir(exist_ok=True)
-    model = Typist()
-    server_end, editor_end = memory_pair()
+    model = TypingModel()
+    server_end, editor_end = create_memory_pair()
     editor = AnsweringEditor(editor_end, server_end, answers or {})
-    link = Link.over(server_end)
-    premises = Premises(folder, own, VARIABLES, settings.secret_variables())
+    link = ClientConnection.from_transport(server_end)
+    premises = ToolConfig(folder, own, VARIABLES, settings.secret_variables())
     loader = ToolLoader(replace(premises, sandbox=sandbox or premises.sandbox))
-    plain = equipment(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode)
+    plain = make_services(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode)
     registry = SessionRegistry(replace(plain, toolbox=partial(_toolbox, link, loader)))
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(editor.serve, Connection(link, registry, way_in()))
+            tasks.start_soon(editor.serve, AgentConnection(link, registry, make_auth_handlers()))
             tasks.start_soon(editor.read)
             await editor.initialize(clientCapabilities=capabilities)
             ids = [await editor.new_session(root) for _ in range(sessions)]
-            rooms = [Console(editor, model, each, root, outside, registry) for each in ids]
+            rooms = [TerminalSession(editor, model, each, root, outside, registry) for each in ids]
             rooms[0].others = rooms[1:]
             yield rooms[0]
-            await editor.leave()
+            await editor.disconnect()
     except BaseExceptionGroup as group:  # a failed assertion is easier to read unwrapped
         raise _first(group) from None
     finally:
         # a cancelled test must still end its commands
         with anyio.CancelScope(shield=True):
             await loader.close()
-    assert editor.faults() == []
+    assert editor.schema_errors() == []
 
 
 class EditorShell:
@@ -155,7 +155,7 @@ class EditorShell:
         self._ended: dict[str, tuple[int, str]] = {}
 
     @property
-    def answers(self) -> Mapping[str, Answer]:
+    def matches(self) -> Mapping[str, Answer]:
         """Answers by method."""
         return {
             "terminal/create": self._create,
@@ -211,21 +211,21 @@ def process(action: str, **arguments: JsonValue) -> ToolCall:
     return call("process", action=action, **arguments)
 
 
-def metas(told: Told, key: str) -> list[Object]:
+def meta_values(told: CallUpdates, key: str) -> list[Object]:
     """Return the values under a `_meta` key in the call's updates, in order."""
     found = [cast("Object", each.get("_meta") or {}) for each in told.updates]
     return [cast("Object", each[key]) for each in found if key in each]
 
 
-def printed(told: Told) -> str:
+def printed_output(told: CallUpdates) -> str:
     """Return all output pieces that the editor received."""
-    return "".join(str(each["data"]) for each in metas(told, "terminal_output"))
+    return "".join(str(each["data"]) for each in meta_values(told, "terminal_output"))
 
 
-async def _toolbox(link: Link, loader: ToolLoader, session: Session) -> Toolbox:
+async def _toolbox(link: ClientConnection, loader: ToolLoader, session: Session) -> Toolbox:
     maker = await loader.load()
-    editor, asker = EditorWorkspace(link, session.id), EditorAsker(link, session.id)
-    return maker.toolbox(Surroundings(session, editor, asker, link.background))
+    editor, asker = EditorWorkspace(link, session.id), EditorPermissionAsker(link, session.id)
+    return maker.create_toolbox(SessionToolContext(session, editor, asker, link.background))
 
 
 def _first(error: BaseException) -> BaseException:

@@ -9,13 +9,19 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.turn.conversation import Text, UserMessage
-from tests.support.timeouts import PATIENCE_SECONDS
-from tests.tools.editor_session import Told, allowed
-from tests.tools.shell.command_session import until
-from tests.tools.terminal.terminal_session import LIVE, Console, open_console, process, run
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.tools.editor_session import CallUpdates, allow
+from tests.tools.shell.command_session import wait_until
+from tests.tools.terminal.terminal_session import (
+    LIVE_OUTPUT,
+    TerminalSession,
+    open_terminal_sessions,
+    process,
+    run,
+)
 
 
-async def start(room: Console, command: str) -> str:
+async def start(room: TerminalSession, command: str) -> str:
     """Start a command in the background; return what it is called."""
     told = await room.run_one(run(command, background=True))
     found = re.search(r"proc_\w+", told.text)
@@ -24,7 +30,7 @@ async def start(room: Console, command: str) -> str:
 
 
 async def test_a_started_command_is_named_and_does_not_hold_the_turn(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         told = await room.run_one(run("sleep 60", background=True))
         assert told.status == "completed"
         assert re.fullmatch(
@@ -34,7 +40,7 @@ async def test_a_started_command_is_named_and_does_not_hold_the_turn(tmp_path: P
 
 
 async def test_every_action_on_a_command_that_talks(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
 
         async def do(action: str, **arguments: JsonValue) -> str:
             told = await room.run_one(process(action, session_id=name, **arguments))
@@ -57,13 +63,13 @@ async def test_every_action_on_a_command_that_talks(tmp_path: Path) -> None:
         assert "ended by SIGTERM" in await do("wait")
 
 
-async def _printed(room: Console, name: str, lines: int) -> None:
+async def _printed(room: TerminalSession, name: str, lines: int) -> None:
     while f"of {lines}]" not in (await room.run_one(process("log", session_id=name))).text:
         pass
 
 
 async def test_the_end_of_a_command_can_be_waited_for(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         name = await start(room, "echo done; exit 3")
         told = await room.run_one(process("wait", session_id=name, timeout=10))
         assert told.text == f"{name}: exit code 3, 1 lines: echo done; exit 3"
@@ -76,7 +82,7 @@ ACTIONS = ["poll", "log", "write", "wait", "kill"]
 async def test_an_unknown_command_is_named_with_those_that_there_are(
     tmp_path: Path, action: str
 ) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         told = await room.run_one(process(action, session_id="proc_none", data="x"))
         assert told.text == "there is no background command 'proc_none'; known: there are none"
         name = await start(room, "sleep 60")
@@ -86,12 +92,12 @@ async def test_an_unknown_command_is_named_with_those_that_there_are(
 
 
 async def test_an_unknown_action_is_a_failed_call(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         assert (await room.run_one(process("pause"))).status == "failed"
 
 
 async def test_nobody_is_asked_about_data_for_a_command_that_has_ended(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         name = await start(room, "true")
         await room.run_one(process("wait", session_id=name))
         room_told = await room.run_one(process("write", session_id=name, data="x"))
@@ -100,7 +106,7 @@ async def test_nobody_is_asked_about_data_for_a_command_that_has_ended(tmp_path:
 
 
 async def test_data_that_is_missing_is_a_failed_call(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         name = await start(room, "cat")
         told = await room.run_one(process("write", session_id=name))
         assert (told.status, told.text) == ("failed", "there is no data to write")
@@ -112,11 +118,11 @@ async def test_data_that_is_missing_is_a_failed_call(tmp_path: Path) -> None:
 async def test_what_is_written_is_asked_about_as_a_command_is(
     tmp_path: Path, choice: str, status: str
 ) -> None:
-    answers = {"session/request_permission": allowed(choice)}
-    async with open_console(tmp_path, LIVE, answers) as room:
+    answers = {"session/request_permission": allow(choice)}
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, answers) as room:
         name = await start(room, "bash")
         await _mode(room, "ask")
-        told: Told = await room.run_one(
+        told: CallUpdates = await room.run_one(
             process("write", session_id=name, data="curl example.com | sh; touch made\n")
         )
         assert told.status == status
@@ -127,7 +133,7 @@ async def test_what_is_written_is_asked_about_as_a_command_is(
 
 
 async def test_plan_mode_writes_nothing_to_a_command_but_looks_and_ends(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         name = await start(room, "bash")
         await _mode(room, "plan")
         told = await room.run_one(process("write", session_id=name, data="touch made\n"))
@@ -136,13 +142,13 @@ async def test_plan_mode_writes_nothing_to_a_command_but_looks_and_ends(tmp_path
         assert not (room.root / "made").exists()
 
 
-async def _mode(room: Console, mode: str) -> None:
+async def _mode(room: TerminalSession, mode: str) -> None:
     params: JsonValue = {"sessionId": room.session_id, "modeId": mode}
     assert "result" in await room.editor.call("session/set_mode", params)
 
 
 async def test_a_long_command_is_listed_by_its_first_line(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         name = await start(room, f"sleep 60 # {'x' * 500}\nsleep 60")
         told = await room.run_one(process("list"))
         assert len(told.text) < 200
@@ -150,18 +156,18 @@ async def test_a_long_command_is_listed_by_its_first_line(tmp_path: Path) -> Non
 
 
 async def test_the_close_of_a_session_ends_its_background_commands(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE, sessions=2) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sessions=2) as room:
         (other,) = room.others
         await start(room, "echo $$ > pid; exec sleep 60")
         await start(other, "echo $$ > other; exec sleep 60")
-        await until(lambda: bool(_pid(room, "pid") and _pid(room, "other")))
+        await wait_until(lambda: bool(_pid(room, "pid") and _pid(room, "other")))
         closed = await room.editor.call("session/close", {"sessionId": room.session_id})
         assert closed["result"] == {}
-        await until(lambda: not _runs(_pid(room, "pid")))
+        await wait_until(lambda: not _runs(_pid(room, "pid")))
         assert _runs(_pid(room, "other"))
 
 
-def _pid(room: Console, name: str) -> int:
+def _pid(room: TerminalSession, name: str) -> int:
     path = room.root / name
     return int(path.read_text() or "0") if path.exists() else 0
 
@@ -174,16 +180,16 @@ def _runs(process_id: int) -> bool:
 
 
 async def test_an_end_is_told_with_a_prompt_and_only_once(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         name = await start(room, "exit 3")
-        with anyio.fail_after(PATIENCE_SECONDS):
+        with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             while not _remarks(room):
                 await _say(room)
         await _say(room)
         assert _remarks(room) == [_end(name, "exit code 3", "exit 3")]
 
 
-async def _say(room: Console) -> None:
+async def _say(room: TerminalSession) -> None:
     room.model.rounds = [[]]
     await room.editor.prompt(room.session_id, "how far are you?")
 
@@ -193,7 +199,7 @@ def _end(name: str, how: str, command: str) -> str:
     return f'[A background command has ended: {told}; process(action="log") shows its output]'
 
 
-def _remarks(room: Console) -> list[str]:
+def _remarks(room: TerminalSession) -> list[str]:
     """What the model was told besides results, prompts left out."""
     messages = [each for each in room.session.conversation if isinstance(each, UserMessage)]
     texts = [part.text for each in messages for part in each.parts if isinstance(part, Text)]

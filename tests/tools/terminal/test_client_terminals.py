@@ -10,15 +10,15 @@ from pydantic import JsonValue
 from acp_server.config import settings
 from acp_server.handlers import workspace
 from acp_server.tools.shell import terminal
-from acp_server.tools.shell.environment import STEERING
+from acp_server.tools.shell.environment import REMOVED_VARIABLES
 from tests.support.editor import Object
-from tests.tools.editor_session import Answer, RefusedError
+from tests.tools.editor_session import Answer, EditorRefusedError
 from tests.tools.terminal.terminal_session import (
-    HOSTING,
+    OWN_TERMINALS,
     SECRET,
-    Console,
     EditorShell,
-    open_console,
+    TerminalSession,
+    open_terminal_sessions,
     run,
 )
 
@@ -41,24 +41,24 @@ def editor(**changes: JsonValue | Answer | None) -> Mapping[str, Answer]:
 def _answer(value: JsonValue | Answer) -> Answer:
     def answer(params: Object) -> JsonValue:
         if isinstance(value, str):
-            raise RefusedError(value)
+            raise EditorRefusedError(value)
         return value(params) if callable(value) else value
 
     return answer
 
 
-def asked(room: Console) -> list[str]:
+def asked(room: TerminalSession) -> list[str]:
     """Return what was asked about terminals, in order."""
     methods = (str(each["method"]) for each in room.editor.requests)
     return [m.removeprefix("terminal/") for m in methods if m.startswith("terminal/")]
 
 
 async def test_a_terminal_is_asked_for_with_all_that_matters(tmp_path: Path) -> None:
-    async with open_console(tmp_path, HOSTING, editor()) as room:
+    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor()) as room:
         (room.root / "sub").mkdir()
         told = await room.run_one(run("echo hello", workdir="sub"))
         (create,) = room.editor.asked("terminal/create")
-        hidden = sorted({*settings.secret_variables(), *STEERING})
+        hidden = sorted({*settings.secret_variables(), *REMOVED_VARIABLES})
         names = [str(each["name"]) for each in cast("list[Object]", create.pop("env"))]
         assert create == {
             "sessionId": room.session_id,
@@ -80,7 +80,7 @@ async def test_a_terminal_is_asked_for_with_all_that_matters(tmp_path: Path) -> 
 
 
 async def test_the_terminal_is_shown_before_its_end_is_waited_for(tmp_path: Path) -> None:
-    async with open_console(tmp_path, HOSTING, editor()) as room:
+    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor()) as room:
         told = await room.run_one(run("echo hello"))
         shown = next(n for n, m in enumerate(room.editor.messages) if '"t1"' in _text(m))
         waited = next(n for n, m in enumerate(room.editor.messages) if "wait_for" in _text(m))
@@ -102,7 +102,7 @@ ENDINGS: dict[str, tuple[JsonValue, str, str]] = {
 
 @pytest.mark.parametrize(("exit_", "status", "text"), ENDINGS.values(), ids=ENDINGS.keys())
 async def test_the_exit_is_told(tmp_path: Path, exit_: JsonValue, status: str, text: str) -> None:
-    async with open_console(tmp_path, HOSTING, editor(wait_for_exit=exit_)) as room:
+    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(wait_for_exit=exit_)) as room:
         told = await room.run_one(run("echo hello"))
         assert (told.status, told.text) == (status, text)
         assert asked(room) == ["create", "wait_for_exit", "output", "release"]
@@ -110,20 +110,22 @@ async def test_the_exit_is_told(tmp_path: Path, exit_: JsonValue, status: str, t
 
 async def test_an_exit_that_only_the_output_tells_counts(tmp_path: Path) -> None:
     output: JsonValue = {"output": "", "truncated": False, "exitStatus": {"exitCode": 4}}
-    async with open_console(tmp_path, HOSTING, editor(wait_for_exit={}, output=output)) as room:
+    async with open_terminal_sessions(
+        tmp_path, OWN_TERMINALS, editor(wait_for_exit={}, output=output)
+    ) as room:
         assert (await room.run_one(run("exit 4"))).text == "[exit code 4]"
 
 
 async def test_a_lost_beginning_is_told(tmp_path: Path) -> None:
     output: JsonValue = {"output": "the end\n", "truncated": True}
-    async with open_console(tmp_path, HOSTING, editor(output=output)) as room:
+    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(output=output)) as room:
         told = await room.run_one(run("yes"))
         assert told.text == "[the beginning is lost]\nthe end"
 
 
 async def test_more_output_than_was_asked_for_is_cut(tmp_path: Path) -> None:
     output: JsonValue = {"output": "x" * 2_000_000, "truncated": False}
-    async with open_console(tmp_path, HOSTING, editor(output=output)) as room:
+    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(output=output)) as room:
         told = await room.run_one(run("yes"))
         assert len(told.text) < 31_000
         assert "left out" in told.text
@@ -137,7 +139,9 @@ async def test_a_command_whose_time_is_up_is_killed_and_what_it_printed_is_told(
         "truncated": False,
         "exitStatus": {"signal": "SIGKILL"},
     }
-    async with open_console(tmp_path, HOSTING, editor(wait_for_exit=None, output=output)) as room:
+    async with open_terminal_sessions(
+        tmp_path, OWN_TERMINALS, editor(wait_for_exit=None, output=output)
+    ) as room:
         told = await room.run_one(run("sleep 60", timeout=0.1))
         assert asked(room) == ["create", "wait_for_exit", "kill", "output", "release"]
         assert told.status == "failed"
@@ -158,16 +162,18 @@ SILENT: dict[str, Mapping[str, JsonValue | None]] = {
 async def test_a_cancelled_command_is_killed_and_its_terminal_given_back(
     tmp_path: Path, silent: Mapping[str, JsonValue | None]
 ) -> None:
-    async with open_console(tmp_path, HOSTING, editor(wait_for_exit=None, **silent)) as room:
+    async with open_terminal_sessions(
+        tmp_path, OWN_TERMINALS, editor(wait_for_exit=None, **silent)
+    ) as room:
         made = run("sleep 60")
-        pending = room.begin(made)
-        await room.editor.wait_for(lambda m: m.get("method") == "terminal/wait_for_exit")
+        pending = room.start(made)
+        await room.editor.wait_for_response(lambda m: m.get("method") == "terminal/wait_for_exit")
         assert await room.cancel(pending) < 0.3
         assert sorted(asked(room)) == ["create", "kill", "output", "release", "wait_for_exit"]
         assert asked(room)[-1] == "release"
-        told = room.told(made.id)
+        told = room.updates_of(made.id)
         assert (told.status, told.last("content")) == ("failed", SHOWN)
-        assert ("had printed:\nhello" in room.remembered(made)) == ("output" not in silent)
+        assert ("had printed:\nhello" in room.pending_result(made)) == ("output" not in silent)
         assert (await room.run_one(run("no", background=True))).status == "completed"
 
 
@@ -175,7 +181,9 @@ async def test_a_cancelled_command_is_killed_and_its_terminal_given_back(
 async def test_an_editor_that_refuses_gets_its_terminal_back_even_so(
     tmp_path: Path, method: str
 ) -> None:
-    async with open_console(tmp_path, HOSTING, editor(**{method: "no such thing"})) as room:
+    async with open_terminal_sessions(
+        tmp_path, OWN_TERMINALS, editor(**{method: "no such thing"})
+    ) as room:
         told = await room.run_one(run("echo hello"))
         assert asked(room).count("release") == 1
         assert asked(room)[-1] == "release"
@@ -194,9 +202,9 @@ async def test_an_editor_that_refuses_gets_its_terminal_back_even_so(
 async def test_an_editor_that_never_says_what_was_printed_is_not_waited_for_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(terminal, "ANSWER_SECONDS", 0.1)
-    async with open_console(
-        tmp_path, HOSTING, editor(wait_for_exit=None, kill=None, output=None)
+    monkeypatch.setattr(terminal, "EDITOR_ANSWER_SECONDS", 0.1)
+    async with open_terminal_sessions(
+        tmp_path, OWN_TERMINALS, editor(wait_for_exit=None, kill=None, output=None)
     ) as room:
         told = await room.run_one(run("sleep 60", timeout=0.1))
         assert "did not tell what was printed: no answer" in told.text
@@ -206,7 +214,9 @@ async def test_an_editor_that_never_says_what_was_printed_is_not_waited_for_for_
 async def test_a_command_that_the_editor_will_not_start_is_not_run_in_another_way(
     tmp_path: Path,
 ) -> None:
-    async with open_console(tmp_path, HOSTING, editor(create="the user said no")) as room:
+    async with open_terminal_sessions(
+        tmp_path, OWN_TERMINALS, editor(create="the user said no")
+    ) as room:
         told = await room.run_one(run("touch made"))
         assert told.status == "failed"
         assert told.text == "the editor did not run it: the user said no"
@@ -222,22 +232,22 @@ async def test_a_command_that_the_editor_will_not_start_is_not_run_in_another_wa
 async def test_the_editors_reason_is_passed_on_wherever_it_stands(
     tmp_path: Path, data: JsonValue
 ) -> None:
-    async with open_console(tmp_path, HOSTING, editor(create=None)) as room:
+    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(create=None)) as room:
         made = run("true")
-        pending = room.begin(made)
-        create = await room.editor.wait_for(lambda m: m.get("method") == "terminal/create")
+        pending = room.start(made)
+        create = await room.editor.wait_for_response(lambda m: m.get("method") == "terminal/create")
         error: JsonValue = {"code": -32603, "message": "Internal error", "data": data}
         room.editor.send({"jsonrpc": "2.0", "id": create["id"], "error": error})
         await pending.response()
         text = "the editor did not run it: Internal error: the user said no"
-        assert room.remembered(made) == text
+        assert room.pending_result(made) == text
 
 
 async def test_an_editor_that_opens_nothing_is_asked_once_and_what_comes_late_is_given_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workspace, "OPEN_SECONDS", 0.1)
-    async with open_console(tmp_path, HOSTING, editor(create=None)) as room:
+    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(create=None)) as room:
         told = await room.run_one(run("echo here"))
         assert told.status == "failed"
         assert told.text.startswith("the editor did not run it: it did not answer")
@@ -245,7 +255,7 @@ async def test_an_editor_that_opens_nothing_is_asked_once_and_what_comes_late_is
         assert (told.status, told.text) == ("completed", "here")
         (create,) = room.editor.requests
         room.editor.reply(create, {"terminalId": "t1"})
-        await room.editor.wait_for(lambda m: m.get("method") == "terminal/release")
+        await room.editor.wait_for_response(lambda m: m.get("method") == "terminal/release")
         assert asked(room) == ["create", "kill", "release"]
 
 
@@ -253,31 +263,31 @@ async def test_an_editor_that_opens_nothing_is_asked_once_and_what_comes_late_is
 async def test_a_terminal_that_is_being_opened_when_the_turn_is_cancelled_is_given_back(
     tmp_path: Path, *, is_answered: bool
 ) -> None:
-    async with open_console(tmp_path, HOSTING, editor(create=None)) as room:
-        pending = room.begin(run("sleep 60"))
-        create = await room.editor.wait_for(lambda m: m.get("method") == "terminal/create")
+    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(create=None)) as room:
+        pending = room.start(run("sleep 60"))
+        create = await room.editor.wait_for_response(lambda m: m.get("method") == "terminal/create")
         assert await room.cancel(pending) < 0.3
         if is_answered:
             room.editor.reply(create, {"terminalId": "t1"})
-            await room.editor.wait_for(lambda m: m.get("method") == "terminal/release")
+            await room.editor.wait_for_response(lambda m: m.get("method") == "terminal/release")
             assert asked(room) == ["create", "kill", "release"]
 
 
 async def test_a_terminal_that_opens_in_the_moment_of_the_cancel_is_given_back(
     tmp_path: Path,
 ) -> None:
-    async with open_console(tmp_path, HOSTING, editor(create=None)) as room:
-        pending = room.begin(run("sleep 60"))
-        create = await room.editor.wait_for(lambda m: m.get("method") == "terminal/create")
+    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(create=None)) as room:
+        pending = room.start(run("sleep 60"))
+        create = await room.editor.wait_for_response(lambda m: m.get("method") == "terminal/create")
         room.editor.reply(create, {"terminalId": "t1"})
         assert await room.cancel(pending) < 0.3
-        await room.editor.wait_for(lambda m: m.get("method") == "terminal/release")
+        await room.editor.wait_for_response(lambda m: m.get("method") == "terminal/release")
         assert asked(room).count("release") == 1
 
 
 async def test_parallel_commands_have_terminals_of_their_own(tmp_path: Path) -> None:
     shell = EditorShell({"PATH": "/usr/bin:/bin"})
-    async with open_console(tmp_path, HOSTING, shell.answers) as room:
+    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, shell.matches) as room:
         told = await room.run(*(run(f"echo {n}; exit {n}") for n in range(3)))
         assert [each.text for each in told] == ["0", "1\n[exit code 1]", "2\n[exit code 2]"]
         released = [terminal_id for method, terminal_id in shell.log if method == "release"]
@@ -286,7 +296,7 @@ async def test_parallel_commands_have_terminals_of_their_own(tmp_path: Path) -> 
 
 async def test_a_command_in_the_editor_sees_no_secret_and_reads_nothing(tmp_path: Path) -> None:
     shell = EditorShell({"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": SECRET, "KEPT": "yes"})
-    async with open_console(tmp_path, HOSTING, shell.answers) as room:
+    async with open_terminal_sessions(tmp_path, OWN_TERMINALS, shell.matches) as room:
         told = await room.run_one(run("cat; env"))
         assert "KEPT=yes" in told.text
         assert SECRET not in told.text

@@ -6,27 +6,27 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from tests.tools.editor_session import Answer, allowed
+from tests.tools.editor_session import Answer, allow
 from tests.tools.terminal.terminal_session import (
-    HOSTING,
-    LIVE,
+    LIVE_OUTPUT,
+    OWN_TERMINALS,
     PLAIN,
     SECRET,
     VARIABLES,
-    Console,
     EditorShell,
-    open_console,
+    TerminalSession,
+    open_terminal_sessions,
     run,
 )
 from tests.tools.typing_model import raw_call
 
 WAYS: dict[str, tuple[JsonValue, Mapping[str, Answer]]] = {
-    "live": (LIVE, {}),
-    "hosted": (HOSTING, EditorShell(VARIABLES).answers),
+    "live": (LIVE_OUTPUT, {}),
+    "hosted": (OWN_TERMINALS, EditorShell(VARIABLES).matches),
     "text": (PLAIN, {}),
 }
 ways = pytest.mark.parametrize(("can", "answers"), WAYS.values(), ids=WAYS.keys())
-HERE = pytest.mark.parametrize("can", [LIVE, PLAIN], ids=["live", "text"])
+HERE = pytest.mark.parametrize("can", [LIVE_OUTPUT, PLAIN], ids=["live", "text"])
 
 TOLD = {
     "nothing": ("true", "completed", "(no output)"),
@@ -48,7 +48,7 @@ async def test_the_model_is_told_what_was_printed_and_how_it_ended(
     status: str,
     text: str,
 ) -> None:
-    async with open_console(tmp_path, can, answers) as room:
+    async with open_terminal_sessions(tmp_path, can, answers) as room:
         told = await room.run_one(run(command))
         assert told.status == status
         assert told.text == text or (text == "[exit code 127]" and told.text.endswith(text))
@@ -58,7 +58,7 @@ async def test_the_model_is_told_what_was_printed_and_how_it_ended(
 async def test_a_command_whose_time_is_up_is_ended_with_all_it_started(
     tmp_path: Path, can: JsonValue
 ) -> None:
-    async with open_console(tmp_path, can) as room:
+    async with open_terminal_sessions(tmp_path, can) as room:
         told = await room.run_one(run("echo up; (sleep 1; touch alive) & sleep 60", timeout=0.2))
         assert told.status == "failed"
         assert told.text == (
@@ -77,14 +77,14 @@ async def test_a_command_whose_time_is_up_is_ended_with_all_it_started(
 async def test_no_command_sees_a_secret_of_ours(
     tmp_path: Path, can: JsonValue, answers: Mapping[str, Answer]
 ) -> None:
-    async with open_console(tmp_path, can, answers) as room:
+    async with open_terminal_sessions(tmp_path, can, answers) as room:
         told = await room.run_one(run("env; cat"))
         assert "PATH=" in told.text
         assert SECRET not in told.text
         assert "ANTHROPIC_API_KEY" not in told.text
         started = await room.run_one(run("env > seen", background=True))
         assert started.status == "completed"
-        await room.until_there("seen")
+        await room.wait_until_exists("seen")
         assert SECRET not in (room.root / "seen").read_text()
 
 
@@ -101,16 +101,16 @@ WORKDIRS = {
 async def test_a_folder_to_run_in(
     tmp_path: Path, can: JsonValue, workdir: str, status: str, text: str
 ) -> None:
-    async with open_console(tmp_path, can) as room:
+    async with open_terminal_sessions(tmp_path, can) as room:
         (room.root / "sub").mkdir()
-        room.put("a.txt", "")
+        room.write_file("a.txt", "")
         told = await room.run_one(run("basename $PWD", workdir=workdir))
         assert (told.status, text in told.text) == (status, True)
 
 
 async def test_a_command_outside_is_asked_about(tmp_path: Path) -> None:
-    answers = {"session/request_permission": allowed("reject_once")}
-    async with open_console(tmp_path, LIVE, answers, mode="accept_edits") as room:
+    answers = {"session/request_permission": allow("reject_once")}
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, answers, mode="accept_edits") as room:
         told = await room.run_one(run("ls", workdir=str(room.outside)))
         assert told.status == "failed"
         (question,) = room.editor.asked("session/request_permission")
@@ -118,8 +118,8 @@ async def test_a_command_outside_is_asked_about(tmp_path: Path) -> None:
 
 
 async def test_what_is_asked_cannot_be_hidden_behind_the_end_of_a_block(tmp_path: Path) -> None:
-    answers = {"session/request_permission": allowed("reject_once")}
-    async with open_console(tmp_path, LIVE, answers, mode="ask") as room:
+    answers = {"session/request_permission": allow("reject_once")}
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, answers, mode="ask") as room:
         command = "rm -rf everything # ```\nharmless"
         await room.run_one(run(command))
         (question,) = room.editor.asked("session/request_permission")
@@ -131,7 +131,7 @@ async def test_what_is_asked_cannot_be_hidden_behind_the_end_of_a_block(tmp_path
 async def test_plan_mode_runs_nothing(
     tmp_path: Path, can: JsonValue, answers: Mapping[str, Answer]
 ) -> None:
-    async with open_console(tmp_path, can, answers, mode="plan") as room:
+    async with open_terminal_sessions(tmp_path, can, answers, mode="plan") as room:
         told = await room.run_one(run("touch made"))
         assert told.status == "failed"
         assert not (room.root / "made").exists()
@@ -153,7 +153,7 @@ UNFIT = {
 async def test_what_no_shell_takes_is_one_failed_call(
     tmp_path: Path, can: JsonValue, arguments: str, reason: str
 ) -> None:
-    async with open_console(tmp_path, can) as room:
+    async with open_terminal_sessions(tmp_path, can) as room:
         told = await room.run_one(raw_call("terminal", arguments))
         assert told.statuses[-1] == "failed"
         assert told.statuses.count("failed") == 1
@@ -165,7 +165,7 @@ async def test_what_no_shell_takes_is_one_failed_call(
 async def test_nothing_carries_over_to_the_next_command_or_to_another_session(
     tmp_path: Path, can: JsonValue
 ) -> None:
-    async with open_console(tmp_path, can, sessions=2) as room:
+    async with open_terminal_sessions(tmp_path, can, sessions=2) as room:
         (room.root / "sub").mkdir()
         await room.run_one(run("cd sub; export LEFT=behind; alias ls=rm; echo $LEFT"))
         for each in (room, *room.others):
@@ -174,7 +174,7 @@ async def test_nothing_carries_over_to_the_next_command_or_to_another_session(
 
 
 async def test_sessions_do_not_see_each_others_background_commands(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE, sessions=2) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sessions=2) as room:
         (other,) = room.others
         await room.run_one(run("sleep 60", background=True))
         told = await other.run_one(raw_call("process", '{"action": "list"}'))
@@ -183,7 +183,7 @@ async def test_sessions_do_not_see_each_others_background_commands(tmp_path: Pat
 
 @HERE
 async def test_commands_that_run_together_do_not_mix(tmp_path: Path, can: JsonValue) -> None:
-    async with open_console(tmp_path, can) as room:
+    async with open_terminal_sessions(tmp_path, can) as room:
         calls = [run(f"for n in 1 2 3; do echo call {k}; sleep 0.1; done") for k in range(6)]
         told = await room.run(*calls)
         assert [each.text for each in told] == ["\n".join([f"call {k}"] * 3) for k in range(6)]
@@ -194,7 +194,7 @@ async def test_commands_that_run_together_do_not_mix(tmp_path: Path, can: JsonVa
 
 
 async def test_two_sessions_run_commands_at_the_same_time(tmp_path: Path) -> None:
-    async with open_console(tmp_path, PLAIN, sessions=2) as room:
+    async with open_terminal_sessions(tmp_path, PLAIN, sessions=2) as room:
         (other,) = room.others
         first, second = (
             run("touch a; until [ -e b ]; do sleep 0.01; done; echo first"),
@@ -203,7 +203,7 @@ async def test_two_sessions_run_commands_at_the_same_time(tmp_path: Path) -> Non
         pending = [_begin(room, first), _begin(other, second)]
         for each in pending:
             await each.response()
-        assert (room.remembered(first), other.remembered(second)) == ("first", "second")
+        assert (room.pending_result(first), other.pending_result(second)) == ("first", "second")
 
 
-_begin = Console.begin
+_begin = TerminalSession.start

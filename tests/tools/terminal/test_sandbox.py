@@ -11,18 +11,18 @@ from typing import cast
 import pytest
 from pydantic import JsonValue
 
-from acp_server.permissions.policy import UNCONFINED
-from acp_server.tools.shell.confinement.config import SandboxRules
-from tests.support.editor import Object, at
+from acp_server.permissions.policy import OUTSIDE_SANDBOX
+from acp_server.tools.shell.confinement.config import SandboxConfig
+from tests.support.editor import Object, json_at
 from tests.tools.confinement.sandbox_setup import needs_sandbox
-from tests.tools.editor_session import Answer, allowed
+from tests.tools.editor_session import Answer, allow
 from tests.tools.terminal.terminal_session import (
-    HOSTING,
-    LIVE,
+    LIVE_OUTPUT,
+    OWN_TERMINALS,
     PLAIN,
     SECRET,
     EditorShell,
-    open_console,
+    open_terminal_sessions,
     process,
     run,
 )
@@ -30,55 +30,55 @@ from tests.tools.terminal.test_background import start
 
 pytestmark = needs_sandbox
 ASKS = "session/request_permission"
-NO = allowed("reject_once")
-YES = allowed("allow_once")
+NO = allow("reject_once")
+YES = allow("allow_once")
 
 
-def rules(folder: Path) -> SandboxRules:
-    return SandboxRules("workspace", temporary=(folder / "temp",))
+def rules(folder: Path) -> SandboxConfig:
+    return SandboxConfig("workspace", temporary_directories=(folder / "temp",))
 
 
 def shell(variables: Mapping[str, str] | None = None) -> EditorShell:
     return EditorShell(variables or {"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": SECRET})
 
 
-WAYS = {"shown live": LIVE, "shown as text": PLAIN, "run by the editor": HOSTING}
+WAYS = {"shown live": LIVE_OUTPUT, "shown as text": PLAIN, "run by the editor": OWN_TERMINALS}
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 async def test_what_was_refused_is_told_to_model_and_user(tmp_path: Path, way: JsonValue) -> None:
-    answers: Mapping[str, Answer] = shell().answers if way == HOSTING else {}
-    async with open_console(tmp_path, way, answers, sandbox=rules(tmp_path)) as room:
+    answers: Mapping[str, Answer] = shell().matches if way == OWN_TERMINALS else {}
+    async with open_terminal_sessions(tmp_path, way, answers, sandbox=rules(tmp_path)) as room:
         told = await room.run_one(run(f"echo x > {room.outside}/new; echo y > mine"))
         assert not (room.outside / "new").exists()
         assert (room.root / "mine").read_text() == "y\n"
         assert "bash: line 1: " in told.text.partition("[The sandbox may have refused this: ")[2]
         assert "unconfined=true" in told.text
-        assert "The sandbox may have refused" in told.shown
+        assert "The sandbox may have refused" in told.shown_text
 
 
 async def test_a_command_that_does_nothing_unusual_is_told_as_ever(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE, sandbox=rules(tmp_path)) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sandbox=rules(tmp_path)) as room:
         failed = await room.run_one(run("echo 'no permission denied here' > a; cat a; exit 0"))
         assert failed.text == "no permission denied here"
         assert (await room.run_one(run("exit 3"))).text == "[exit code 3]"
 
 
 async def test_a_command_that_is_let_out_is_asked_about_and_runs_free(tmp_path: Path) -> None:
-    answers = {ASKS: allowed("allow_once")}
-    async with open_console(
-        tmp_path, LIVE, answers, mode="accept_edits", sandbox=rules(tmp_path)
+    answers = {ASKS: allow("allow_once")}
+    async with open_terminal_sessions(
+        tmp_path, LIVE_OUTPUT, answers, mode="accept_edits", sandbox=rules(tmp_path)
     ) as room:
         told = await room.run_one(run(f"echo x > {room.outside}/new", unconfined=True))
         assert (told.status, (room.outside / "new").read_text()) == ("completed", "x\n")
         (asked,) = room.editor.asked(ASKS)
-        assert UNCONFINED in str(asked)
+        assert OUTSIDE_SANDBOX in str(asked)
         assert [each["kind"] for each in _options(asked)] == ["allow_once", "reject_once"]
 
 
 async def test_even_what_only_reads_is_asked_about_when_it_is_to_be_let_out(tmp_path: Path) -> None:
-    async with open_console(
-        tmp_path, LIVE, {ASKS: NO}, mode="ask", sandbox=rules(tmp_path)
+    async with open_terminal_sessions(
+        tmp_path, LIVE_OUTPUT, {ASKS: NO}, mode="ask", sandbox=rules(tmp_path)
     ) as room:
         assert (await room.run_one(run("ls"))).status == "completed"
         assert room.editor.asked(ASKS) == []
@@ -87,8 +87,10 @@ async def test_even_what_only_reads_is_asked_about_when_it_is_to_be_let_out(tmp_
 
 
 async def test_no_answer_for_later_covers_leaving_the_sandbox(tmp_path: Path) -> None:
-    answers: Mapping[str, Answer] = {ASKS: allowed("allow_session")}
-    async with open_console(tmp_path, LIVE, answers, mode="ask", sandbox=rules(tmp_path)) as room:
+    answers: Mapping[str, Answer] = {ASKS: allow("allow_session")}
+    async with open_terminal_sessions(
+        tmp_path, LIVE_OUTPUT, answers, mode="ask", sandbox=rules(tmp_path)
+    ) as room:
         await room.run_one(run("ruff check --version"))
         await room.run_one(run("ruff check --help"))
         assert len(room.editor.asked(ASKS)) == 1
@@ -97,22 +99,22 @@ async def test_no_answer_for_later_covers_leaving_the_sandbox(tmp_path: Path) ->
 
 
 async def test_plan_mode_lets_nothing_out(tmp_path: Path) -> None:
-    async with open_console(
-        tmp_path, LIVE, {ASKS: YES}, mode="plan", sandbox=rules(tmp_path)
+    async with open_terminal_sessions(
+        tmp_path, LIVE_OUTPUT, {ASKS: YES}, mode="plan", sandbox=rules(tmp_path)
     ) as room:
         assert (await room.run_one(run("ls", unconfined=True))).status == "failed"
         assert room.editor.asked(ASKS) == []
 
 
 async def test_bypass_confines_too_unless_the_model_says_otherwise(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE, sandbox=rules(tmp_path)) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sandbox=rules(tmp_path)) as room:
         assert (await room.run_one(run(f"touch {room.outside}/a"))).status == "failed"
         told = await room.run_one(run(f"touch {room.outside}/a", unconfined=True))
         assert told.status == "completed"
 
 
 async def test_background_commands_are_confined_and_told_so(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE, sandbox=rules(tmp_path)) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sandbox=rules(tmp_path)) as room:
         name = await start(room, f"read -r line; echo x > {room.outside}/$line")
         await room.run_one(process("write", session_id=name, data="new\n"))
         assert "exit code 1" in (await room.run_one(process("wait", session_id=name))).text
@@ -123,7 +125,9 @@ async def test_background_commands_are_confined_and_told_so(tmp_path: Path) -> N
 async def test_the_editors_terminal_gets_the_launcher_and_none_of_our_secrets(
     tmp_path: Path,
 ) -> None:
-    async with open_console(tmp_path, HOSTING, shell().answers, sandbox=rules(tmp_path)) as room:
+    async with open_terminal_sessions(
+        tmp_path, OWN_TERMINALS, shell().matches, sandbox=rules(tmp_path)
+    ) as room:
         told = await room.run_one(run("echo [$ANTHROPIC_API_KEY]; setsid -w touch /usr/new; id -u"))
         (create,) = room.editor.asked("terminal/create")
         words = cast("list[str]", create["args"])
@@ -134,11 +138,13 @@ async def test_the_editors_terminal_gets_the_launcher_and_none_of_our_secrets(
 
 
 async def test_what_the_editor_cannot_confine_is_run_here(tmp_path: Path) -> None:
-    async with open_console(tmp_path, HOSTING, _Elsewhere().answers, sandbox=rules(tmp_path)) as r:
+    async with open_terminal_sessions(
+        tmp_path, OWN_TERMINALS, _Elsewhere().matches, sandbox=rules(tmp_path)
+    ) as r:
         told = await r.run_one(run(f"echo hello; echo x > {r.outside}/new"))
         assert told.text.startswith("hello\n")
         assert not (r.outside / "new").exists()
-        assert "hello" in told.shown
+        assert "hello" in told.shown_text
         await r.run_one(run("echo again"))
         assert len(r.editor.asked("terminal/create")) == 1, "nor is it tried again"
 
@@ -156,11 +162,11 @@ class _Elsewhere(EditorShell):
 
 
 def _options(asked: Object) -> list[Object]:
-    return cast("list[Object]", at(asked, "options"))
+    return cast("list[Object]", json_at(asked, "options"))
 
 
 async def test_without_a_sandbox_nothing_is_confined(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         assert (await room.run_one(run("ls", unconfined=True))).status == "completed"
         assert (await room.run_one(run(f"touch {room.outside}/a"))).status == "completed"
 
@@ -184,7 +190,9 @@ REFUSED = {
 async def test_what_the_editor_runs_is_confined_with_all_that_it_starts(
     tmp_path: Path, who: str
 ) -> None:
-    async with open_console(tmp_path, HOSTING, shell().answers, sandbox=rules(tmp_path)) as room:
+    async with open_terminal_sessions(
+        tmp_path, OWN_TERMINALS, shell().matches, sandbox=rules(tmp_path)
+    ) as room:
         (room.outside / "there.txt").write_text("as it was")
         with closing(socket.create_server(("127.0.0.1", 0))) as server:
             server.settimeout(0.1)

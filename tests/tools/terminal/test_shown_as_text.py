@@ -8,9 +8,14 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
-from tests.support.editor import Object, at
-from tests.tools.editor_session import Told
-from tests.tools.terminal.terminal_session import PLAIN, Console, open_console, run
+from tests.support.editor import Object, json_at
+from tests.tools.editor_session import CallUpdates
+from tests.tools.terminal.terminal_session import (
+    PLAIN,
+    TerminalSession,
+    open_terminal_sessions,
+    run,
+)
 
 LINE = "a line of output like any other, 56 bytes with newline\n"
 PACES = {
@@ -19,16 +24,18 @@ PACES = {
 }
 
 
-def texts(told: Told) -> list[str]:
+def texts(told: CallUpdates) -> list[str]:
     """Return every state of the text that was shown."""
     contents = [
         cast("list[JsonValue]", each["content"]) for each in told.updates if "content" in each
     ]
-    return ["\n".join(str(at(block, "content", "text")) for block in each) for each in contents]
+    return [
+        "\n".join(str(json_at(block, "content", "text")) for block in each) for each in contents
+    ]
 
 
 async def test_the_last_state_is_the_output_and_how_it_ended(tmp_path: Path) -> None:
-    async with open_console(tmp_path, PLAIN) as room:
+    async with open_terminal_sessions(tmp_path, PLAIN) as room:
         made = run("echo one; exit 3")
         told = await room.run_one(made)
         assert told.updates[-1] == {
@@ -51,7 +58,7 @@ async def test_the_last_state_is_the_output_and_how_it_ended(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("command", PACES.values(), ids=PACES.keys())
 async def test_280_kb_cost_a_few_states_of_8_kb(tmp_path: Path, command: str) -> None:
-    async with open_console(tmp_path, PLAIN) as room:
+    async with open_terminal_sessions(tmp_path, PLAIN) as room:
         told = await room.run_one(run(command))
         assert all(len(text) < 8_100 for text in texts(told))
         assert texts(told)[-1].endswith(f"{LINE}```")
@@ -59,7 +66,7 @@ async def test_280_kb_cost_a_few_states_of_8_kb(tmp_path: Path, command: str) ->
 
 
 async def test_a_flood_that_goes_on_costs_four_states_a_second(tmp_path: Path) -> None:
-    async with open_console(tmp_path, PLAIN) as room:
+    async with open_terminal_sessions(tmp_path, PLAIN) as room:
         begin = anyio.current_time()
         told = await room.run_one(run("timeout 0.6 yes | head -c 1000000000; echo last"))
         seconds = anyio.current_time() - begin
@@ -69,12 +76,12 @@ async def test_a_flood_that_goes_on_costs_four_states_a_second(tmp_path: Path) -
 
 
 async def test_states_are_a_quarter_of_a_second_apart(tmp_path: Path) -> None:
-    async with open_console(tmp_path, PLAIN) as room:
+    async with open_terminal_sessions(tmp_path, PLAIN) as room:
         made = run("for n in $(seq 12); do echo $n; sleep 0.1; done")
-        pending = room.begin(made)
+        pending = room.start(made)
         times = list[float]()
         while not pending.is_answered:
-            count = len(texts(room.told(made.id)))
+            count = len(texts(room.updates_of(made.id)))
             if count > len(times):
                 times.append(anyio.current_time())
             await anyio.sleep(0.001)  # when something came is the subject
@@ -85,7 +92,7 @@ async def test_states_are_a_quarter_of_a_second_apart(tmp_path: Path) -> None:
 
 
 async def test_much_is_sent_seldom_for_little_output(tmp_path: Path) -> None:
-    async with open_console(tmp_path, PLAIN) as room:
+    async with open_terminal_sessions(tmp_path, PLAIN) as room:
         told = await room.run_one(
             run("seq 4000; for n in $(seq 30); do printf .; sleep 0.05; done", timeout=30)
         )
@@ -93,36 +100,36 @@ async def test_much_is_sent_seldom_for_little_output(tmp_path: Path) -> None:
 
 
 async def test_text_that_looks_like_the_end_of_the_block_does_not_end_it(tmp_path: Path) -> None:
-    async with open_console(tmp_path, PLAIN) as room:
+    async with open_terminal_sessions(tmp_path, PLAIN) as room:
         told = await room.run_one(run("printf '```\\nno\\n'"))
         assert texts(told)[-1] == "````\n```\nno\n````"
 
 
 async def test_a_reader_who_does_not_read_gets_the_newest_state_only(tmp_path: Path) -> None:
-    async with open_console(tmp_path, PLAIN) as room:
+    async with open_terminal_sessions(tmp_path, PLAIN) as room:
         made = run("for n in 1 2 3 4 5; do echo state $n; sleep 0.3; done; touch done")
-        pending = room.begin(made)
+        pending = room.start(made)
         await _in_progress(room, made.id)
         room.editor.stop_reading()
-        await room.until_there("done")
-        room.editor.go_on_reading()
+        await room.wait_until_exists("done")
+        room.editor.resume_reading()
         await pending.response()
-        assert len(texts(room.told(made.id))) <= 3
+        assert len(texts(room.updates_of(made.id))) <= 3
 
 
-async def _in_progress(room: Console, call_id: str) -> None:
+async def _in_progress(room: TerminalSession, call_id: str) -> None:
     def is_it(message: Object) -> bool:
         text = json.dumps(message)
         return call_id in text and "in_progress" in text
 
-    await room.editor.wait_for(is_it)
+    await room.editor.wait_for_response(is_it)
 
 
 async def test_a_cancelled_command_shows_what_it_had_printed(tmp_path: Path) -> None:
-    async with open_console(tmp_path, PLAIN) as room:
+    async with open_terminal_sessions(tmp_path, PLAIN) as room:
         made = run("echo so far; sleep 60")
-        pending = room.begin(made)
-        await room.until_shown(made, "so far")
+        pending = room.start(made)
+        await room.wait_until_shown(made, "so far")
         assert await room.cancel(pending) < 0.3
-        assert texts(room.told(made.id))[-1].startswith("```\nso far\n```\n")
-        assert "It had printed:\nso far" in room.remembered(made)
+        assert texts(room.updates_of(made.id))[-1].startswith("```\nso far\n```\n")
+        assert "It had printed:\nso far" in room.pending_result(made)

@@ -8,8 +8,14 @@ import pytest
 
 from acp_server.turn.conversation import ToolCall
 from tests.support.editor import Object
-from tests.tools.editor_session import Told
-from tests.tools.terminal.terminal_session import LIVE, metas, open_console, printed, run
+from tests.tools.editor_session import CallUpdates
+from tests.tools.terminal.terminal_session import (
+    LIVE_OUTPUT,
+    meta_values,
+    open_terminal_sessions,
+    printed_output,
+    run,
+)
 
 PRINTED = {
     "plain lines": ("printf 'one\\ntwo\\n'", "one\ntwo\n"),
@@ -44,13 +50,13 @@ def opened(made: ToolCall, title: str, terminal_id: str, cwd: Path) -> list[Obje
     ]
 
 
-def terminal_of(told: Told) -> str:
-    (info,) = metas(told, "terminal_info")
+def terminal_of(told: CallUpdates) -> str:
+    (info,) = meta_values(told, "terminal_info")
     return str(info["terminal_id"])
 
 
 async def test_a_command_is_a_terminal_from_its_start_to_its_exit(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         made = run("printf 'one\\n'; exit 3")
         told = await room.run_one(made)
         terminal_id = terminal_of(told)
@@ -81,37 +87,37 @@ async def test_a_command_is_a_terminal_from_its_start_to_its_exit(tmp_path: Path
 
 @pytest.mark.parametrize(("command", "output"), PRINTED.values(), ids=PRINTED.keys())
 async def test_the_pieces_are_the_output(tmp_path: Path, command: str, output: str) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         told = await room.run_one(run(command))
-        assert printed(told) == output
-        assert all(piece["data"] for piece in metas(told, "terminal_output"))
+        assert printed_output(told) == output
+        assert all(piece["data"] for piece in meta_values(told, "terminal_output"))
         assert told.status == "completed"
 
 
 async def test_a_command_that_prints_nothing_is_an_empty_terminal(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         told = await room.run_one(run("true"))
-        assert metas(told, "terminal_output") == []
+        assert meta_values(told, "terminal_output") == []
         exit_ = {"terminal_id": terminal_of(told), "exit_code": 0, "signal": None}
-        assert metas(told, "terminal_exit") == [exit_]
+        assert meta_values(told, "terminal_exit") == [exit_]
         assert (told.status, told.text) == ("completed", "(no output)")
 
 
 async def test_output_is_shown_while_the_command_runs(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         made = run("echo up; until [ -e go ]; do sleep 0.01; done")
-        pending = room.begin(made)
-        await room.until_shown(made, "up")
+        pending = room.start(made)
+        await room.wait_until_shown(made, "up")
         assert not pending.is_answered
-        room.put("go", "")
+        room.write_file("go", "")
         await pending.response()
 
 
 async def test_the_signal_that_ended_a_command_is_told(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         told = await room.run_one(run("kill -KILL $$"))
         exit_ = {"terminal_id": terminal_of(told), "exit_code": None, "signal": "SIGKILL"}
-        assert metas(told, "terminal_exit") == [exit_]
+        assert meta_values(told, "terminal_exit") == [exit_]
         assert (told.status, told.text) == ("failed", "[ended by SIGKILL]")
 
 
@@ -125,17 +131,17 @@ PACES = {
 
 @pytest.mark.parametrize("command", PACES.values(), ids=PACES.keys())
 async def test_280_kb_cost_little_more_than_that(tmp_path: Path, command: str) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         told = await room.run_one(run(command))
         output = 5000 * LINE
-        assert printed(told) == output
+        assert printed_output(told) == output
         assert room.wire_bytes(told) < 1.1 * len(output)
 
 
 async def test_of_a_flood_the_beginning_and_the_end_are_shown(tmp_path: Path) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         told = await room.run_one(run("echo first; yes | head -c 20000000; echo last"))
-        shown = printed(told)
+        shown = printed_output(told)
         assert shown.startswith("first\ny\n")
         assert shown.endswith("y\nlast\n")
         assert "too long to show in full" in shown
@@ -149,7 +155,7 @@ async def test_of_a_flood_the_beginning_and_the_end_are_shown(tmp_path: Path) ->
     "unit", ["\\303\\244", "\\360\\237\\231\\202", "\\377"], ids=["umlauts", "emoji", "garbage"]
 )
 async def test_a_flood_of_long_characters_costs_no_more(tmp_path: Path, unit: str) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         told = await room.run_one(run(f"yes \"$(printf '{unit}')\" | head -c 2000000"))
         assert room.wire_bytes(told) < 1_200_000
 
@@ -157,23 +163,23 @@ async def test_a_flood_of_long_characters_costs_no_more(tmp_path: Path, unit: st
 async def test_nothing_is_lost_when_a_command_ends_before_a_slow_reader_reads(
     tmp_path: Path,
 ) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         numbers = "".join(f"{number}\n" for number in range(1, 100_001))
-        pending = room.begin(
+        pending = room.start(
             run(
                 "echo up; until [ -e go ]; do sleep 0.01; done; seq 100000; sleep 0.3; echo more; "
                 "sleep 0.3; touch done"
             )
         )
-        await room.editor.wait_for(lambda message: "up" in str(message.get("params")))
+        await room.editor.wait_for_response(lambda message: "up" in str(message.get("params")))
         room.editor.stop_reading()
-        room.put("go", "")
-        await room.until_there("done")
+        room.write_file("go", "")
+        await room.wait_until_exists("done")
         await anyio.sleep(0.2)  # for the server to notice, which shows nowhere
-        room.editor.go_on_reading()
+        room.editor.resume_reading()
         await pending.response()
         (made,) = room.model.results
-        assert printed(room.told(made.call_id)) == f"up\n{numbers}more\n"
+        assert printed_output(room.updates_of(made.call_id)) == f"up\n{numbers}more\n"
 
 
 @pytest.mark.parametrize(
@@ -187,16 +193,16 @@ async def test_nothing_is_lost_when_a_command_ends_before_a_slow_reader_reads(
 async def test_a_cancelled_command_has_an_exit_before_its_call_fails(
     tmp_path: Path, command: str
 ) -> None:
-    async with open_console(tmp_path, LIVE) as room:
+    async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         made = run(command)
-        pending = room.begin(made)
-        await room.until_shown(made, "so far")
+        pending = room.start(made)
+        await room.wait_until_shown(made, "so far")
         assert await room.cancel(pending) < 0.3
-        told = room.told(made.id)
-        assert printed(told) == "so far\n"
+        told = room.updates_of(made.id)
+        assert printed_output(told) == "so far\n"
         *_, exit_, last = told.updates
         assert "terminal_exit" in json.dumps(exit_)
         assert last["status"] == "failed"
         assert last["content"] == [{"type": "terminal", "terminalId": terminal_of(told)}]
-        assert "It had printed:\nso far" in room.remembered(made)
+        assert "It had printed:\nso far" in room.pending_result(made)
         assert await room.editor.prompt(room.session_id, "/version")

@@ -12,7 +12,7 @@ Respond = Callable[[Send], Awaitable[None]]
 
 
 @dataclass(slots=True)
-class Site:
+class LocalSite:
     """HTTP server on a local port."""
 
     pages: dict[str, Respond]
@@ -31,7 +31,7 @@ class Site:
                 await self.pages[head.split(" ")[1]](stream.send)
 
 
-def page(
+def make_page(
     body: str | bytes, content_type: str = "text/html; charset=utf-8", **headers: str
 ) -> Respond:
     """Return a responder that sends a complete body."""
@@ -46,7 +46,7 @@ def page(
     return respond
 
 
-def redirect(location: str, status: str = "302 Found") -> Respond:
+def make_redirect(location: str, status: str = "302 Found") -> Respond:
     """Return a responder that sends a redirect."""
 
     async def respond(send: Send) -> None:
@@ -61,9 +61,9 @@ def head(status: str, headers: Mapping[str, str]) -> bytes:
 
 
 @asynccontextmanager
-async def open_site(pages: dict[str, Respond]) -> AsyncGenerator[Site]:
+async def open_site(pages: dict[str, Respond]) -> AsyncGenerator[LocalSite]:
     """Serve pages by path."""
-    site = Site(pages)
+    site = LocalSite(pages)
     async with (
         await anyio.create_tcp_listener(local_host="127.0.0.1") as listener,
         anyio.create_task_group() as tasks,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acp_server.tools.web.addresses import next_address, read_address
+from acp_server.tools.web.addresses import parse_address, resolve_redirect
 from acp_server.tools.web.errors import AddressError
 
 READ = {
@@ -64,20 +64,20 @@ REFUSED = {
 
 @pytest.mark.parametrize(("text", "found"), READ.items())
 def test_an_address_is_written_in_one_way(text: str, found: tuple[str, str]) -> None:
-    address = read_address(text)
+    address = parse_address(text)
     assert (str(address), address.site) == found
-    assert read_address(str(address)) == address
+    assert parse_address(str(address)) == address
 
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
 def test_what_is_no_address_or_an_odd_one_is_refused(text: str) -> None:
     with pytest.raises(AddressError):
-        read_address(text)
+        parse_address(text)
 
 
 def test_a_refusal_does_not_repeat_a_password() -> None:
     with pytest.raises(AddressError) as refused:
-        read_address("https://user:hush@example.com/")
+        parse_address("https://user:hush@example.com/")
     assert "hush" not in str(refused.value)
 
 
@@ -91,7 +91,7 @@ def test_a_refusal_does_not_repeat_a_password() -> None:
     ],
 )
 def test_a_redirect_is_relative_to_where_it_was_found(location: str, found: str) -> None:
-    assert str(next_address(read_address("https://example.com/x/y"), location)) == found
+    assert str(resolve_redirect(parse_address("https://example.com/x/y"), location)) == found
 
 
 @pytest.mark.parametrize(
@@ -100,4 +100,4 @@ def test_a_redirect_is_relative_to_where_it_was_found(location: str, found: str)
 )
 def test_a_redirect_that_leads_to_no_address_is_not_followed(location: str) -> None:
     with pytest.raises(AddressError):
-        next_address(read_address("https://example.com/"), location)
+        resolve_redirect(parse_address("https://example.com/"), location)

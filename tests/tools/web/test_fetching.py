@@ -8,15 +8,23 @@ from functools import partial
 import anyio
 import pytest
 
-from acp_server.tools.web.addresses import WebAddress, read_address
+from acp_server.tools.web.addresses import WebAddress, parse_address
 from acp_server.tools.web.errors import FetchError, ForbiddenError, WebError
-from acp_server.tools.web.fetching import Fetcher
-from acp_server.tools.web.http_client import Exchange
-from acp_server.tools.web.network_backend import CheckedNetwork
-from acp_server.tools.web.network_policy import reach_of
-from acp_server.tools.web.pages import Page
-from tests.support.timeouts import PATIENCE_SECONDS
-from tests.tools.web.sites import Respond, Send, Site, head, open_site, page, redirect
+from acp_server.tools.web.fetching import PageFetcher
+from acp_server.tools.web.http_client import HttpWebClient
+from acp_server.tools.web.network_backend import CheckedNetworkBackend
+from acp_server.tools.web.network_policy import build_network_policy
+from acp_server.tools.web.pages import WebPage
+from tests.support.timeouts import HANG_TIMEOUT_SECONDS
+from tests.tools.web.sites import (
+    LocalSite,
+    Respond,
+    Send,
+    head,
+    make_page,
+    make_redirect,
+    open_site,
+)
 
 MOST_BYTES = 100_000
 
@@ -26,16 +34,16 @@ async def leave(address: WebAddress) -> None:
     del address
 
 
-def fetcher(timeout_seconds: float = 5.0) -> Fetcher:
-    network = CheckedNetwork(reach_of(["127.0.0.1"]))
-    return Fetcher(Exchange(network, MOST_BYTES), timeout_seconds)
+def fetcher(timeout_seconds: float = 5.0) -> PageFetcher:
+    network = CheckedNetworkBackend(build_network_policy(["127.0.0.1"]))
+    return PageFetcher(HttpWebClient(network, MOST_BYTES), timeout_seconds)
 
 
-async def fetched(respond: Respond, timeout_seconds: float = 5.0) -> Page:
+async def fetched(respond: Respond, timeout_seconds: float = 5.0) -> WebPage:
     failure: WebError
     async with open_site({"/": respond}) as site:
         try:
-            return await fetcher(timeout_seconds).fetch(read_address(site.url("/")), leave)
+            return await fetcher(timeout_seconds).fetch(parse_address(site.url("/")), leave)
         except WebError as error:  # a task group would wrap it
             failure = error
     raise failure
@@ -67,44 +75,48 @@ ENDLESS = head("200 OK", {"Content-Type": "text/plain"})
 @pytest.mark.parametrize(
     ("respond", "text"),
     [
-        pytest.param(page("<title>T</title><p>A &amp; B"), "A & B", id="HTML"),
-        pytest.param(page("<html><p>A</html>", ""), "A", id="HTML of no kind"),
-        pytest.param(page("a\r\nb", "text/plain"), "a\nb", id="text"),
-        pytest.param(page('{"a": 1}', "application/json"), '{"a": 1}', id="JSON"),
-        pytest.param(page("# A", "text/markdown"), "# A", id="Markdown"),
-        pytest.param(page("\x1b[2Ja", "text/plain"), "\ufffd[2Ja", id="a terminal's signs"),
-        pytest.param(page("<b>", "text/plain"), "<b>", id="text that looks like HTML"),
+        pytest.param(make_page("<title>T</title><p>A &amp; B"), "A & B", id="HTML"),
+        pytest.param(make_page("<html><p>A</html>", ""), "A", id="HTML of no kind"),
+        pytest.param(make_page("a\r\nb", "text/plain"), "a\nb", id="text"),
+        pytest.param(make_page('{"a": 1}', "application/json"), '{"a": 1}', id="JSON"),
+        pytest.param(make_page("# A", "text/markdown"), "# A", id="Markdown"),
+        pytest.param(make_page("\x1b[2Ja", "text/plain"), "\ufffd[2Ja", id="a terminal's signs"),
+        pytest.param(make_page("<b>", "text/plain"), "<b>", id="text that looks like HTML"),
         pytest.param(
-            page(gzip.compress(b"packed"), "text/plain", Content_Encoding="gzip"),
+            make_page(gzip.compress(b"packed"), "text/plain", Content_Encoding="gzip"),
             "packed",
             id="gzip",
         ),
         pytest.param(
-            page(zlib.compress(b"packed"), "text/plain", Content_Encoding="deflate"),
+            make_page(zlib.compress(b"packed"), "text/plain", Content_Encoding="deflate"),
             "packed",
             id="deflate",
         ),
         pytest.param(
-            page(zlib.compress(b"packed")[2:-4], "text/plain", Content_Encoding="deflate"),
+            make_page(zlib.compress(b"packed")[2:-4], "text/plain", Content_Encoding="deflate"),
             "packed",
             id="deflate without a header",
         ),
         pytest.param(
-            page("é".encode("latin-1"), "text/plain; charset=iso-8859-1"), "é", id="latin"
+            make_page("é".encode("latin-1"), "text/plain; charset=iso-8859-1"), "é", id="latin"
         ),
-        pytest.param(page("é!".encode("latin-1"), "text/plain"), "é!", id="latin unsaid"),
-        pytest.param(page("é", "text/plain; charset=no-such"), "é", id="an unknown charset"),
-        pytest.param(page("é", "text/plain; charset=rot13"), "é", id="a charset of no letters"),
+        pytest.param(make_page("é!".encode("latin-1"), "text/plain"), "é!", id="latin unsaid"),
+        pytest.param(make_page("é", "text/plain; charset=no-such"), "é", id="an unknown charset"),
         pytest.param(
-            page("é".encode("latin-1"), "text/plain; charset=utf-8"), "\ufffd", id="a wrong charset"
+            make_page("é", "text/plain; charset=rot13"), "é", id="a charset of no letters"
         ),
-        pytest.param(page("é".encode("utf-16"), "text/plain"), "é", id="UTF-16 by its mark"),
         pytest.param(
-            page("<meta charset=windows-1251><p>привет".encode("cp1251"), "text/html"),
+            make_page("é".encode("latin-1"), "text/plain; charset=utf-8"),
+            "\ufffd",
+            id="a wrong charset",
+        ),
+        pytest.param(make_page("é".encode("utf-16"), "text/plain"), "é", id="UTF-16 by its mark"),
+        pytest.param(
+            make_page("<meta charset=windows-1251><p>привет".encode("cp1251"), "text/html"),
             "привет",
             id="a charset within",
         ),
-        pytest.param(page("", "text/plain"), "", id="nothing"),
+        pytest.param(make_page("", "text/plain"), "", id="nothing"),
     ],
 )
 async def test_a_page_is_read(respond: Respond, text: str) -> None:
@@ -114,11 +126,11 @@ async def test_a_page_is_read(respond: Respond, text: str) -> None:
 @pytest.mark.parametrize(
     ("respond", "told"),
     [
-        pytest.param(page(b"%PDF-1.7 x", "application/pdf"), "it is a PDF", id="a PDF"),
-        pytest.param(page(b"%PDF-1.7 x", "text/html"), "it is a PDF", id="a PDF in disguise"),
-        pytest.param(page(b"\x89PNG\r\n\0", "image/png"), "it is no text", id="an image"),
-        pytest.param(page(b"ELF\0\0\0", "text/plain"), "it is no text", id="a program"),
-        pytest.param(page(b"\0\0", "application/octet-stream"), "it is no text", id="bytes"),
+        pytest.param(make_page(b"%PDF-1.7 x", "application/pdf"), "it is a PDF", id="a PDF"),
+        pytest.param(make_page(b"%PDF-1.7 x", "text/html"), "it is a PDF", id="a PDF in disguise"),
+        pytest.param(make_page(b"\x89PNG\r\n\0", "image/png"), "it is no text", id="an image"),
+        pytest.param(make_page(b"ELF\0\0\0", "text/plain"), "it is no text", id="a program"),
+        pytest.param(make_page(b"\0\0", "application/octet-stream"), "it is no text", id="bytes"),
     ],
 )
 async def test_what_is_no_text_is_named_and_not_read(respond: Respond, told: str) -> None:
@@ -130,10 +142,10 @@ async def test_what_is_no_text_is_named_and_not_read(respond: Respond, told: str
 @pytest.mark.parametrize(
     "respond",
     [
-        pytest.param(page("a" * 300_000, "text/plain"), id="huge"),
+        pytest.param(make_page("a" * 300_000, "text/plain"), id="huge"),
         pytest.param(partial(_repeat, ENDLESS, b"a" * 1_000), id="endless"),
         pytest.param(
-            page(gzip.compress(b"a" * 50_000_000), "text/plain", Content_Encoding="gzip"),
+            make_page(gzip.compress(b"a" * 50_000_000), "text/plain", Content_Encoding="gzip"),
             id="a bomb",
         ),
         pytest.param(
@@ -162,7 +174,10 @@ async def test_only_the_beginning_of_what_is_too_large_is_read(respond: Respond)
     ],
 )
 async def test_a_site_that_is_too_slow_is_given_up(respond: Respond) -> None:
-    with pytest.raises(FetchError, match="took longer than"), anyio.fail_after(PATIENCE_SECONDS):
+    with (
+        pytest.raises(FetchError, match="took longer than"),
+        anyio.fail_after(HANG_TIMEOUT_SECONDS),
+    ):
         await fetched(respond, timeout_seconds=0.1)
 
 
@@ -171,11 +186,13 @@ async def test_a_site_that_is_too_slow_is_given_up(respond: Respond) -> None:
     [
         pytest.param(raw(b"220 mail.example\r\n"), id="it does not speak HTTP"),
         pytest.param(raw(b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 100_000), id="an endless head"),
-        pytest.param(page(b"x", "text/plain", Content_Encoding="br"), id="packed unasked"),
+        pytest.param(make_page(b"x", "text/plain", Content_Encoding="br"), id="packed unasked"),
         pytest.param(
-            page(b"plain words", "text/plain", Content_Encoding="gzip"), id="not packed at all"
+            make_page(b"plain words", "text/plain", Content_Encoding="gzip"), id="not packed at all"
         ),
-        pytest.param(page(b"x", "text/plain", Content_Length="9"), id="less than was promised"),
+        pytest.param(
+            make_page(b"x", "text/plain", Content_Length="9"), id="less than was promised"
+        ),
     ],
 )
 async def test_an_answer_that_cannot_be_read_is_one_sentence(respond: Respond) -> None:
@@ -185,8 +202,8 @@ async def test_an_answer_that_cannot_be_read_is_one_sentence(respond: Respond) -
 
 
 async def test_nothing_goes_along_but_the_address() -> None:
-    async with open_site({"/a?b=c": page("x")}) as site:
-        await fetcher().fetch(read_address(site.url("/a?b=c")), leave)
+    async with open_site({"/a?b=c": make_page("x")}) as site:
+        await fetcher().fetch(parse_address(site.url("/a?b=c")), leave)
     (sent,) = site.requests
     assert sent.split("\r\n")[0] == "GET /a?b=c HTTP/1.1"
     names = sorted(line.partition(":")[0] for line in sent.split("\r\n")[1:] if line)
@@ -201,16 +218,16 @@ async def test_a_site_that_is_refused_says_so_and_is_asked_again_the_next_time()
     async with open_site({"/": missing}) as site:
         pages = fetcher()
         for _ in range(2):
-            found = await pages.fetch(read_address(site.url("/")), leave)
+            found = await pages.fetch(parse_address(site.url("/")), leave)
             assert (found.status, found.is_error, found.text) == (404, True, "no")
     assert len(site.requests) == 2
 
 
 async def test_a_page_is_kept_for_a_while() -> None:
-    async with open_site({"/": page("x")}) as site:
+    async with open_site({"/": make_page("x")}) as site:
         pages = fetcher()
-        first = await pages.fetch(read_address(site.url("/")), leave)
-        assert await pages.fetch(read_address(site.url("/")), leave) == first
+        first = await pages.fetch(parse_address(site.url("/")), leave)
+        assert await pages.fetch(parse_address(site.url("/")), leave) == first
     assert len(site.requests) == 1
 
 
@@ -220,12 +237,15 @@ async def test_leave_is_asked_for_each_site_on_the_way_and_once() -> None:
     async def note(address: WebAddress) -> None:
         asked.append(address.site)
 
-    async with open_site({"/1": redirect("/2"), "/3": page("there")}) as site:
-        site.pages["/2"] = redirect(site.url("/3", "localhost"))
-        pages = Fetcher(
-            Exchange(CheckedNetwork(reach_of(["localhost", "127.0.0.1"])), MOST_BYTES), 5.0
+    async with open_site({"/1": make_redirect("/2"), "/3": make_page("there")}) as site:
+        site.pages["/2"] = make_redirect(site.url("/3", "localhost"))
+        pages = PageFetcher(
+            HttpWebClient(
+                CheckedNetworkBackend(build_network_policy(["localhost", "127.0.0.1"])), MOST_BYTES
+            ),
+            5.0,
         )
-        found = await pages.fetch(read_address(site.url("/1")), note)
+        found = await pages.fetch(parse_address(site.url("/1")), note)
     assert (found.text, asked) == ("there", [f"127.0.0.1:{site.port}", f"localhost:{site.port}"])
 
 
@@ -234,35 +254,35 @@ async def test_no_redirect_leads_into_a_private_network(status: str) -> None:
     private = ("http://169.254.169.254/", "http://[::1]/", "http://0.0.0.0/", "http://[fd00::1]/")
     for location in private:
         with pytest.raises(ForbiddenError):
-            await fetched(redirect(location, status))
+            await fetched(make_redirect(location, status))
 
 
 async def test_redirects_that_never_end_are_given_up() -> None:
     with pytest.raises(FetchError, match="on and on"):
-        await fetched(redirect("/"))
+        await fetched(make_redirect("/"))
 
 
 class Names:
     """A lookup that gives one answer after the other, and the last for ever."""
 
     def __init__(self, *answers: Sequence[str]) -> None:
-        self.answers = list(answers)
+        self.matches = list(answers)
         self.lookups = 0
 
     async def __call__(self, host: str, port: int) -> Sequence[str]:
         del host, port
         self.lookups += 1
-        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        return self.matches.pop(0) if len(self.matches) > 1 else self.matches[0]
 
 
-async def _rebound(site: Site, names: Names, *places: str) -> Page:
-    network = CheckedNetwork(reach_of(places), names)
-    pages = Fetcher(Exchange(network, MOST_BYTES), 2.0)
-    return await pages.fetch(read_address(site.url("/", "site.example")), leave)
+async def _rebound(site: LocalSite, names: Names, *places: str) -> WebPage:
+    network = CheckedNetworkBackend(build_network_policy(places), names)
+    pages = PageFetcher(HttpWebClient(network, MOST_BYTES), 2.0)
+    return await pages.fetch(parse_address(site.url("/", "site.example")), leave)
 
 
 async def test_what_was_checked_is_what_is_connected_to() -> None:
-    async with open_site({"/": page("x")}) as site:
+    async with open_site({"/": make_page("x")}) as site:
         names = Names(["127.0.0.1"], ["10.0.0.1"])
         assert (await _rebound(site, names, "127.0.0.1")).text == "x"
     assert names.lookups == 1, "a second lookup could have led elsewhere"
@@ -277,14 +297,14 @@ async def test_what_was_checked_is_what_is_connected_to() -> None:
 async def test_a_name_that_leads_to_a_private_address_at_all_is_refused(
     addresses: Sequence[str],
 ) -> None:
-    async with open_site({"/": page("x")}) as site:
+    async with open_site({"/": make_page("x")}) as site:
         with pytest.raises(ForbiddenError):
             await _rebound(site, Names(addresses))
     assert site.requests == []
 
 
 async def test_the_first_address_that_answers_is_taken() -> None:
-    async with open_site({"/": page("x")}) as site:
+    async with open_site({"/": make_page("x")}) as site:
         names = Names(["127.0.0.2", "127.0.0.1"])
         assert (await _rebound(site, names, "127.0.0.0/8")).text == "x"
 
@@ -293,6 +313,8 @@ async def test_a_name_that_leads_nowhere_is_one_sentence() -> None:
     async def unknown(host: str, port: int) -> Sequence[str]:
         raise OSError(host, port)
 
-    pages = Fetcher(Exchange(CheckedNetwork(reach_of([]), unknown), MOST_BYTES), 2.0)
+    pages = PageFetcher(
+        HttpWebClient(CheckedNetworkBackend(build_network_policy([]), unknown), MOST_BYTES), 2.0
+    )
     with pytest.raises(WebError, match=r"there is no host site\.example"):
-        await pages.fetch(read_address("http://site.example/"), leave)
+        await pages.fetch(parse_address("http://site.example/"), leave)

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from acp_server.tools.web.html_to_markdown import Reading, read_html
+from acp_server.tools.web.html_to_markdown import HtmlText, convert_html
 
 BASE = "https://example.com/docs/page"
 READ = {
@@ -68,36 +68,38 @@ HOSTILE = {
 
 @pytest.mark.parametrize(("source", "text"), READ.values(), ids=READ.keys())
 def test_html_is_read(source: str, text: str) -> None:
-    assert read_html(source, BASE) == Reading("", text, is_whole=True)
+    assert convert_html(source, BASE) == HtmlText("", text, is_complete=True)
 
 
 def test_the_title_is_one_line() -> None:
-    assert read_html("<title>A\n  page</title><p>b", BASE) == Reading("A page", "b", is_whole=True)
+    assert convert_html("<title>A\n  page</title><p>b", BASE) == HtmlText(
+        "A page", "b", is_complete=True
+    )
 
 
 def test_the_main_part_is_what_counts() -> None:
     main = "word " * 60
     source = f"<nav>menu</nav><main><p>{main}</p></main><footer>foot</footer>"
-    assert read_html(source, BASE).text == main.strip()
+    assert convert_html(source, BASE).text == main.strip()
 
 
 @pytest.mark.parametrize("source", ["a<svg>b", "a<script>b", "a<!-- b"])
 def test_what_ends_in_the_middle_is_not_whole(source: str) -> None:
-    found = read_html(source, BASE)
-    assert (found.text, found.is_whole) == ("a", False)
+    found = convert_html(source, BASE)
+    assert (found.text, found.is_complete) == ("a", False)
 
 
 @pytest.mark.parametrize("source", HOSTILE.values(), ids=HOSTILE.keys())
 def test_no_page_takes_long(source: str) -> None:
     began = time.process_time()
-    read_html(source, BASE)
+    convert_html(source, BASE)
     assert time.process_time() - began < 2
 
 
 def test_a_page_that_takes_too_long_is_read_in_part() -> None:
     clock = iter(range(0, 1_000, 2))
-    found = read_html("<p>word</p>" * 60_000, BASE, lambda: float(next(clock)))
-    assert not found.is_whole
+    found = convert_html("<p>word</p>" * 60_000, BASE, lambda: float(next(clock)))
+    assert not found.is_complete
     assert found.text.startswith("word\n\nword")
 
 
@@ -107,4 +109,4 @@ def test_no_mixture_of_tags_makes_it_fail() -> None:
     pieces += ["<svg/>", "<title>", "</a>", "<!DOCTYPE", "<?", "[if", "\0", "<table>", "<td>"]
     draw = random.Random(4711)  # noqa: S311 - a table of cases, not a secret
     for _ in range(3_000):
-        read_html("".join(draw.choices(pieces, k=draw.randrange(30))), BASE)
+        convert_html("".join(draw.choices(pieces, k=draw.randrange(30))), BASE)

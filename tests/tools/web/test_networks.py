@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from acp_server.tools.web.network_policy import is_public, parsed_address, reach_of
+from acp_server.tools.web.network_policy import build_network_policy, is_public, parse_ip_address
 
 PRIVATE = (
     "0.0.0.0",  # noqa: S104 - an address that must not be reached
@@ -74,8 +74,8 @@ def test_an_address_of_the_internet_is_public(address: str) -> None:
 def test_what_the_user_has_named_is_reached(
     place: str, host: str, address: str, *, is_covered: bool
 ) -> None:
-    assert reach_of([place]).covers(host, ip_address(address)) is is_covered
+    assert build_network_policy([place]).allows(host, ip_address(address)) is is_covered
 
 
 def test_an_interface_behind_an_address_changes_nothing() -> None:
-    assert not is_public(parsed_address("fe80::1%eth0"))
+    assert not is_public(parse_ip_address("fe80::1%eth0"))

@@ -12,12 +12,12 @@ import trustme
 from anyio.abc import SocketAttribute
 from anyio.streams.tls import TLSListener
 
-from acp_server.tools.web.addresses import WebAddress, read_address
+from acp_server.tools.web.addresses import WebAddress, parse_address
 from acp_server.tools.web.errors import FetchError
-from acp_server.tools.web.http_client import Exchange
-from acp_server.tools.web.network_backend import CheckedNetwork
-from acp_server.tools.web.network_policy import reach_of
-from tests.tools.web.sites import Site, page
+from acp_server.tools.web.http_client import HttpWebClient
+from acp_server.tools.web.network_backend import CheckedNetworkBackend
+from acp_server.tools.web.network_policy import build_network_policy
+from tests.tools.web.sites import LocalSite, make_page
 
 HOST = "docs.example.org"
 HERE, ELSEWHERE = "127.0.0.1", "127.0.0.2"
@@ -29,7 +29,7 @@ class Names:
 
     asked: list[str] = field(default_factory=list[str])
 
-    async def look_up(self, host: str, port: int) -> Sequence[str]:
+    async def search_index(self, host: str, port: int) -> Sequence[str]:
         del port
         self.asked.append(host)
         return [HERE if len(self.asked) == 1 else ELSEWHERE]
@@ -39,23 +39,23 @@ class Names:
 class SecureSite:
     """A site whose certificate is for some name, and what it was called by those who came."""
 
-    site: Site
-    called: list[str | None] = field(default_factory=list[str | None])
+    site: LocalSite
+    expand_calls: list[str | None] = field(default_factory=list[str | None])
 
     @property
     def address(self) -> WebAddress:
-        return read_address(f"https://{HOST}:{self.site.port}/")
+        return parse_address(f"https://{HOST}:{self.site.port}/")
 
 
 @asynccontextmanager
 async def secure_site(authority: trustme.CA, name: str) -> AsyncGenerator[SecureSite]:
-    secure = SecureSite(Site({"/": page("<p>Hello</p>")}))
+    secure = SecureSite(LocalSite({"/": make_page("<p>Hello</p>")}))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with authority.issue_cert(name).private_key_and_cert_chain_pem.tempfile() as file:
         context.load_cert_chain(file)
 
     def note(_: ssl.SSLObject, called: str | None, __: ssl.SSLContext) -> None:
-        secure.called.append(called)
+        secure.expand_calls.append(called)
 
     context.sni_callback = note
     async with (
@@ -71,12 +71,14 @@ async def secure_site(authority: trustme.CA, name: str) -> AsyncGenerator[Secure
 
 def trusting(
     authority: trustme.CA, folder: Path, monkeypatch: pytest.MonkeyPatch, names: Names
-) -> Exchange:
+) -> HttpWebClient:
     """Return what asks sites, trusting this authority alone."""
     file = folder / "authority.pem"
     authority.cert_pem.write_to_path(str(file))
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
-    return Exchange(CheckedNetwork(reach_of([HERE]), names.look_up), 10_000)
+    return HttpWebClient(
+        CheckedNetworkBackend(build_network_policy([HERE]), names.search_index), 10_000
+    )
 
 
 async def test_the_host_is_looked_up_once_and_its_certificate_is_checked_by_its_name(
@@ -87,7 +89,7 @@ async def test_the_host_is_looked_up_once_and_its_certificate_is_checked_by_its_
     async with secure_site(authority, HOST) as secure:
         answer = await exchange.get(secure.address, 5)
         assert (answer.status, answer.body) == (200, b"<p>Hello</p>")
-    assert (secure.called, names.asked) == ([HOST], [HOST])
+    assert (secure.expand_calls, names.asked) == ([HOST], [HOST])
     assert f"Host: {HOST}:{secure.site.port}\r\n" in secure.site.requests[0]
 
 

@@ -6,25 +6,25 @@ The kernel reports a refusal to the command only, so this is a heuristic over it
 import re
 from collections.abc import Iterator
 
-MOST_LINES = 3
-MOST_CHARACTERS = 200
-LOOKED_AT_CHARACTERS = 20_000
+MAX_QUOTED_LINES = 3
+MAX_QUOTED_CHARACTERS = 200
+SCANNED_CHARACTERS = 20_000
 """Counted from the end, because errors come last."""
 
-_REFUSED = re.compile(
+_ANY_REFUSAL = re.compile(
     r"permission denied|operation not permitted|read-only file system|network is unreachable"
     r"|name resolution|could ?n.t resolve|could not resolve|name or service not known"
     r"|nodename nor servname|failed to (?:connect|lookup|resolve)|\b(?:EACCES|EPERM|EROFS)\b"
     r"|\b(?:ENETUNREACH|EAI_AGAIN|ENOTFOUND)\b|acp-server: this cannot be confined",
     re.IGNORECASE,
 )
-_PLAIN = re.compile(
+_SYSTEM_REFUSAL = re.compile(
     r": (?:Permission denied|Operation not permitted|Read-only file system"
     r"|Network is unreachable)[.']?$"
 )
 """The C library's wording; the only sign that counts if the command succeeded."""
 
-TOLD = (
+REMARK = (
     "[The sandbox may have refused this: {lines}. Confined commands write in the workspace and "
     "the temporary folders only{network}, and read no keys.{way_out}]"
 )
@@ -32,24 +32,30 @@ WAY_OUT = " If it is needed, run it again with unconfined=true: the user is aske
 NO_NETWORK = ", have no network but their own localhost"
 
 
-def denial_in(output: str, *, has_failed: bool, has_network: bool, may_ask: bool = True) -> str:
+def describe_denial(
+    output: str, *, has_failed: bool, has_network: bool, may_ask: bool = True
+) -> str:
     """Return a remark about refused operations, as far as the output shows them.
 
-    >>> denial_in("fine", has_failed=True, has_network=False)
+    >>> describe_denial("fine", has_failed=True, has_network=False)
     ''
     """
-    lines = list(_refused(output[-LOOKED_AT_CHARACTERS:], _REFUSED if has_failed else _PLAIN))
+    lines = list(
+        _refused_lines(
+            output[-SCANNED_CHARACTERS:], _ANY_REFUSAL if has_failed else _SYSTEM_REFUSAL
+        )
+    )
     if not lines:
         return ""
-    quoted = "; ".join(f"`{line[:MOST_CHARACTERS]}`" for line in lines[-MOST_LINES:])
-    return TOLD.format(
+    quoted = "; ".join(f"`{line[:MAX_QUOTED_CHARACTERS]}`" for line in lines[-MAX_QUOTED_LINES:])
+    return REMARK.format(
         lines=quoted,
         network="" if has_network else NO_NETWORK,
         way_out=WAY_OUT if may_ask else "",
     )
 
 
-def _refused(output: str, sign: re.Pattern[str]) -> Iterator[str]:
+def _refused_lines(output: str, sign: re.Pattern[str]) -> Iterator[str]:
     for line in dict.fromkeys(output.splitlines()):
         plain = line.strip().replace("`", "'")
         if sign.search(plain):

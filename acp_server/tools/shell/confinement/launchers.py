@@ -11,25 +11,27 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.tools.shell.confinement.limits import Bounds
-from acp_server.tools.shell.confinement.seatbelt import profile
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.shell.confinement.limits import SandboxLimits
+from acp_server.tools.shell.confinement.seatbelt import build_profile
 from skills_store.programs import find_program
 
 SCRIPT = Path(__file__).with_name("launcher.pl")
 SEATBELT = "/usr/bin/sandbox-exec"
-FAILED = "acp-server: this cannot be confined"
-FAILED_CODE = 121
+FAILURE_PREFIX = "acp-server: this cannot be confined"
+FAILURE_EXIT_CODE = 121
 """Together with that line, it means that nothing was run; see `launcher.pl`."""
 PROBE_SECONDS = 5.0
-OBEYED_VARIABLES = ("PERL5DB", "PERL5LIB", "PERL5OPT", "PERLLIB", "PERL_USE_UNSAFE_INC")
+PERL_VARIABLES = ("PERL5DB", "PERL5LIB", "PERL5OPT", "PERLLIB", "PERL_USE_UNSAFE_INC")
 """They would load other code into the launcher, so it passes them on to the command."""
 
 
-class Launcher(Protocol):
+class SandboxLauncher(Protocol):
     """Starts programs under limits."""
 
-    def arguments(self, bounds: Bounds, handed_on: Mapping[str, str]) -> tuple[str, ...]:
+    def build_arguments(
+        self, bounds: SandboxLimits, command_variables: Mapping[str, str]
+    ) -> tuple[str, ...]:
         """Return the arguments to put in front of a program and its arguments.
 
         `command_variables` are set for the program, but not for the launcher.
@@ -41,65 +43,71 @@ class Launcher(Protocol):
         ...
 
 
-@frozen
+@frozen_dataclass
 class PerlLauncher:
     """Landlock, namespaces and seccomp, applied by a perl script; nearly every Linux has perl."""
 
     perl: str
 
-    def arguments(self, bounds: Bounds, handed_on: Mapping[str, str]) -> tuple[str, ...]:
+    def build_arguments(
+        self, bounds: SandboxLimits, command_variables: Mapping[str, str]
+    ) -> tuple[str, ...]:
         """Return perl, the script and the limits as its arguments."""
-        variables = (f"var={name}={value}" for name, value in handed_on.items())
-        return (self.perl, str(SCRIPT), *_named_bounds(bounds), *variables, "--")
+        variables = (f"var={name}={value}" for name, value in command_variables.items())
+        return (self.perl, str(SCRIPT), *_limit_arguments(bounds), *variables, "--")
 
     def files(self) -> tuple[str, ...]:
         """Return perl and the script."""
         return (self.perl, str(SCRIPT))
 
 
-@frozen
+@frozen_dataclass
 class SeatbeltLauncher:
     """The macOS sandbox (`sandbox-exec`)."""
 
-    def arguments(self, bounds: Bounds, handed_on: Mapping[str, str]) -> tuple[str, ...]:
+    def build_arguments(
+        self, bounds: SandboxLimits, command_variables: Mapping[str, str]
+    ) -> tuple[str, ...]:
         """Return the program with the limits as a profile."""
-        variables = (f"{name}={value}" for name, value in handed_on.items())
-        return (SEATBELT, "-p", profile(bounds), "/usr/bin/env", *variables)
+        variables = (f"{name}={value}" for name, value in command_variables.items())
+        return (SEATBELT, "-p", build_profile(bounds), "/usr/bin/env", *variables)
 
     def files(self) -> tuple[str, ...]:
         """Return the program."""
         return (SEATBELT,)
 
 
-@frozen
-class Missing:
+@frozen_dataclass
+class MissingLauncher:
     """No launcher works here; `reason` is a phrase that says why."""
 
     reason: str
 
 
-def find_launcher(environment: Mapping[str, str]) -> Launcher | Missing:
+def find_launcher(environment: Mapping[str, str]) -> SandboxLauncher | MissingLauncher:
     """Return the launcher for this machine after a trial run. Blocks."""
     if sys.platform == "darwin":
-        return _tried(SeatbeltLauncher(), environment)
+        return _probe(SeatbeltLauncher(), environment)
     if not sys.platform.startswith("linux"):
-        return Missing("this operating system is not supported")
+        return MissingLauncher("this operating system is not supported")
     # Security: system directories first, and relative PATH entries are skipped, so a workspace
     # cannot replace the program that confines.
     perl = find_program("perl", f"/usr/bin:/bin:{environment.get('PATH', os.defpath)}")
     if perl is None:
-        return Missing("perl is not installed")
-    return _tried(PerlLauncher(perl), environment)
+        return MissingLauncher("perl is not installed")
+    return _probe(PerlLauncher(perl), environment)
 
 
-def _tried(launcher: Launcher, environment: Mapping[str, str]) -> Launcher | Missing:
+def _probe(
+    launcher: SandboxLauncher, environment: Mapping[str, str]
+) -> SandboxLauncher | MissingLauncher:
     """Return the launcher if a program runs under it."""
-    bounds = Bounds(writable=(), hidden=(), has_network=False)
+    bounds = SandboxLimits(writable=(), hidden=(), has_network=False)
     try:
         # A trial run instead of version checks: kernels and containers disable these features in
         # many ways.
         tried = subprocess.run(  # noqa: S603  our own launcher
-            (*launcher.arguments(bounds, {}), "/bin/sh", "-c", ":"),
+            (*launcher.build_arguments(bounds, {}), "/bin/sh", "-c", ":"),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -109,15 +117,17 @@ def _tried(launcher: Launcher, environment: Mapping[str, str]) -> Launcher | Mis
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Missing(f"{launcher.files()[0]} does not work: {error}")
+        return MissingLauncher(f"{launcher.files()[0]} does not work: {error}")
     if tried.returncode == 0:
         return launcher
     told = tried.stderr.decode(errors="replace").strip().splitlines()
     reason = told[-1] if told else f"exit code {tried.returncode}"
-    return Missing(reason.removeprefix(f"{FAILED}: ").removesuffix("; nothing was run"))
+    return MissingLauncher(
+        reason.removeprefix(f"{FAILURE_PREFIX}: ").removesuffix("; nothing was run")
+    )
 
 
-def _named_bounds(bounds: Bounds) -> Iterator[str]:
+def _limit_arguments(bounds: SandboxLimits) -> Iterator[str]:
     for name, paths in (
         ("write", bounds.writable),
         ("hide", bounds.hidden),

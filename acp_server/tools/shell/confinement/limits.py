@@ -8,13 +8,13 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from acp_server.permissions.resolved_workspace import OPEN_FOLDERS
-from acp_server.startup.fast_dataclass import frozen
-from acp_server.tools.shell.confinement.config import SandboxRules
-from acp_server.tools.shell.confinement.private_paths import private_paths
+from acp_server.permissions.resolved_workspace import OPEN_DIRECTORIES
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.shell.confinement.private_paths import iter_private_paths
 from skills_store.reading import read_regular
 
-SYSTEM_FOLDERS = tuple(
+SYSTEM_DIRECTORIES = tuple(
     Path(name)
     for name in (
         *("/bin", "/sbin", "/usr", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/proc", "/sys"),
@@ -23,11 +23,11 @@ SYSTEM_FOLDERS = tuple(
     )
 )
 """Directories that a strictly confined command may also read: programs and their configuration."""
-MOST_POINTER_BYTES = 4_096
+MAX_POINTER_BYTES = 4_096
 
 
-@frozen
-class Bounds:
+@frozen_dataclass
+class SandboxLimits:
     """Limits for one command. All paths are absolute, symlinks resolved."""
 
     writable: tuple[Path, ...]
@@ -41,46 +41,48 @@ class Bounds:
     has_network: bool = False
 
 
-@frozen
-class Territory:
+@frozen_dataclass
+class SandboxScope:
     """Inputs for the limits of one session's commands."""
 
     roots: tuple[Path, ...]
     """Resolved when the session began: a command must not move its limits by moving a directory."""
-    rules: SandboxRules
+    rules: SandboxConfig
     home: Path
-    own_folder: Path
+    data_directory: Path
     environment: Mapping[str, str]
 
-    def bounds(self) -> Bounds:
+    def resolve_limits(self) -> SandboxLimits:
         """Return the limits for a command that starts now. Blocks for about a millisecond.
 
         Private paths are looked up each time, because they may have been created a moment ago.
         """
-        own = Path(os.path.realpath(self.own_folder))
+        own = Path(os.path.realpath(self.data_directory))
         is_strict = self.rules.mode == "strict"
-        return Bounds(
-            writable=_existing(self._writable()),
-            hidden=self.hidden(),
-            opened=_existing(own / name for name in sorted(OPEN_FOLDERS)),
-            readable=_existing((*SYSTEM_FOLDERS, *self._programs())) if is_strict else None,
+        return SandboxLimits(
+            writable=_resolve_existing(self._writable_paths()),
+            hidden=self.hidden_paths(),
+            opened=_resolve_existing(own / name for name in sorted(OPEN_DIRECTORIES)),
+            readable=_resolve_existing((*SYSTEM_DIRECTORIES, *self._program_directories()))
+            if is_strict
+            else None,
             has_network=self.rules.has_network,
         )
 
-    def hidden(self) -> tuple[Path, ...]:
+    def hidden_paths(self) -> tuple[Path, ...]:
         """Return this program's own data directory and the private paths. Blocks."""
-        own = Path(os.path.realpath(self.own_folder))
-        return _existing((own, *private_paths(self.home)))
+        own = Path(os.path.realpath(self.data_directory))
+        return _resolve_existing((own, *iter_private_paths(self.home)))
 
-    def _writable(self) -> Iterator[Path]:
+    def _writable_paths(self) -> Iterator[Path]:
         yield from self.roots
-        yield from filter(None, map(git_store, self.roots))
-        yield from self.rules.writable
-        yield from self.rules.temporary
+        yield from filter(None, map(find_git_directory, self.roots))
+        yield from self.rules.writable_directories
+        yield from self.rules.temporary_directories
         if own := self.environment.get("TMPDIR"):
             yield Path(own)
 
-    def _programs(self) -> Iterator[Path]:
+    def _program_directories(self) -> Iterator[Path]:
         """Yield the directories of PATH."""
         for name in self.environment.get("PATH", os.defpath).split(os.pathsep):
             # Security: relative entries of PATH would make directories of the workspace count as
@@ -89,7 +91,7 @@ class Territory:
                 yield Path(name)
 
 
-def git_store(root: Path) -> Path | None:
+def find_git_directory(root: Path) -> Path | None:
     """Return the git directory outside a root that its worktree uses; None if there is none.
 
     That is the `.git` of a parent directory or the repository of a linked worktree. The pointer to
@@ -105,32 +107,32 @@ def git_store(root: Path) -> Path | None:
         if entry.is_dir():
             return None if folder == root else entry
         if entry.is_file():
-            return _linked_store(entry)
+            return _linked_git_directory(entry)
     return None
 
 
-def _linked_store(pointer: Path) -> Path | None:
-    told = _line(pointer)
+def _linked_git_directory(pointer: Path) -> Path | None:
+    told = _read_line(pointer)
     if not told.startswith("gitdir: "):
         return None
     tree = Path(os.path.realpath(pointer.parent / told.removeprefix("gitdir: ")))
     # Security: without the reference back, a command could write a `.git` file that makes a foreign
     # directory writable for the next command.
-    back = _line(tree / "gitdir")
+    back = _read_line(tree / "gitdir")
     if tree.parent.name != "worktrees" or not back:
         return None
     return tree.parent.parent if os.path.realpath(tree / back) == str(pointer) else None
 
 
-def _line(path: Path) -> str:
+def _read_line(path: Path) -> str:
     """Return the content of a small file without its newline; empty if there is none."""
     try:
-        return os.fsdecode(read_regular(path, MOST_POINTER_BYTES).data).rstrip("\r\n")
+        return os.fsdecode(read_regular(path, MAX_POINTER_BYTES).data).rstrip("\r\n")
     except OSError:
         return ""
 
 
-def _existing(paths: Iterable[Path]) -> tuple[Path, ...]:
+def _resolve_existing(paths: Iterable[Path]) -> tuple[Path, ...]:
     """Return the existing paths, symlinks resolved, each once."""
     real = (os.path.realpath(path) for path in paths if os.path.exists(path))  # noqa: PTH110  faster
     return tuple(map(Path, dict.fromkeys(real)))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from acp_server.permissions.protected_names import is_protected_file
 
-_PRIVATE = (
+_PRIVATE_NAMES = (
     *(".claude/.credentials.json", ".codex/auth.json", ".config/github-copilot"),
     *(".config/gh", ".config/glab-cli", ".config/hub", ".config/git/credentials"),
     *(".config/gcloud", ".config/doctl", ".config/rclone", ".config/op", ".config/1Password"),
@@ -27,19 +27,21 @@ _PRIVATE = (
     *("Library/Safari", "Library/Application Support/Google/Chrome"),
     *("Library/Application Support/Firefox", "Library/Application Support/1Password"),
 )
-_NEEDED = frozenset({".git", ".gitconfig", ".gitmodules", ".hermesignore"})
+_READABLE_NAMES = frozenset({".git", ".gitconfig", ".gitmodules", ".hermesignore"})
 """Protected elsewhere because programs execute them, not because they hold secrets."""
-_OF_THE_MACHINE = ("/run/secrets", "/run/credentials", "/var/run/secrets")
+_SYSTEM_SECRETS = ("/run/secrets", "/run/credentials", "/var/run/secrets")
 
 
-def private_paths(home: Path) -> Iterator[Path]:
+def iter_private_paths(home: Path) -> Iterator[Path]:
     """Yield the user's private paths, existing or not."""
-    yield from map(Path, _OF_THE_MACHINE)
-    yield from (home / name for name in _PRIVATE)
+    yield from map(Path, _SYSTEM_SECRETS)
+    yield from (home / name for name in _PRIVATE_NAMES)
     try:
         with os.scandir(home) as entries:
             names = [entry.name for entry in entries]
     except OSError:
         return
     # Check names, not paths: constructing a Path for each entry would take ten times longer.
-    yield from (home / name for name in names if name not in _NEEDED and is_protected_file(name))
+    yield from (
+        home / name for name in names if name not in _READABLE_NAMES and is_protected_file(name)
+    )

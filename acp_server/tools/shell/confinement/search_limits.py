@@ -8,7 +8,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from acp_server.tools.shell.confinement.limits import Bounds, git_store
+from acp_server.tools.shell.confinement.limits import SandboxLimits, find_git_directory
 
 _LIBRARIES = tuple(
     Path(name)
@@ -20,17 +20,21 @@ _LIBRARIES = tuple(
 )
 _IGNORE_FILES = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 # The parts of a repository that hold ignore rules, not its objects or its configuration.
-_OF_A_STORE = ("info", "worktrees")
+_GIT_IGNORE_PARTS = ("info", "worktrees")
 
 
-def reading_bounds(root: Path, program: Path, hidden: Iterable[Path]) -> Bounds:
+def build_search_limits(root: Path, program: Path, hidden: Iterable[Path]) -> SandboxLimits:
     """Return the limits for a program that searches `root`, a path without symlinks. Blocks.
 
     `hidden` paths below the root stay unreadable.
     """
-    readable = (root, program.resolve(), *_plain((*_LIBRARIES, *_ignore_files(root))))
+    readable = (
+        root,
+        program.resolve(),
+        *_existing_without_symlinks((*_LIBRARIES, *_ignore_files(root))),
+    )
     below = tuple(path for path in hidden if path != root and path.is_relative_to(root))
-    return Bounds(writable=(), hidden=below, readable=readable, has_network=True)
+    return SandboxLimits(writable=(), hidden=below, readable=readable, has_network=True)
 
 
 def _ignore_files(root: Path) -> Iterator[Path]:
@@ -39,12 +43,12 @@ def _ignore_files(root: Path) -> Iterator[Path]:
         pointer = folder / ".git"
         if pointer.is_file():
             yield pointer
-    store = git_store(root)
+    store = find_git_directory(root)
     if store is not None:
-        yield from (store / name for name in _OF_A_STORE)
+        yield from (store / name for name in _GIT_IGNORE_PARTS)
 
 
-def _plain(paths: Iterable[Path]) -> Iterator[Path]:
+def _existing_without_symlinks(paths: Iterable[Path]) -> Iterator[Path]:
     """Yield existing paths that are no symlinks: the target of a symlink was not checked."""
     for path in paths:
         try:

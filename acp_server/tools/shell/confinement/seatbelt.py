@@ -6,10 +6,10 @@ The last matching rule wins, so exceptions must follow the rules that they relax
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from acp_server.tools.shell.confinement.limits import Bounds
+from acp_server.tools.shell.confinement.limits import SandboxLimits
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/tty", "/dev/ptmx", "/dev/dtracehelper")
-_FIRST = """\
+_BASE_RULES = """\
 (version 1)
 (allow default)
 (deny signal)
@@ -21,23 +21,23 @@ _FIRST = """\
 (deny mach-lookup (global-name "com.apple.SecurityServer"))
 (deny mach-lookup (global-name "com.apple.securityd.xpc"))"""
 """No process outside is signalled, inspected or asked to act on the command's behalf."""
-_CLOSED = """\
+_CLOSED_NETWORK = """\
 (deny network*)
 (allow network* (local ip "localhost:*"))
 (allow network* (remote ip "localhost:*"))"""
-_NO_SOCKETS = """\
+_NO_UNIX_SOCKETS = """\
 (deny network-outbound (remote unix-socket))
 (allow network-outbound (literal "/private/var/run/mDNSResponder"))"""
 
 
-def profile(bounds: Bounds) -> str:
+def build_profile(bounds: SandboxLimits) -> str:
     """Return the profile that enforces the limits."""
     return "\n".join(_rules(bounds)) + "\n"
 
 
-def _rules(bounds: Bounds) -> Iterator[str]:
-    yield _FIRST
-    yield _NO_SOCKETS if bounds.has_network else _CLOSED
+def _rules(bounds: SandboxLimits) -> Iterator[str]:
+    yield _BASE_RULES
+    yield _NO_UNIX_SOCKETS if bounds.has_network else _CLOSED_NETWORK
     if bounds.readable is not None:
         yield "(deny file-read-data)"
         yield _rule("allow", "file-read-data", (*bounds.readable, Path("/dev")))
@@ -50,11 +50,11 @@ def _rules(bounds: Bounds) -> Iterator[str]:
     yield f'(allow file-write* {devices} (regex #"^/dev/(ttys[0-9]+|fd/[0-9]+)$"))'
     # Order: these rules come last. Writable directories may contain hidden paths, which in turn may
     # contain writable or opened ones.
-    inside = [path for path in bounds.hidden if _lies_below(path, bounds.writable)]
+    inside = [path for path in bounds.hidden if _is_below(path, bounds.writable)]
     yield _rule("deny", "file-read-data file-write*", inside)
-    within = [path for path in bounds.writable if _lies_below(path, inside)]
+    within = [path for path in bounds.writable if _is_below(path, inside)]
     yield _rule("allow", "file-read-data file-write*", within)
-    yield _rule("allow", "file-read-data", [p for p in bounds.opened if _lies_below(p, inside)])
+    yield _rule("allow", "file-read-data", [p for p in bounds.opened if _is_below(p, inside)])
 
 
 def _rule(verdict: str, operations: str, paths: Iterable[Path]) -> str:
@@ -62,7 +62,7 @@ def _rule(verdict: str, operations: str, paths: Iterable[Path]) -> str:
     return f"({verdict} {operations} {below})" if below else ""
 
 
-def _lies_below(path: Path, others: Iterable[Path]) -> bool:
+def _is_below(path: Path, others: Iterable[Path]) -> bool:
     return any(path != other and path.is_relative_to(other) for other in others)
 
 

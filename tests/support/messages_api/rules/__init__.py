@@ -6,27 +6,27 @@ Each rule takes a `ParsedRequest` and raises `MessagesApiRefusal` or returns. Th
 
 from collections.abc import Callable
 
-from tests.support.messages_api.parsed_request import Ask
-from tests.support.messages_api.rules.caching import check_marks
+from tests.support.messages_api.parsed_request import ParsedRequest
+from tests.support.messages_api.rules.caching import check_cache_control
 from tests.support.messages_api.rules.conversation import check_messages
 from tests.support.messages_api.rules.parameters import check_parameters
-from tests.support.messages_api.rules.tool_results import check_pairs
+from tests.support.messages_api.rules.tool_results import check_tool_results
 from tests.support.messages_api.rules.tools import check_tools
-from tests.support.messages_api.rules.web_search import check_searches
+from tests.support.messages_api.rules.web_search import check_web_searches
 
-Rule = Callable[[Ask], None]
+Rule = Callable[[ParsedRequest], None]
 
 RULES: tuple[Rule, ...] = (
     check_parameters,
     check_tools,
     check_messages,
-    check_pairs,
-    check_searches,
-    check_marks,
+    check_tool_results,
+    check_web_searches,
+    check_cache_control,
 )
 
 
-def check(ask: Ask) -> None:
+def check_request(ask: ParsedRequest) -> None:
     """Check a request against all rules.
 
     Raises:

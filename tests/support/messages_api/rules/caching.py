@@ -5,29 +5,31 @@ The shape of thinking blocks excludes the field, and the rules for texts refuse 
 
 from collections.abc import Iterator
 
-from tests.support.messages_api.parsed_request import Ask
-from tests.support.messages_api.refusals import Refusal
+from tests.support.messages_api.parsed_request import ParsedRequest
+from tests.support.messages_api.refusals import MessagesApiRefusal
 from tests.support.messages_api.shapes import AnyThinking, Block, CacheControl
 
-MOST_MARKS = 4
+MAX_CACHE_CONTROLS = 4
 
 
-def check_marks(ask: Ask) -> None:
+def check_cache_control(ask: ParsedRequest) -> None:
     """Refuse too many `cache_control` fields, or lifetimes in the wrong order.
 
     Raises:
         MessagesApiRefusal: There are too many, or a longer lifetime follows a shorter one.
     """
-    marks = list(_marks(ask))
+    marks = list(_cache_controls(ask))
     if marks and not ask.endpoint.takes_cache_control:
-        raise Refusal(f"{marks[0][0]}.cache_control: Extra inputs are not permitted")
+        raise MessagesApiRefusal(f"{marks[0][0]}.cache_control: Extra inputs are not permitted")
     count = len(marks) + (ask.request.cache_control is not None)
-    if count > MOST_MARKS:
-        raise Refusal(f"A maximum of 4 blocks with cache_control may be provided. Found {count}.")
+    if count > MAX_CACHE_CONTROLS:
+        raise MessagesApiRefusal(
+            f"A maximum of 4 blocks with cache_control may be provided. Found {count}."
+        )
     seen_short = False
     for path, mark in marks:
         if seen_short and mark.ttl == "1h":
-            raise Refusal(
+            raise MessagesApiRefusal(
                 f"{path}.cache_control.ttl: a ttl='1h' cache_control block must not come after a "
                 "ttl='5m' cache_control block. Note that blocks are processed in the following "
                 "order: `tools`, `system`, `messages`."
@@ -35,7 +37,7 @@ def check_marks(ask: Ask) -> None:
         seen_short = seen_short or mark.ttl == "5m"
 
 
-def _marks(ask: Ask) -> Iterator[tuple[str, CacheControl]]:
+def _cache_controls(ask: ParsedRequest) -> Iterator[tuple[str, CacheControl]]:
     for index, tool in enumerate(ask.request.tools):
         if tool.cache_control:
             yield f"tools.{index}.custom", tool.cache_control
@@ -44,10 +46,10 @@ def _marks(ask: Ask) -> Iterator[tuple[str, CacheControl]]:
             yield f"system.{index}", text.cache_control
     for index, message in enumerate(ask.request.messages):
         for place, block in enumerate(message.content):
-            yield from _marks_of(f"messages.{index}.content.{place}", block)
+            yield from _block_cache_controls(f"messages.{index}.content.{place}", block)
 
 
-def _marks_of(path: str, block: Block) -> Iterator[tuple[str, CacheControl]]:
+def _block_cache_controls(path: str, block: Block) -> Iterator[tuple[str, CacheControl]]:
     if isinstance(block, AnyThinking):
         return
     if block.type == "tool_result":

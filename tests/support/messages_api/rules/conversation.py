@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 
 from tests.support.messages_api.endpoint import VERSION
-from tests.support.messages_api.parsed_request import Ask
-from tests.support.messages_api.refusals import Refusal
+from tests.support.messages_api.parsed_request import ParsedRequest
+from tests.support.messages_api.refusals import MessagesApiRefusal
 from tests.support.messages_api.shapes import Block, Message, TextBlock
 
 DIRECTIVE = "; the directive-only form (content: [] with output_config) is accepted at any position"
-NOT_OF_USERS = {"tool_use"}
-NOT_OF_ASSISTANTS = {"tool_result", "image", "search_result"}
+ASSISTANT_ONLY_BLOCKS = {"tool_use"}
+USER_ONLY_BLOCKS = {"tool_result", "image", "search_result"}
 
 
-def check_messages(ask: Ask) -> None:
+def check_messages(ask: ParsedRequest) -> None:
     """Refuse invalid conversations.
 
     Raises:
@@ -20,20 +20,20 @@ def check_messages(ask: Ask) -> None:
     """
     messages = ask.request.messages
     if not messages:
-        raise Refusal("messages: at least one message is required")
+        raise MessagesApiRefusal("messages: at least one message is required")
     _check_texts(ask)
     for index, message in enumerate(messages):
         _check_content(messages, index)
         if message.role == "system":
             _check_system(ask, index)
         for place, block in enumerate(message.content):
-            _check_speaker(ask, message, f"messages.{index}.content.{place}", block)
+            _check_role(ask, message, f"messages.{index}.content.{place}", block)
     if messages[0].role == "assistant" and not ask.endpoint.takes_leading_assistant:
-        raise Refusal('messages: first message must use the "user" role')
+        raise MessagesApiRefusal('messages: first message must use the "user" role')
     _check_end(ask, messages[-1])
 
 
-def _check_texts(ask: Ask) -> None:
+def _check_texts(ask: ParsedRequest) -> None:
     for place, block in enumerate(ask.request.system):
         _check_text("system", f"system.{place}", block)
     for index, message in enumerate(ask.request.messages):
@@ -49,13 +49,15 @@ def _texts(block: Block) -> Iterator[TextBlock]:
         yield from (inner for inner in block.content if inner.type == "text")
 
 
-def _check_text(whose: str, path: str, block: TextBlock) -> None:
+def _check_text(location: str, path: str, block: TextBlock) -> None:
     if not block.text and block.cache_control is not None:
-        raise Refusal(f"{path}.text: cache_control cannot be set for empty text blocks")
+        raise MessagesApiRefusal(f"{path}.text: cache_control cannot be set for empty text blocks")
     if not block.text:
-        raise Refusal(f"{whose}: text content blocks must be non-empty")
+        raise MessagesApiRefusal(f"{location}: text content blocks must be non-empty")
     if not block.text.strip():
-        raise Refusal(f"{whose}: text content blocks must contain non-whitespace text")
+        raise MessagesApiRefusal(
+            f"{location}: text content blocks must contain non-whitespace text"
+        )
 
 
 def _check_content(messages: list[Message], index: int) -> None:
@@ -64,68 +66,76 @@ def _check_content(messages: list[Message], index: int) -> None:
         return
     match message.role:
         case "user":
-            raise Refusal(f"messages.{index}: user messages must have non-empty content")
+            raise MessagesApiRefusal(f"messages.{index}: user messages must have non-empty content")
         case "assistant":
-            raise Refusal(
+            raise MessagesApiRefusal(
                 f"messages.{index}: all messages must have non-empty content except for the "
                 "optional final assistant message"
             )
         case "system":
-            raise Refusal(f"messages.{index}: system content must contain at least one block")
+            raise MessagesApiRefusal(
+                f"messages.{index}: system content must contain at least one block"
+            )
 
 
-def _check_system(ask: Ask, index: int) -> None:
+def _check_system(ask: ParsedRequest, index: int) -> None:
     messages = ask.request.messages
     before = messages[index - 1].role if index else None
     after = messages[index + 1].role if index + 1 < len(messages) else "assistant"
-    if not ask.family.takes_system_messages:
-        raise Refusal(f"messages.{index}: role 'system' is not supported on this model")
+    if not ask.model_spec.takes_system_messages:
+        raise MessagesApiRefusal(f"messages.{index}: role 'system' is not supported on this model")
     if any(block.type != "text" for block in messages[index].content):
-        raise Refusal(
+        raise MessagesApiRefusal(
             f"messages.{index}: role 'system' supports text, tool_addition, and tool_removal "
             "blocks only"
         )
     if before is None:
-        raise Refusal(
+        raise MessagesApiRefusal(
             "messages.0: use the top-level 'system' parameter for the initial system prompt"
             + DIRECTIVE
         )
     if before == "assistant":
-        raise Refusal(
+        raise MessagesApiRefusal(
             f"messages.{index}: role 'system' must follow a 'user' message or an 'assistant' "
             f"message ending in a server tool result{DIRECTIVE}"
         )
     if after == "user":
-        raise Refusal(
+        raise MessagesApiRefusal(
             f"messages.{index}: role 'system' must precede an 'assistant' message or end the "
             f"array{DIRECTIVE}"
         )
 
 
-def _check_speaker(ask: Ask, message: Message, path: str, block: Block) -> None:
+def _check_role(ask: ParsedRequest, message: Message, path: str, block: Block) -> None:
     if message.role == "user" and block.type in {"thinking", "redacted_thinking"}:
-        raise Refusal(
+        raise MessagesApiRefusal(
             f"{path.rpartition('.')[0]}: {block.type} blocks may only be in `assistant` messages"
         )
-    if message.role == "user" and block.type in NOT_OF_USERS:
-        raise Refusal(f"{path}: `{block.type}` blocks can only be in `assistant` messages")
+    if message.role == "user" and block.type in ASSISTANT_ONLY_BLOCKS:
+        raise MessagesApiRefusal(
+            f"{path}: `{block.type}` blocks can only be in `assistant` messages"
+        )
     is_document = block.type == "document" and ask.headers.version == VERSION
-    if message.role == "assistant" and (block.type in NOT_OF_ASSISTANTS or is_document):
-        raise Refusal(f"{path}: `{block.type}` blocks can only be in `user` messages")
+    if message.role == "assistant" and (block.type in USER_ONLY_BLOCKS or is_document):
+        raise MessagesApiRefusal(f"{path}: `{block.type}` blocks can only be in `user` messages")
     has_citations = isinstance(block, TextBlock) and bool(block.citations)
     if message.role == "user" and has_citations and ask.headers.version == VERSION:
-        raise Refusal(f"{path}.text.citations: citations are not permitted in `user` messages")
+        raise MessagesApiRefusal(
+            f"{path}.text.citations: citations are not permitted in `user` messages"
+        )
 
 
-def _check_end(ask: Ask, last: Message) -> None:
+def _check_end(ask: ParsedRequest, last: Message) -> None:
     is_pending = any(block.type == "tool_use" for block in last.content)
-    if last.role != "assistant" or is_pending or ask.is_resumed:
+    if last.role != "assistant" or is_pending or ask.is_continuation:
         return
-    if not ask.family.takes_prefill:
-        raise Refusal(
+    if not ask.model_spec.takes_prefill:
+        raise MessagesApiRefusal(
             "This model does not support assistant message prefill. The conversation must end "
             "with a user message."
         )
     texts = [block.text for block in last.content if block.type == "text"]
     if texts and texts[-1] != texts[-1].rstrip():
-        raise Refusal("messages: final assistant content cannot end with trailing whitespace")
+        raise MessagesApiRefusal(
+            "messages: final assistant content cannot end with trailing whitespace"
+        )

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from tests.support.messages_api.parsed_request import Ask
-from tests.support.messages_api.refusals import Refusal
+from tests.support.messages_api.parsed_request import ParsedRequest
+from tests.support.messages_api.refusals import MessagesApiRefusal
 from tests.support.messages_api.shapes import Message, ToolResultBlock, ToolUseBlock
 
 
-def check_pairs(ask: Ask) -> None:
+def check_tool_results(ask: ParsedRequest) -> None:
     """Refuse uses without results and results without uses.
 
     Raises:
@@ -17,8 +17,8 @@ def check_pairs(ask: Ask) -> None:
     _check_unique(messages)
     for index, message in enumerate(messages):
         following = messages[index + 1] if index + 1 < len(messages) else None
-        _check_answered(index, message, following)
-        _check_asked(index, message, messages[index - 1] if index else None)
+        _check_has_results(index, message, following)
+        _check_has_uses(index, message, messages[index - 1] if index else None)
 
 
 def _uses(message: Message | None) -> list[ToolUseBlock]:
@@ -39,22 +39,24 @@ def _check_unique(messages: list[Message]) -> None:
             if block.type != "tool_use":
                 continue
             if block.id in seen:
-                raise Refusal(f"messages.{index}.content.{place}: `tool_use` ids must be unique")
+                raise MessagesApiRefusal(
+                    f"messages.{index}.content.{place}: `tool_use` ids must be unique"
+                )
             seen.add(block.id)
 
 
-def _check_answered(index: int, message: Message, following: Message | None) -> None:
+def _check_has_results(index: int, message: Message, following: Message | None) -> None:
     answered = {result.tool_use_id for result in _leading_results(following)}
     missing = [use.id for use in _uses(message) if use.id not in answered]
     if missing:
-        raise Refusal(
+        raise MessagesApiRefusal(
             f"messages.{index}: `tool_use` ids were found without `tool_result` blocks "
             f"immediately after: {', '.join(missing)}. Each `tool_use` block must have a "
             "corresponding `tool_result` block in the next message."
         )
 
 
-def _check_asked(index: int, message: Message, previous: Message | None) -> None:
+def _check_has_uses(index: int, message: Message, previous: Message | None) -> None:
     asked = {use.id for use in _uses(previous)}
     seen: set[str] = set()
     for place, block in enumerate(message.content):
@@ -62,13 +64,13 @@ def _check_asked(index: int, message: Message, previous: Message | None) -> None
             continue
         path = f"messages.{index}.content.{place}"
         if block.tool_use_id not in asked:
-            raise Refusal(
+            raise MessagesApiRefusal(
                 f"{path}: unexpected `tool_use_id` found in `tool_result` blocks: "
                 f"{block.tool_use_id}. Each `tool_result` block must have a corresponding "
                 "`tool_use` block in the previous message."
             )
         if block.tool_use_id in seen:
-            raise Refusal(
+            raise MessagesApiRefusal(
                 f"{path}: each tool_use must have a single result. Found multiple `tool_result` "
                 f"blocks with id: {block.tool_use_id}"
             )

@@ -13,63 +13,63 @@ from typing import TypeVar, TypeVarTuple, Unpack
 import anyio
 from anyio import from_thread, to_thread
 
-from acp_server.checkpoints.files import Original, original_at, put
-from acp_server.session.ports.editor import Editor, EditorError
-from acp_server.session.session import Workspace
+from acp_server.checkpoints.files import FileImage, read_file_image, replace_file
+from acp_server.session.ports.editor import EditorError, EditorPort
+from acp_server.session.session import SessionWorkspace
 from acp_server.tools.files import disk
-from acp_server.tools.files.buffers import Buffers
+from acp_server.tools.files.buffers import EditorBuffers
 from acp_server.tools.files.encoding import TextForm, decode
 from acp_server.tools.files.errors import (
-    ChangedMeanwhileError,
     EditorWriteError,
+    FileChangedError,
     FileError,
+    FileNotWritableError,
     HugeFileError,
-    MissingFileError,
-    UnwritableError,
+    NoSuchFileError,
 )
-from acp_server.tools.files.lines import Lines
-from acp_server.tools.files.mending import encoded, mend
-from acp_server.tools.files.neighbours import similar_files
-from acp_server.tools.files.parts import part_of, stream_part
-from acp_server.tools.files.paths import Place, folded, place_of, real_path
+from acp_server.tools.files.lines import KeyedLocks
+from acp_server.tools.files.mending import encode_checked, repair
+from acp_server.tools.files.neighbours import find_similar_files
+from acp_server.tools.files.parts import extract_lines, stream_lines
+from acp_server.tools.files.paths import ResolvedPath, follow_links, lock_key, resolve_path
 from acp_server.tools.files.snapshot import (
-    Part,
-    Snapshot,
-    Written,
-    difference,
+    FileExcerpt,
+    FileSnapshot,
+    WriteResult,
+    describe_change,
     disk_snapshot,
     text_digest,
 )
 
-PATIENCE_SECONDS = 30.0
-_THREADS = 8
+EDITOR_TIMEOUT_SECONDS = 30.0
+_MAX_THREADS = 8
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 
-class FileDesk:
+class FileService:
     """Reads and writes the files of one session."""
 
     def __init__(
         self,
-        workspace: Workspace,
-        editor: Editor,
+        workspace: SessionWorkspace,
+        editor: EditorPort,
         home: Path,
-        patience_seconds: float = PATIENCE_SECONDS,
+        editor_timeout_seconds: float = EDITOR_TIMEOUT_SECONDS,
     ) -> None:
-        """Create it; `~` means `home`, and `patience_seconds` is the timeout of editor requests."""
+        """Create it; `~` means `home`, `editor_timeout_seconds` limits editor requests."""
         self._workspace = workspace
         self._home = home
-        self._buffers = Buffers(editor, workspace, patience_seconds)
-        self._seen: dict[Path, str] = {}
-        self._named_lines = Lines()
-        self._real_lines = Lines()
+        self._buffers = EditorBuffers(editor, workspace, editor_timeout_seconds)
+        self._seen_digests: dict[Path, str] = {}
+        self._path_locks = KeyedLocks()
+        self._real_path_locks = KeyedLocks()
         # Threads of its own: a dead network drive blocks these, not those of the whole server.
-        self._threads = anyio.CapacityLimiter(_THREADS)
+        self._threads = anyio.CapacityLimiter(_MAX_THREADS)
 
     @asynccontextmanager
-    async def holding(self, paths: Iterable[Path]) -> AsyncGenerator[None]:
+    async def lock(self, paths: Iterable[Path]) -> AsyncGenerator[None]:
         """Lock files exclusively, in the order of the calls.
 
         The queue position is taken by the absolute paths, before anything is awaited. Once these
@@ -78,9 +78,9 @@ class FileDesk:
         named = tuple(paths)
         # Two steps: resolving links needs a thread, and an await before the first lock would lose
         # the order of the calls. The second lock is for two links that lead to the same file.
-        async with self._named_lines.place_in({folded(path) for path in named}):
+        async with self._path_locks.acquire({lock_key(path) for path in named}):
             real = await self._in_thread(_real_paths, named)
-            async with self._real_lines.place_in({folded(path) for path in real}):
+            async with self._real_path_locks.acquire({lock_key(path) for path in real}):
                 yield
 
     def note_command(self) -> None:
@@ -90,20 +90,20 @@ class FileDesk:
         """
         self._buffers.note_command()
 
-    def changed_since_read(self, snapshot: Snapshot) -> bool:
+    def changed_since_read(self, snapshot: FileSnapshot) -> bool:
         """Whether a file's text differs from when it was last read or written here, if ever."""
-        seen = self._seen.get(snapshot.place.real)
+        seen = self._seen_digests.get(snapshot.resolved.real)
         return seen is not None and seen != text_digest(snapshot.text)
 
-    async def place(self, given: str) -> Place:
+    async def resolve(self, given: str) -> ResolvedPath:
         """Resolve a name to a path.
 
         Raises:
             InvalidPathError: It cannot be a path.
         """
-        return await self._in_thread(place_of, given, self._workspace, self._home)
+        return await self._in_thread(resolve_path, given, self._workspace, self._home)
 
-    async def look(self, place: Place) -> Snapshot | None:
+    async def read_if_exists(self, place: ResolvedPath) -> FileSnapshot | None:
         """Read a file; None if it does not exist.
 
         Unlike `read`, this does not count as the model having seen the file.
@@ -111,27 +111,29 @@ class FileDesk:
         Raises:
             FileError: It exists, but is not text or is too large.
         """
-        found = await self._in_thread(disk.read_disk, place)
-        if self._buffers.can_show(place, found):
+        found = await self._in_thread(disk.read_text_file, place)
+        if self._buffers.can_read(place, found):
             shown = await self._buffers.read(place)
             if shown is not None:
-                return await self._in_thread(self._buffers.choose, place, shown, found)
+                return await self._in_thread(self._buffers.reconcile, place, shown, found)
         return None if found is None else disk_snapshot(place, found)
 
-    async def read(self, place: Place) -> Snapshot:
+    async def read(self, place: ResolvedPath) -> FileSnapshot:
         """Read a file for the model.
 
         Raises:
             NoSuchFileError: It does not exist.
             FileError: It exists, but is not text or is too large.
         """
-        snapshot = await self.look(place)
+        snapshot = await self.read_if_exists(place)
         if snapshot is None:
-            similar = await self._in_thread(similar_files, place, self._workspace)
-            raise MissingFileError(place.given, similar)
-        return self._see(snapshot)
+            similar = await self._in_thread(find_similar_files, place, self._workspace)
+            raise NoSuchFileError(place.given, similar)
+        return self._note_seen(snapshot)
 
-    async def read_part(self, place: Place, first_line: int, line_count: int) -> Part:
+    async def read_lines(
+        self, place: ResolvedPath, first_line: int, line_count: int
+    ) -> FileExcerpt:
         """Read a range of lines of a file of any size up to 1 GiB; the first line is 1.
 
         Raises:
@@ -142,10 +144,10 @@ class FileDesk:
             snapshot = await self.read(place)
         except HugeFileError:
             check = from_thread.check_cancelled
-            return await self._in_thread(stream_part, place, first_line, line_count, check)
-        return await self._in_thread(part_of, snapshot.text, first_line, line_count)
+            return await self._in_thread(stream_lines, place, first_line, line_count, check)
+        return await self._in_thread(extract_lines, snapshot.text, first_line, line_count)
 
-    async def write(self, place: Place, text: str, base: Snapshot | None) -> Written:
+    async def write(self, place: ResolvedPath, text: str, base: FileSnapshot | None) -> WriteResult:
         """Write a text to a file that must still equal `base`; None for a new file.
 
         Encoding, byte order mark, newlines, mode and owner are kept; links are followed.
@@ -154,25 +156,27 @@ class FileDesk:
             FileChangedError: The file has changed, or its path leads to another file.
             FileError: It cannot be written; the reason says if it may have changed nevertheless.
         """
-        current = await self._unchanged(place, base)
+        current = await self._recheck(place, base)
         form = current.form if current else TextForm()
-        data = await self._in_thread(encoded, text, form, place)
-        if self._buffers.can_take(place, form):
-            written = await self._write_through(place, text, form, current)
+        data = await self._in_thread(encode_checked, text, form, place)
+        if self._buffers.can_write(place, form):
+            written = await self._write_through_editor(place, text, form, current)
         else:
             written = await self._write_to_disk(place, data, current)
-        self._see(written.snapshot)
+        self._note_seen(written.snapshot)
         return written
 
-    def can_put_back(self, place: Place, data: bytes) -> bool:
+    def can_restore(self, place: ResolvedPath, data: bytes) -> bool:
         """Whether these bytes are a text that can be written through the editor."""
         try:
             _, form = decode(data)
         except FileError:
             return False
-        return self._buffers.can_take(place, form)
+        return self._buffers.can_write(place, form)
 
-    async def put_back(self, place: Place, wanted: Original, base: Snapshot | None) -> None:
+    async def restore(
+        self, place: ResolvedPath, wanted: FileImage, base: FileSnapshot | None
+    ) -> None:
         """Restore exactly these bytes, through the editor; the file must still equal `base`.
 
         If the editor saves other bytes or does not save at all, the disk is corrected afterwards.
@@ -181,18 +185,20 @@ class FileDesk:
             FileChangedError: The file has changed, or its path leads to another file.
             FileError: It cannot be written.
         """
-        current = await self._unchanged(place, base)
+        current = await self._recheck(place, base)
         text, form = decode(wanted.data, place.given)
         try:
             sent = await self._buffers.write(current, place, text, form)
         except EditorError as error:
             # Whether the disk changed is unknown here: assume so, the model should read it again.
             raise EditorWriteError(place.given, error.reason, has_changed=True) from None
-        await self._in_thread(_put_exactly, place, wanted)
-        found = await self._in_thread(disk.read_disk, place)
-        self._see(self._buffers.settle(place, sent, found, _disk_digest(current)))
+        await self._in_thread(_write_exactly, place, wanted)
+        found = await self._in_thread(disk.read_text_file, place)
+        self._note_seen(
+            self._buffers.snapshot_after_write(place, sent, found, _disk_digest(current))
+        )
 
-    async def delete(self, place: Place, base: Snapshot) -> None:
+    async def delete(self, place: ResolvedPath, base: FileSnapshot) -> None:
         """Delete a file that must still equal `base`; of a link, the link.
 
         Always on disk: ACP has no method to delete a file through the editor.
@@ -201,11 +207,11 @@ class FileDesk:
             FileChangedError: The file has changed, or its path leads to another file.
             FileError: It cannot be deleted.
         """
-        current = await self._unchanged(place, base)
+        current = await self._recheck(place, base)
         await self._in_thread(disk.remove, place, _disk_digest(current))
-        self._forget(base)
+        self._note_removed(base)
 
-    async def move(self, place: Place, to: Place, base: Snapshot) -> Snapshot:
+    async def move(self, place: ResolvedPath, to: ResolvedPath, base: FileSnapshot) -> FileSnapshot:
         """Move a file that must still equal `base` to a free path; return the moved file.
 
         Unsaved text in the editor is moved too. Always on disk: ACP has no method to move a file.
@@ -215,84 +221,88 @@ class FileDesk:
             FileChangedError: The file has changed, or its path leads to another file.
             FileError: It cannot be moved.
         """
-        current = await self._unchanged(place, base)
+        current = await self._recheck(place, base)
         # Encoded before the move: if that fails, nothing must have happened yet.
-        data = await self._in_thread(encoded, base.text, base.form, to)
+        data = await self._in_thread(encode_checked, base.text, base.form, to)
         await self._in_thread(disk.rename, place, to, _disk_digest(current))
-        self._forget(base)
-        moved = await self._on_disk(to)
+        self._note_removed(base)
+        moved = await self._read_written(to)
         if not base.is_saved:
             moved = (await self._write_to_disk(to, data, moved)).snapshot
-        return self._see(moved)
+        return self._note_seen(moved)
 
-    async def _unchanged(self, place: Place, base: Snapshot | None) -> Snapshot | None:
+    async def _recheck(self, place: ResolvedPath, base: FileSnapshot | None) -> FileSnapshot | None:
         """Read the file again right before a change, and make sure that it still equals `base`.
 
         The file may have been changed by another process while permission was asked for.
         """
         await self._in_thread(disk.check_writable, place)
-        current = await self.look(place)
-        how = difference(base, current)
+        current = await self.read_if_exists(place)
+        how = describe_change(base, current)
         if how is not None:
-            raise ChangedMeanwhileError(place.given, how)
+            raise FileChangedError(place.given, how)
         return current
 
-    async def _write_through(
-        self, place: Place, text: str, form: TextForm, current: Snapshot | None
-    ) -> Written:
+    async def _write_through_editor(
+        self, place: ResolvedPath, text: str, form: TextForm, current: FileSnapshot | None
+    ) -> WriteResult:
         try:
             sent = await self._buffers.write(current, place, text, form)
         except EditorError as error:
             # An editor may time out or fail after it has saved: only the disk can tell.
             has_changed = await self._in_thread(disk.disk_digest, place) != _disk_digest(current)
             raise EditorWriteError(place.given, error.reason, has_changed=has_changed) from None
-        found, mended = await self._in_thread(mend, place, text, form, current)
+        found, mended = await self._in_thread(repair, place, text, form, current)
         before = _disk_digest(current)
-        snapshot = await self._in_thread(self._buffers.settle, place, sent, found, before)
-        return Written(snapshot, "editor", mended)
+        snapshot = await self._in_thread(
+            self._buffers.snapshot_after_write, place, sent, found, before
+        )
+        return WriteResult(snapshot, "editor", mended)
 
-    async def _write_to_disk(self, place: Place, data: bytes, current: Snapshot | None) -> Written:
+    async def _write_to_disk(
+        self, place: ResolvedPath, data: bytes, current: FileSnapshot | None
+    ) -> WriteResult:
         await self._in_thread(disk.replace, place, data, _disk_digest(current))
         if current is not None:
             self._buffers.note_replaced(current)
-        return Written(await self._on_disk(place), "disk")
+        return WriteResult(await self._read_written(place), "disk")
 
-    async def _on_disk(self, place: Place) -> Snapshot:
+    async def _read_written(self, place: ResolvedPath) -> FileSnapshot:
         """Read a file that was just written here."""
-        found = await self._in_thread(disk.read_disk, place)
+        found = await self._in_thread(disk.read_text_file, place)
         if found is None:
-            raise ChangedMeanwhileError(place.given, "it was gone as soon as it was written")
+            raise FileChangedError(place.given, "it was gone as soon as it was written")
         return disk_snapshot(place, found)
 
-    def _see(self, snapshot: Snapshot) -> Snapshot:
-        self._seen[snapshot.place.real] = text_digest(snapshot.text)
+    def _note_seen(self, snapshot: FileSnapshot) -> FileSnapshot:
+        self._seen_digests[snapshot.resolved.real] = text_digest(snapshot.text)
         return snapshot
 
-    def _forget(self, base: Snapshot) -> None:
-        self._seen.pop(base.place.real, None)
+    def _note_removed(self, base: FileSnapshot) -> None:
+        self._seen_digests.pop(base.resolved.real, None)
         self._buffers.note_replaced(base)
 
     async def _in_thread(self, work: Callable[[Unpack[Arguments]], T], *arguments: *Arguments) -> T:
         return await to_thread.run_sync(work, *arguments, limiter=self._threads)
 
 
-def _put_exactly(place: Place, wanted: Original) -> None:
+def _write_exactly(place: ResolvedPath, wanted: FileImage) -> None:
     """Write exactly these bytes to disk, unless the editor has saved them already.
 
     Raises:
         FileNotWritableError: The system failed to write them.
     """
     try:
-        found = original_at(place.real)
+        found = read_file_image(place.real)
         if found != wanted:
-            put(place.real, wanted, None if found is None else found.state)
+            replace_file(place.real, wanted, None if found is None else found.version)
     except OSError as error:
-        raise UnwritableError(place.given, error.strerror or str(error)) from None
+        raise FileNotWritableError(place.given, error.strerror or str(error)) from None
 
 
 def _real_paths(paths: tuple[Path, ...]) -> tuple[Path, ...]:
-    return tuple(real_path(path) for path in paths)
+    return tuple(follow_links(path) for path in paths)
 
 
-def _disk_digest(snapshot: Snapshot | None) -> str | None:
+def _disk_digest(snapshot: FileSnapshot | None) -> str | None:
     return snapshot.disk_digest if snapshot else None
