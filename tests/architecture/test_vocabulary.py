@@ -1,0 +1,145 @@
+"""Names and English: one concept has one name, and private words do not come back."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("acp_server", "prompt_engine", "skills_store")
+MOST_WHAT_PERCENT = 0.24
+ALLOWED_AT_THE_ROOT = {"__init__.py", "__main__.py", "version.py", "py.typed"}
+RETIRED_WORDS = frozenset(
+    [
+        "tidings",
+        "bulletin",
+        "chronicle",
+        "scribe",
+        "errand",
+        "errands",
+        "office",
+        "workshop",
+        "equipment",
+        "surroundings",
+        "premises",
+        "surveyor",
+        "witness",
+        "asides",
+        "upkeep",
+        "briefing",
+        "whoever",
+        "anew",
+        "lull",
+        "omissions",
+        "quirks",
+        "shelf",
+        "shelves",
+        "elsewhere",
+        "tally",
+        "standby",
+        "premise",
+        "territory",
+        "deed",
+        "deeds",
+        "complaint",
+        "basket",
+        "circumstances",
+    ]
+)
+"""Private words that were replaced by the field's terms; no name may contain one again."""
+RETIRED_NAMES = frozenset(
+    [
+        "Desk",
+        "Kit",
+        "Joint",
+        "Around",
+        "Ground",
+        "Orders",
+        "Passage",
+        "look_away",
+        "pass_through",
+        "step_aside",
+        "Ticket",
+        "Gathered",
+        "Spoken",
+        "Standing",
+        "Want",
+        "Beginning",
+        "is_over",
+        "is_led",
+        "dismiss",
+        "Seam",
+        "Keeper",
+        "Patience",
+        "Fault",
+        "Spent",
+        "Past",
+    ]
+)
+"""Names that meant several things, or nothing to a newcomer."""
+SHARED_CLASS_NAMES = frozenset({"PlanEntry", "ToolCall"})
+"""Concepts that both ACP and the engine name so; the archive stores the engine's by class name."""
+
+Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    return {
+        path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for package in PACKAGES
+        for path in sorted((ROOT / package).rglob("*.py"))
+    }
+
+
+def definitions() -> Iterator[tuple[str, str]]:
+    """Yield each module, class and function name with its place."""
+    for path, tree in modules().items():
+        yield path, Path(path).stem
+        for node in ast.walk(tree):
+            if isinstance(node, Definition):
+                yield f"{path}:{node.lineno}", node.name
+
+
+def words_in(name: str) -> set[str]:
+    """Return the lower-case words of a name in either style."""
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+
+
+def test_retired_words_do_not_come_back() -> None:
+    found = [
+        f"{place}: {name}"
+        for place, name in definitions()
+        if words_in(name) & RETIRED_WORDS or name.lstrip("_") in RETIRED_NAMES
+    ]
+    assert found == []
+
+
+def test_a_class_name_means_one_thing() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for path, tree in modules().items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(path)
+    repeated = {name: found for name, found in places.items() if len(found) > 1}
+    assert {name: found for name, found in repeated.items() if name not in SHARED_CLASS_NAMES} == {}
+    assert SHARED_CLASS_NAMES - repeated.keys() == set()
+
+
+def test_docstrings_define_things_by_name() -> None:
+    """A sentence that begins with "what" or "whatever" describes around its subject."""
+    words = [
+        word
+        for tree in modules().values()
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+        for word in re.findall(r"[a-z']+", (ast.get_docstring(node) or "").lower())
+    ]
+    assert 100 * words.count("what") / len(words) <= MOST_WHAT_PERCENT
+
+
+def test_the_root_of_the_server_holds_packages_only() -> None:
+    files = {path.name for path in (ROOT / "acp_server").iterdir() if path.is_file()}
+    assert files <= ALLOWED_AT_THE_ROOT
