@@ -37,9 +37,11 @@ def drop_workspace_entries(path: list[str]) -> None:
         workspace = os.path.realpath(os.getcwd())
     except OSError:  # the working directory was deleted: nothing can be imported from it
         return
+    entries = _pythonpath_entries()
+    are_dependencies_kept = _PACKAGE_ROOT in entries.values()
     suspects = {workspace}
-    for entry, resolved in _pythonpath_entries().items():
-        if not os.path.isabs(entry) or _PACKAGE_ROOT not in _pythonpath_entries().values():
+    for entry, resolved in entries.items():
+        if not os.path.isabs(entry) or not are_dependencies_kept:
             suspects.add(resolved)
     path[:] = [
         entry
