@@ -76,12 +76,12 @@ def build_prompt(facts: PromptFacts) -> AssembledPrompt:
 def _assemble_prompt(sections: Iterable[PromptSection]) -> AssembledPrompt:
     """Join the sections that have text; also report those that lost theirs."""
     stripped = [replace(section, text=section.text.strip()) for section in sections]
-    told = [section for section in stripped if section.text or section.fate != "kept"]
+    reported = [section for section in stripped if section.text or section.fate != "kept"]
     return AssembledPrompt(
-        _join_tier(told, "stable"),
-        _join_tier(told, "context"),
-        _join_tier(told, "volatile"),
-        build_report(told),
+        _join_tier(reported, "stable"),
+        _join_tier(reported, "context"),
+        _join_tier(reported, "volatile"),
+        build_report(reported),
     )
 
 

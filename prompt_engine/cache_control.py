@@ -59,10 +59,10 @@ def _breakpoint_indexes(messages: Sequence[Block]) -> list[int]:
     """Return the indexes of the messages to mark, newest first."""
     positions = list(accumulate(len(_content_blocks(message)) for message in messages))
     ends = _request_end_indexes(messages)
-    places, others = list(islice(ends, 2)), list(ends)
-    reach = positions[places[-1]] - LOOK_BACK_BLOCKS if places else 0
-    out_of_reach = [end for end in others if positions[end] <= reach]
-    return [*places, *(out_of_reach or others)[:1]]
+    indexes, older = list(islice(ends, 2)), list(ends)
+    lookback_limit = positions[indexes[-1]] - LOOK_BACK_BLOCKS if indexes else 0
+    beyond_lookback = [end for end in older if positions[end] <= lookback_limit]
+    return [*indexes, *(beyond_lookback or older)[:1]]
 
 
 def _request_end_indexes(messages: Sequence[Block]) -> Iterator[int]:

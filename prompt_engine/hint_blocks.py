@@ -74,8 +74,8 @@ def wrap_hint(hint: InstructionHint, secret: bytes) -> str:
     """
     body = _OWN_TAG_RE.sub(r"<\\", hint.text)
     state = ' state="changed"' if hint.is_changed else ""
-    seal = _sign(secret, hint.label, hint.digest, body)
-    return f'<{_TAG} path="{hint.label}" id="{hint.digest}-{seal}"{state}>\n{body}\n</{_TAG}>'
+    signature = _sign(secret, hint.label, hint.digest, body)
+    return f'<{_TAG} path="{hint.label}" id="{hint.digest}-{signature}"{state}>\n{body}\n</{_TAG}>'
 
 
 def wrap_hints(hints: Sequence[InstructionHint], named_only: Sequence[str], secret: bytes) -> str:
@@ -90,9 +90,9 @@ def wrap_hints(hints: Sequence[InstructionHint], named_only: Sequence[str], secr
 
 def find_loaded_hints(texts: Iterable[str], secret: bytes) -> LoadedHints:
     """Return the hints that are completely contained in the given texts, oldest first."""
-    marked = (text for text in texts if _TAG in text)  # cheap filter: most texts have no tag
+    tagged = (text for text in texts if _TAG in text)  # cheap filter: most texts have no tag
     return LoadedHints(
-        {label: digest for text in marked for label, digest in _verified_hints(text, secret)}
+        {label: digest for text in tagged for label, digest in _verified_hints(text, secret)}
     )
 
 
@@ -103,18 +103,18 @@ def _verified_hints(text: str, secret: bytes) -> Iterator[tuple[str, str]]:
     forged opening tag cannot swallow a real block.
     """
     opening: re.Match[str] | None = None
-    for mark in _TAG_RE.finditer(text):
-        if mark["label"] is not None:
-            opening = mark
+    for tag in _TAG_RE.finditer(text):
+        if tag["label"] is not None:
+            opening = tag
         elif opening is not None:
             label, digest = opening["label"], opening["digest"]
-            seal = _sign(secret, label, digest, text[opening.end() : mark.start()])
+            signature = _sign(secret, label, digest, text[opening.end() : tag.start()])
             # Constant-time comparison: a tool must not learn a signature from timing.
-            if hmac.compare_digest(seal, opening["seal"]):
+            if hmac.compare_digest(signature, opening["seal"]):
                 yield label, digest
             opening = None
 
 
 def _sign(secret: bytes, *parts: str) -> str:
-    said = "\0".join(parts).encode("utf-8", "surrogatepass")
-    return hmac.new(secret, said, hashlib.sha256).hexdigest()[:DIGEST_CHARACTERS]
+    message = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return hmac.new(secret, message, hashlib.sha256).hexdigest()[:DIGEST_CHARACTERS]

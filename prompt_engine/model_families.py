@@ -43,4 +43,4 @@ def guidance_style(model: str) -> GuidanceStyle | None:
     ('google', None)
     """
     name = model.lower()
-    return next((manner for part, manner in _GUIDANCE_STYLES if part in name), None)
+    return next((style for part, style in _GUIDANCE_STYLES if part in name), None)

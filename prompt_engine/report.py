@@ -37,9 +37,9 @@ class SectionReport:
         """
         if self.fate == "kept":
             return ""
-        what = self.source or self.name
-        said = what if self.fate == "absent" else f"{what} was {self.fate}"
-        return f"{said}: {self.reason}" if self.reason else said
+        label = self.source or self.name
+        statement = label if self.fate == "absent" else f"{label} was {self.fate}"
+        return f"{statement}: {self.reason}" if self.reason else statement
 
 
 _REPORT_FIELDS = tuple(field.name for field in fields(SectionReport))

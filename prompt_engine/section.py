@@ -26,11 +26,13 @@ class PromptSection:
 
 
 def section_from(
-    name: str, tier: Tier, passage: SourcedText, text: str | None = None
+    name: str, tier: Tier, sourced_text: SourcedText, text: str | None = None
 ) -> PromptSection:
     """Return the section for a sourced text, with other wording if `text` is given."""
-    shown = passage.text if text is None else text
-    return PromptSection(name, tier, shown, passage.source, passage.fate, passage.reason)
+    content = sourced_text.text if text is None else text
+    return PromptSection(
+        name, tier, content, sourced_text.source, sourced_text.fate, sourced_text.reason
+    )
 
 
 def join_parts(*parts: str) -> str:

@@ -58,10 +58,10 @@ def share_limit(lengths: Sequence[int], cap: int) -> tuple[int, ...]:
     (200, 500, 500)
     """
     limits: list[int] = []
-    left = cap
+    remaining = cap
     for length in reversed(lengths):
-        limits.append(min(length, left))
-        left -= limits[-1]
+        limits.append(min(length, remaining))
+        remaining -= limits[-1]
     return tuple(reversed(limits))
 
 
@@ -87,27 +87,27 @@ def truncation_marker(kept: int, total: int, path: str) -> str:
 
 def _boundary_before(text: str, index: int) -> int:
     steps = range(index, max(index - _MAX_BOUNDARY_STEPS, -1), -1)
-    return next((place for place in steps if _is_boundary(text, place)), index)
+    return next((position for position in steps if _is_boundary(text, position)), index)
 
 
 def _boundary_after(text: str, index: int) -> int:
     steps = range(index, min(index + _MAX_BOUNDARY_STEPS, len(text) + 1))
-    return next((place for place in steps if _is_boundary(text, place)), index)
+    return next((position for position in steps if _is_boundary(text, position)), index)
 
 
 def _is_boundary(text: str, index: int) -> bool:
     """Return whether the text may be cut before the character at `index`."""
     if index in (0, len(text)):
         return True
-    before, behind = text[index - 1], text[index]
-    if _JOINER in (before, behind) or _is_continuation(behind):
+    before, after = text[index - 1], text[index]
+    if _JOINER in (before, after) or _is_continuation(after):
         return False
-    if _is_flag_half(before) and _is_flag_half(behind):
+    if _is_flag_half(before) and _is_flag_half(after):
         # A flag is a pair of indicators: an even number before the cut means that no pair is split.
-        earlier = (text[place] for place in range(index - 1, -1, -1))
+        earlier = (text[position] for position in range(index - 1, -1, -1))
         return sum(1 for _ in takewhile(_is_flag_half, earlier)) % 2 == 0
-    is_pair = "\ud800" <= before <= "\udbff" and "\udc00" <= behind <= "\udfff"
-    return not is_pair and (before, behind) != ("\r", "\n")
+    is_surrogate_pair = "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff"
+    return not is_surrogate_pair and (before, after) != ("\r", "\n")
 
 
 def _is_continuation(character: str) -> bool:

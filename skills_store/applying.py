@@ -27,12 +27,12 @@ def apply_change(change: SkillChange, skills_folder: Path, archive: SkillArchive
         StaleChangeError: The source changed while it was copied; nothing was changed.
         OSError: A write failed, or a symlink is in the path; existing files are unchanged.
     """
-    effect, places = change.effect, change.resolved_paths or tuple(map(_real_path, change.paths))
+    effect, paths = change.effect, change.resolved_paths or tuple(map(_real_path, change.paths))
     match effect:
         case FileWrite():
-            _write(effect, places[0])
+            _write(effect, paths[0])
         case FileRemoval():
-            _remove(places[0])
+            _remove(paths[0])
         case SkillCopy():
             _copy(effect, skills_folder / FOLDER_NAME / STAGING_NAME)
         case SkillMove():
@@ -42,12 +42,12 @@ def apply_change(change: SkillChange, skills_folder: Path, archive: SkillArchive
 
 
 def _write(effect: FileWrite, path: Path) -> None:
-    made = [folder for folder in path.parents if not folder.exists()]
+    created_folders = [folder for folder in path.parents if not folder.exists()]
     try:
         with PinnedFolder.create(path.parent) as folder:
             write_atomically_in(folder, path.name, effect.new, effect.mode)
     except OSError:
-        _remove_empty(made)
+        _remove_empty(created_folders)
         raise
 
 
@@ -70,11 +70,11 @@ def _copy(effect: SkillCopy, staging: Path) -> None:
         # Detects changes of the source during the copy: the source is not under our lock.
         if capture_tree(copy) != tree:
             raise StaleChangeError(effect.source)
-        inside = _real_path(copy) / effect.file_effect.path.relative_to(effect.target)
+        target_path = _real_path(copy) / effect.file_effect.path.relative_to(effect.target)
         if isinstance(effect.file_effect, FileWrite):
-            _write(effect.file_effect, inside)
+            _write(effect.file_effect, target_path)
         else:
-            _remove(inside)
+            _remove(target_path)
         effect.target.parent.mkdir(parents=True, exist_ok=True)
         copy.rename(effect.target)
     finally:
@@ -89,15 +89,15 @@ def _move(effect: SkillMove, archive: SkillArchive) -> None:
     if has_only_own_entries(effect.source):
         effect.source.rename(effect.target)
     else:
-        move_entries(effect.source, effect.target, effect.names, is_leaving=True)
+        move_entries(effect.source, effect.target, effect.names, is_archiving=True)
 
 
 def _remove_empty(folders: list[Path]) -> None:
     """Remove empty directories, innermost first."""
     with suppress(OSError):
         for folder in folders:
-            with PinnedFolder.at_without_links(folder.parent) as above:
-                above.rmdir(folder.name)
+            with PinnedFolder.at_without_links(folder.parent) as parent:
+                parent.rmdir(folder.name)
 
 
 def _real_path(path: Path) -> Path:

@@ -72,22 +72,22 @@ class SkillArchive:
 
     def find_destination(self, name: str) -> ArchivedSkill | None:
         """Return the final successor of an archived skill; None if no such skill was archived."""
-        trail = self.successors(name)
-        if not trail:
+        chain = self.successors(name)
+        if not chain:
             return None
-        last = trail[-1].absorbed_into
-        time = trail[0].archived_at
+        last = chain[-1].absorbed_into
+        time = chain[0].archived_at
         return ArchivedSkill(
             name,
-            "" if last in {entry.name for entry in trail} else last,
+            "" if last in {entry.name for entry in chain} else last,
             "" if time is None else format_time(time),
         )
 
     def unused_folder(self, name: str) -> Path:
         """Return a directory that is neither in the archive nor in its records."""
-        taken = {*self._document.read(), *(folder.name for folder in self._folders())}
+        used_names = {*self._document.read(), *(folder.name for folder in self._folders())}
         return self._folder / next(
-            vacant for vacant in self._folder_names(name) if vacant not in taken
+            candidate for candidate in self._folder_names(name) if candidate not in used_names
         )
 
     def record(self, entry: ArchiveEntry) -> None:
@@ -133,11 +133,11 @@ class SkillArchive:
 
     def _move_back(self, entry: ArchiveEntry, home: Path) -> None:
         names = sorted(path.name for path in entry.folder.iterdir())
-        taken = [name for name in names if (home / name).exists() or (home / name).is_symlink()]
-        if taken:
-            raise ArchiveConflictError(entry.name, home / taken[0])
+        conflicts = [name for name in names if (home / name).exists() or (home / name).is_symlink()]
+        if conflicts:
+            raise ArchiveConflictError(entry.name, home / conflicts[0])
         if home.exists():
-            move_entries(entry.folder, home, names, is_leaving=False)
+            move_entries(entry.folder, home, names, is_archiving=False)
             entry.folder.rmdir()
         else:
             home.parent.mkdir(parents=True, exist_ok=True)
@@ -150,11 +150,11 @@ class SkillArchive:
 
     def _folder_names(self, name: str) -> Iterator[str]:
         yield name
-        stamped = f"{name}-{self._now():%Y%m%d%H%M%S}"
-        yield stamped
+        timestamped_name = f"{name}-{self._now():%Y%m%d%H%M%S}"
+        yield timestamped_name
         number = 2
         while True:
-            yield f"{stamped}-{number}"
+            yield f"{timestamped_name}-{number}"
             number += 1
 
 

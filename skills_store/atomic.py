@@ -86,9 +86,9 @@ def write_in_place(folder: PinnedFolder, name: str, data: bytes) -> None:
 
 def _overwrite(file: RawIOBase, data: bytes) -> None:
     file.seek(0)
-    left = memoryview(data)
-    while left:
-        left = left[file.write(left) or 0 :]
+    remaining = memoryview(data)
+    while remaining:
+        remaining = remaining[file.write(remaining) or 0 :]
     file.truncate()
     os.fsync(file.fileno())
 

@@ -49,7 +49,7 @@ class BackgroundSkillEditor(SkillEditor):
             OSError: A write failed; every file is unchanged.
         """
         del undo_id
-        own = replace(change, origin=self.origin)
-        done = super().commit(own, self.undo_id)
-        self.changes.append(own)
-        return done
+        background_change = replace(change, origin=self.origin)
+        result = super().commit(background_change, self.undo_id)
+        self.changes.append(background_change)
+        return result

@@ -63,10 +63,10 @@ class BackupStore:
             OSError: A file cannot be copied.
         """
         with self._home.locked():
-            taken = self._create(reason)
+            backup_id = self._create(reason)
             for old in self._ids()[:-MAX_BACKUPS]:
                 shutil.rmtree(self._home.backups / old, ignore_errors=True)
-        return taken
+        return backup_id
 
     def restore(self, backup_id: str) -> str:
         """Restore the directory byte for byte and return the id of a backup of the state before.

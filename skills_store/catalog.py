@@ -34,23 +34,25 @@ class SkillCatalog:
             AmbiguousSkillError: The winning root has several.
         """
         skills = self.list_skills()
-        named = [skill for skill in skills if name in {skill.full_name, skill.qualified_name}]
-        if not named:
-            shown = name[:_SHOWN_CHARACTERS]
+        matches = [skill for skill in skills if name in {skill.full_name, skill.qualified_name}]
+        if not matches:
+            short_name = name[:_SHOWN_CHARACTERS]
             names = {skill.full_name for skill in skills}
-            raise SkillNotFoundError(shown, get_close_matches(shown, names, n=_MAX_SUGGESTIONS))
-        hits = [skill for skill in named if skill.root == named[0].root]
-        exact = [skill for skill in hits if skill.qualified_name == name]
-        if len(hits) > 1 and "/" in name and len(exact) == 1:
+            raise SkillNotFoundError(
+                short_name, get_close_matches(short_name, names, n=_MAX_SUGGESTIONS)
+            )
+        candidates = [skill for skill in matches if skill.root == matches[0].root]
+        exact = [skill for skill in candidates if skill.qualified_name == name]
+        if len(candidates) > 1 and "/" in name and len(exact) == 1:
             return exact[0]
-        if len(hits) > 1:
-            raise AmbiguousSkillError(name, [skill.qualified_name for skill in hits])
-        return hits[0]
+        if len(candidates) > 1:
+            raise AmbiguousSkillError(name, [skill.qualified_name for skill in candidates])
+        return candidates[0]
 
     def is_reachable(self, skill: Skill) -> bool:
         """Return whether a skill exists and no earlier root shadows it."""
-        named = [each for each in self.list_skills() if each.full_name == skill.full_name]
-        return any(each.folder == skill.folder and each.root == named[0].root for each in named)
+        matches = [each for each in self.list_skills() if each.full_name == skill.full_name]
+        return any(each.folder == skill.folder and each.root == matches[0].root for each in matches)
 
     def _skills_in(self, root: SkillRoot) -> tuple[Skill, ...]:
         found = scan_root(root, self._scans.get(root))

@@ -9,12 +9,12 @@ _MAX_COMPARED = 5_000
 _MIN_SIMILARITY = 0.3
 
 
-def find_closest_lines(text: str, wanted: str) -> tuple[tuple[int, str], ...]:
-    """Return the lines most similar to the first non-empty line of `wanted`.
+def find_closest_lines(text: str, old_text: str) -> tuple[tuple[int, str], ...]:
+    """Return the lines most similar to the first non-empty line of `old_text`.
 
     Pairs of line number (from 1) and line, in file order; empty if none is similar.
     """
-    first = next((line.strip() for line in wanted.splitlines() if line.strip()), "")
+    first = next((line.strip() for line in old_text.splitlines() if line.strip()), "")
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(first[:MAX_CHARACTERS])
     scored: list[tuple[float, int, str]] = []

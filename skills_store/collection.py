@@ -34,17 +34,17 @@ def merge_scans(scans: Sequence[RootScan]) -> SkillCollection:
     descriptions: dict[str, str] = {}
     for found in scans:
         for skill in found.skills:
-            named = by_name.setdefault(skill.full_name, [])
-            if not named or named[0].root == skill.root:
-                named.append(skill)
-            elif not _is_same_folder(skill, named[0]):
-                shadowed.append(ShadowedSkill(skill, named[0]))
+            same_name = by_name.setdefault(skill.full_name, [])
+            if not same_name or same_name[0].root == skill.root:
+                same_name.append(skill)
+            elif not _is_same_folder(skill, same_name[0]):
+                shadowed.append(ShadowedSkill(skill, same_name[0]))
         if not found.root.plugin:
             descriptions = {**found.category_descriptions, **descriptions}
-    skills = sorted((skill for named in by_name.values() for skill in named), key=_sort_key)
+    skills = sorted((skill for same_name in by_name.values() for skill in same_name), key=_sort_key)
     return SkillCollection(
         tuple(skills),
-        {name: tuple(named) for name, named in by_name.items()},
+        {name: tuple(same_name) for name, same_name in by_name.items()},
         tuple(shadowed),
         descriptions,
         tuple(problem for found in scans for problem in found.problems),

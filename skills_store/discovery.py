@@ -149,7 +149,7 @@ class _RootScanner:
         self,
         folder: _PendingDirectory,
         entries: dict[str, os.DirEntry[str]],
-        above: frozenset[tuple[int, int]],
+        ancestors: frozenset[tuple[int, int]],
     ) -> None:
         """Enqueue the subdirectories, except the directories of a skill's support files."""
         if len(folder.parts) >= MAX_DEPTH:
@@ -159,7 +159,9 @@ class _RootScanner:
         for name in sorted(entries):
             is_linked = is_skill and name in LINKED_FOLDERS
             if not is_linked and not is_ignored_directory(name) and _is_folder(entries[name]):
-                queue.append(_PendingDirectory(entries[name].path, (*folder.parts, name), above))
+                queue.append(
+                    _PendingDirectory(entries[name].path, (*folder.parts, name), ancestors)
+                )
 
     def _load_skill(self, folder: _PendingDirectory) -> None:
         """Load the skill of a directory, or report why it cannot be loaded."""
@@ -175,8 +177,8 @@ class _RootScanner:
         parsed = document.parse_document(text, name)
         self._record_problems(file, parsed.problems)
         if parsed.is_usable:
-            place = (parsed.description, "/".join(category), Path(folder.path), self._root)
-            self._skills.append(Skill(name, *place, parsed.frontmatter))
+            location = (parsed.description, "/".join(category), Path(folder.path), self._root)
+            self._skills.append(Skill(name, *location, parsed.frontmatter))
 
     def _reuse_known_skill(self, folder: str, file: str) -> bool:
         """Reuse a known skill if its file did not change; return whether it was reused."""

@@ -151,7 +151,10 @@ def _frontmatter_problems(
     yield from fields.problems
     if fields.problems:
         return
-    yield from (DocumentProblem(odd.line, f"it has {odd.text}") for odd in fields.dialect_problems)
+    yield from (
+        DocumentProblem(dialect_problem.line, f"it has {dialect_problem.text}")
+        for dialect_problem in fields.dialect_problems
+    )
     for field in sorted(fields.values.keys() - STANDARD_FIELDS):
         yield DocumentProblem(
             _line_of(field, text), f"the field {field!r} is not standard: put it under metadata"
@@ -162,21 +165,23 @@ def _frontmatter_problems(
 
 
 def _value_problems(name: str, text: str, values: Frontmatter) -> Iterator[DocumentProblem]:
-    given = scalar_text(values.get("name"))
-    if given != name:
-        yield DocumentProblem(_line_of("name", text), f"its name must be {name!r}, not {given!r}")
+    found_name = scalar_text(values.get("name"))
+    if found_name != name:
+        yield DocumentProblem(
+            _line_of("name", text), f"its name must be {name!r}, not {found_name!r}"
+        )
     limits = {
         "description": MAX_DESCRIPTION_CHARACTERS,
         "compatibility": MAX_COMPATIBILITY_CHARACTERS,
     }
-    for field, most in limits.items():
+    for field, limit in limits.items():
         value = values.get(field, "" if field == "description" else "-")
         line = _line_of(field, text)
         if not scalar_text(value):
             yield DocumentProblem(line, f"its {field} is missing or no text")
-        elif len(str(value)) > most:
+        elif len(str(value)) > limit:
             yield DocumentProblem(
-                line, f"its {field} has {len(str(value))} characters, more than {most}"
+                line, f"its {field} has {len(str(value))} characters, more than {limit}"
             )
 
 

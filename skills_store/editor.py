@@ -70,15 +70,15 @@ class SkillEditor:
             self._planner.check_allowed(change)
             self._refuse_new_links(change)
             check_unchanged(change.effect)
-            kept_id = None
+            recorded_id = None
             if change.origin in BACKGROUND_ORIGINS:
-                kept_id = undo_id or self._undo.new_id()
+                recorded_id = undo_id or self._undo.new_id()
                 # Record before applying: a crash in between leaves a harmless record, the other
                 # order would leave a change that cannot be undone.
-                self._undo.save(change, kept_id)
+                self._undo.save(change, recorded_id)
             apply_change(change, self.home.skills, self.archive)
             self._record_usage(change)
-        return ManageResult(change.message, kept_id)
+        return ManageResult(change.message, recorded_id)
 
     def new_undo_id(self) -> str:
         """Return an undo id for all changes of one run."""
@@ -97,14 +97,14 @@ class SkillEditor:
             OSError: A write failed; calling this again continues.
         """
         with self.home.locked():
-            undone = self._undo.restore(undo_id)
-            for step in undone.steps:
+            record = self._undo.restore(undo_id)
+            for step in record.steps:
                 if step.action == "create" and not step.folder.exists():
                     self.usage.forget(step.name)
                 if step.archived is not None:
                     self.archive.discard_copy(step.archived, step.before)
                     self.usage.set_state(step.name, "active")
-        return undone
+        return record
 
     def restore(self, name: str) -> Path:
         """Move an archived skill back to its original place and return its directory.

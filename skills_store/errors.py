@@ -30,7 +30,7 @@ class SkillNotFoundError(SkillError):
     """No skill has the name. `similar` are similar names."""
 
     def __init__(self, name: str, similar: Sequence[str] = (), reason: str = "") -> None:
-        hint = f" Did you mean {_listed(similar)}?" if similar else ""
+        hint = f" Did you mean {_format_names(similar)}?" if similar else ""
         super().__init__(
             reason
             or f"There is no skill named {name!r}.{hint} `skills_list` names those there are."
@@ -52,7 +52,7 @@ class AmbiguousSkillError(SkillError):
 
     def __init__(self, name: str, choices: Sequence[str]) -> None:
         super().__init__(
-            f"{len(choices)} skills are named {name!r}. Say which one: {_listed(choices)}."
+            f"{len(choices)} skills are named {name!r}. Say which one: {_format_names(choices)}."
         )
         self.name = name
         self.choices = tuple(choices)
@@ -111,8 +111,8 @@ class MissingSkillFileError(SkillFileError):
     """The skill has no such file. `available` are paths of existing ones."""
 
     def __init__(self, path: str, available: Sequence[str]) -> None:
-        there = f"It has {_listed(available)}." if available else "It has no other files."
-        super().__init__(path, f"The skill has no file {path!r}. {there}")
+        contents = f"It has {_format_names(available)}." if available else "It has no other files."
+        super().__init__(path, f"The skill has no file {path!r}. {contents}")
         self.available = tuple(available)
 
 
@@ -137,7 +137,7 @@ class UnreadableSkillFileError(SkillFileError):
         self.reason = reason
 
 
-def _listed(names: Sequence[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name) for name in names[:MAX_LISTED_NAMES])
     return (
         shown

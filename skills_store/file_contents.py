@@ -33,21 +33,21 @@ def encode_changed_document(name: str, text: str, old: str) -> bytes:
         InvalidSkillError: It has a problem that the old text did not have.
     """
     document = parse_document(text, name)
-    before = parse_document(old, name)
+    old_document = parse_document(old, name)
     fatal = tuple(problem for problem in document.problems if problem.is_fatal)
-    if fatal or not before.is_usable:
-        faults = fatal
+    if fatal or not old_document.is_usable:
+        problems = fatal
     else:
         known = {_problem_kind(problem) for problem in validate_new_document(name, old)}
-        faults = tuple(
+        problems = tuple(
             each for each in validate_new_document(name, text) if _problem_kind(each) not in known
         )
-    if not faults:
-        faults = tuple(_length_problems(text, old))
-    if not faults and document.name not in {name, before.name}:
-        faults = (DocumentProblem(1, f"its name must be {name!r}, not {document.name!r}"),)
-    if faults:
-        raise InvalidSkillError(name, faults)
+    if not problems:
+        problems = tuple(_length_problems(text, old))
+    if not problems and document.name not in {name, old_document.name}:
+        problems = (DocumentProblem(1, f"its name must be {name!r}, not {document.name!r}"),)
+    if problems:
+        raise InvalidSkillError(name, problems)
     return encode(SKILL_FILE, text)
 
 
@@ -93,8 +93,8 @@ def decode(path: str, data: bytes) -> str:
 def _length_problems(text: str, old: str) -> Iterator[DocumentProblem]:
     """Yield a problem if a text is too long, unless it is no longer than the old one."""
     if len(text) > max(MAX_DOCUMENT_CHARACTERS, len(old)):
-        what = f"it has {len(text)} characters, more than {MAX_DOCUMENT_CHARACTERS}"
-        yield DocumentProblem(1, what)
+        reason = f"it has {len(text)} characters, more than {MAX_DOCUMENT_CHARACTERS}"
+        yield DocumentProblem(1, reason)
 
 
 def _problem_kind(problem: DocumentProblem) -> str:

@@ -65,14 +65,16 @@ def read_leniently(block: FrontmatterParts) -> FrontmatterFields:
     fields = _parse(block.yaml)
     if not _is_broken(fields):
         return fields
-    again = _parse("\n".join(_quote_values(block.yaml.splitlines())))
-    if _is_broken(again):
+    reparsed = _parse("\n".join(_quote_values(block.yaml.splitlines())))
+    if _is_broken(reparsed):
         return fields
     (first, *_) = fields.problems
-    note = DocumentProblem(
+    quoting_problem = DocumentProblem(
         first.line, f"its frontmatter is no YAML ({first.text}); read as if quoted"
     )
-    return FrontmatterFields(again.values, (note, *again.problems), again.dialect_problems)
+    return FrontmatterFields(
+        reparsed.values, (quoting_problem, *reparsed.problems), reparsed.dialect_problems
+    )
 
 
 def _is_broken(fields: FrontmatterFields) -> bool:
@@ -85,11 +87,15 @@ def _parse(yaml: str) -> FrontmatterFields:
     )  # the parser is slow to import and not needed with a valid scan cache
 
     try:
-        plain = plain_yaml.parse(yaml)
+        mapping = plain_yaml.parse(yaml)
     except plain_yaml.PlainYamlError as error:
         return FrontmatterFields({}, (DocumentProblem(error.line + 1, str(error), is_fatal=True),))
     return FrontmatterFields(
-        plain.values, (), tuple(DocumentProblem(o.line + 1, o.text) for o in plain.dialect_problems)
+        mapping.values,
+        (),
+        tuple(
+            DocumentProblem(problem.line + 1, problem.text) for problem in mapping.dialect_problems
+        ),
     )
 
 

@@ -16,14 +16,16 @@ _WORD = re.compile(r"[^\s,\[\]'\"]+")
 
 def read_words(frontmatter: Frontmatter, name: str) -> tuple[str, ...]:
     """Return the words of a field from all places where it can be, without duplicates."""
-    found = [place[name] for place in _field_mappings(frontmatter) if name in place]
+    found = [mapping[name] for mapping in _field_mappings(frontmatter) if name in mapping]
     return _unique(each for value in found for each in _words(value)) if found else ()
 
 
 def required_commands(frontmatter: Frontmatter) -> tuple[str, ...]:
     """Return the programs that a skill says it runs."""
     return _unique(
-        each for needs in _prerequisites(frontmatter) for each in _words(needs.get("commands"))
+        each
+        for prerequisites in _prerequisites(frontmatter)
+        for each in _words(prerequisites.get("commands"))
     )
 
 
@@ -33,10 +35,10 @@ def required_variables(frontmatter: Frontmatter) -> tuple[str, ...]:
 
 
 def _variables(frontmatter: Frontmatter) -> Iterator[str]:
-    for needs in _prerequisites(frontmatter):
-        yield from _words(needs.get("env_vars"))
-    for place in _field_mappings(frontmatter):
-        listed = place.get("required_environment_variables")
+    for prerequisites in _prerequisites(frontmatter):
+        yield from _words(prerequisites.get("env_vars"))
+    for mapping in _field_mappings(frontmatter):
+        listed = mapping.get("required_environment_variables")
         for each in listed if isinstance(listed, list) else [listed]:
             if isinstance(each, dict):
                 yield from () if each.get("optional") is True else _words(each.get("name"))
@@ -53,10 +55,10 @@ def _field_mappings(frontmatter: Frontmatter) -> tuple[Mapping[str, Json], ...]:
 
 
 def _prerequisites(frontmatter: Frontmatter) -> Iterator[Mapping[str, Json]]:
-    for place in _field_mappings(frontmatter):
-        needs = place.get("prerequisites")
-        if isinstance(needs, dict):
-            yield needs
+    for mapping in _field_mappings(frontmatter):
+        prerequisites = mapping.get("prerequisites")
+        if isinstance(prerequisites, dict):
+            yield prerequisites
 
 
 def _words(value: Json) -> Iterator[str]:

@@ -94,9 +94,9 @@ def render_index(collection: SkillCollection, request: IndexRequest) -> Rendered
         return RenderedIndex("")
     names = {line.name for group in groups for line in group.lines}
     head = "\n\n".join(_introduction(names, request))
-    whole = _join_groups(groups)
+    full_body = _join_groups(groups)
     body = _fit(groups, request.max_characters - len(_section(head, "")))
-    return RenderedIndex(_section(head, body), is_shortened=body != whole)
+    return RenderedIndex(_section(head, body), is_shortened=body != full_body)
 
 
 def _introduction(names: set[str], request: IndexRequest) -> Iterator[str]:
@@ -121,19 +121,21 @@ def _groups(collection: SkillCollection, request: IndexRequest) -> Iterator[_Cat
         if not skill.root.plugin and is_visible(skill, request.facts)
     )
     for name, skills in groupby(sorted(seen, key=_sort_key), key=category_name):
-        is_bare = not {name, name.split("/")[0]}.isdisjoint(request.names_only)
+        is_name_only = not {name, name.split("/")[0]}.isdisjoint(request.names_only)
         lines = tuple(
             _SkillLine(
                 _sanitize_line(call_name(skill, collection)),
-                "" if is_bare else _sanitize_line(skill.description, MAX_DESCRIPTION_CHARACTERS),
+                ""
+                if is_name_only
+                else _sanitize_line(skill.description, MAX_DESCRIPTION_CHARACTERS),
                 ages.get(skill.full_name, len(request.recent)),
             )
             for skill in skills
         )
-        told = _sanitize_line(
+        category_description = _sanitize_line(
             collection.category_descriptions.get(name, ""), MAX_CATEGORY_CHARACTERS
         )
-        yield _CategoryGroup(_sanitize_line(name), told, lines)
+        yield _CategoryGroup(_sanitize_line(name), category_description, lines)
 
 
 def _sort_key(skill: Skill) -> tuple[str, str, str]:
@@ -157,18 +159,20 @@ def _drop_old_descriptions(
 ) -> tuple[_CategoryGroup, ...]:
     """Drop as many descriptions as needed, least recently used skills first."""
     excess = len(_join_groups(groups)) - max_characters
-    bare: set[str] = set()
+    shortened_names: set[str] = set()
     lines = (line for group in groups for line in group.lines if line.description)
     for line in sorted(lines, key=lambda line: (-line.recency_rank, line.name)):
         if excess <= 0:
             break
-        bare.add(line.name)
+        shortened_names.add(line.name)
         excess -= len(line.description) + len(": ")
     return tuple(
         replace(
             group,
             lines=tuple(
-                _SkillLine(line.name, "", line.recency_rank) if line.name in bare else line
+                _SkillLine(line.name, "", line.recency_rank)
+                if line.name in shortened_names
+                else line
                 for line in group.lines
             ),
         )
@@ -181,13 +185,13 @@ def _collapse_categories(
 ) -> tuple[_CategoryGroup, ...]:
     """Collapse as many categories to a count as needed, least recently used first."""
     excess = len(_join_groups(groups)) - max_characters
-    counted: set[str] = set()
+    collapsed_names: set[str] = set()
     for group in sorted(groups, key=lambda group: (-group.recency_rank, group.name)):
-        gain = len(str(group)) - len(str(replace(group, is_collapsed=True)))
-        if excess > 0 and gain > 0:
-            counted.add(group.name)
-            excess -= gain
-    return tuple(replace(group, is_collapsed=group.name in counted) for group in groups)
+        saving = len(str(group)) - len(str(replace(group, is_collapsed=True)))
+        if excess > 0 and saving > 0:
+            collapsed_names.add(group.name)
+            excess -= saving
+    return tuple(replace(group, is_collapsed=group.name in collapsed_names) for group in groups)
 
 
 def _drop_category_descriptions(

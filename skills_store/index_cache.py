@@ -24,10 +24,10 @@ class IndexCache:
 
         Recent use is part of the key only if the index was shortened; otherwise it has no effect.
         """
-        uncut = (collection.key, replace(request, recent=()), None)
-        cut = (*uncut[:2], request.recent)
+        full_key = (collection.key, replace(request, recent=()), None)
+        shortened_key = (*full_key[:2], request.recent)
         with self._lock:
-            for key in (uncut, cut):
+            for key in (full_key, shortened_key):
                 if key in self._indexes:
                     self._indexes.move_to_end(key)
                     return self._indexes[key]
@@ -35,7 +35,7 @@ class IndexCache:
         # same bytes.
         index = render_index(collection, request)
         with self._lock:
-            self._indexes[cut if index.is_shortened else uncut] = index
+            self._indexes[shortened_key if index.is_shortened else full_key] = index
             while len(self._indexes) > self._max_indexes:
                 self._indexes.popitem(last=False)
         return index

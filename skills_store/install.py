@@ -167,16 +167,16 @@ class Installer:
             # Again under the lock: another process may have made a skill of this name since the
             # plan.
             self._check_target_free(candidate.name, folder)
-            made = self.home.skills / FOLDER_NAME / STAGING_NAME / secrets.token_hex(8)
+            staged_folder = self.home.skills / FOLDER_NAME / STAGING_NAME / secrets.token_hex(8)
             try:
-                _write_contents(made, candidate.contents)
+                _write_contents(staged_folder, candidate.contents)
                 folder.parent.mkdir(parents=True, exist_ok=True)
                 # After mkdir and right before the rename: a category that is a symlink would put
                 # the skill outside the skills directory.
                 refuse_links(self.home.skills, folder)
-                made.rename(folder)
+                staged_folder.rename(folder)
             finally:  # no effect after the rename
-                shutil.rmtree(made, ignore_errors=True)
+                shutil.rmtree(staged_folder, ignore_errors=True)
             try:
                 self._record(plan.origin, candidate, category)
             except OSError:  # without its record the skill would count as the user's own
@@ -310,9 +310,11 @@ def _find_skill_folders(folder: Path) -> Iterator[Path]:
         if (current / SKILL_FILE).is_file():
             yield current
         elif level < MAX_DEPTH:
-            inside = [path for path in current.iterdir() if path.is_dir() and not path.is_symlink()]
-            kept = (path for path in inside if not is_ignored_directory(path.name))
-            waiting += [(path, level + 1) for path in sorted(kept, reverse=True)]
+            children = [
+                path for path in current.iterdir() if path.is_dir() and not path.is_symlink()
+            ]
+            searchable = (path for path in children if not is_ignored_directory(path.name))
+            waiting += [(path, level + 1) for path in sorted(searchable, reverse=True)]
 
 
 def _check_decision(candidate: InstallCandidate, *, is_approved: bool) -> None:

@@ -49,22 +49,22 @@ def parse_invocation(
     other; the text begins at the first one that is no skill.
     """
     names: list[str] = []
-    rest = text.strip()
-    while len(names) < MAX_STACKED_SKILLS and (found := _COMMAND.match(rest)):
+    remainder = text.strip()
+    while len(names) < MAX_STACKED_SKILLS and (found := _COMMAND.match(remainder)):
         name = found[1].removeprefix(PREFIX)
         is_prefixed = name != found[1]
         if not name or not (is_prefixed or (not is_built_in(name) and is_skill(name))):
             break
         names.append(name)
-        rest = rest[found.end() :].lstrip()
-    return SkillInvocation(tuple(dict.fromkeys(names)), rest) if names else None
+        remainder = remainder[found.end() :].lstrip()
+    return SkillInvocation(tuple(dict.fromkeys(names)), remainder) if names else None
 
 
 def render_invocation(views: Sequence[SkillView], text: str) -> str:
     """Return the prompt for invoked skills: the skills first, then the user's text."""
-    told = [part for view in views for part in _render_skill(view)]
-    asked = f"[The user's message]\n\n{text}" if text else "[The user wrote nothing more.]"
-    return "\n\n".join([*told, asked])
+    skill_texts = [part for view in views for part in _render_skill(view)]
+    user_text = f"[The user's message]\n\n{text}" if text else "[The user wrote nothing more.]"
+    return "\n\n".join([*skill_texts, user_text])
 
 
 def list_skill_commands(

@@ -84,10 +84,10 @@ class JsonFile:
         Raises:
             OSError: The file cannot be read or written.
         """
-        is_there = key in self.read_strictly()
-        if is_there:
+        existed = key in self.read_strictly()
+        if existed:
             self.update(lambda found: _remove_key(found, key))
-        return is_there
+        return existed
 
     def _load_for_update(self) -> JsonObject:
         try:
@@ -95,9 +95,11 @@ class JsonFile:
         except FileNotFoundError:
             return {}
         except InvalidJsonFileError as error:
-            aside = self._file.with_name(f"{self._file.name}.broken")
-            logger.warning("%s is not valid and was renamed to %s: %s", self._file, aside, error)
-            self._file.replace(aside)
+            broken_file = self._file.with_name(f"{self._file.name}.broken")
+            logger.warning(
+                "%s is not valid and was renamed to %s: %s", self._file, broken_file, error
+            )
+            self._file.replace(broken_file)
             return {}
 
     def _stamp(self) -> _Stamp:

@@ -94,10 +94,10 @@ class SkillLibrary:
         self._version = object()  # replaced by a new object on each reported change
         self._scanned_version: object = None
 
-    def skills(self, circumstances: VisibilityFacts = _NO_FACTS) -> tuple[Skill, ...]:
+    def skills(self, facts: VisibilityFacts = _NO_FACTS) -> tuple[Skill, ...]:
         """Return the skills visible to a session, ordered by category and name."""
         found = self.collection().skills
-        return tuple(skill for skill in found if is_visible(skill, circumstances))
+        return tuple(skill for skill in found if is_visible(skill, facts))
 
     def find(self, name: str) -> Skill:
         """Return a skill by `name`, `category/name` or `plugin:name`, visible or not.
@@ -108,60 +108,58 @@ class SkillLibrary:
             UnreadableSkillError: Its SKILL.md is invalid.
         """
         collection = self.collection()
-        named = collection.by_name.get(name, ())
-        if not named:
-            named = tuple(skill for skill in collection.skills if name == skill.qualified_name)
-        if len(named) == 1:
-            return named[0]
-        if named:
-            raise AmbiguousSkillError(name, [skill.qualified_name for skill in named])
+        matches = collection.by_name.get(name, ())
+        if not matches:
+            matches = tuple(skill for skill in collection.skills if name == skill.qualified_name)
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            raise AmbiguousSkillError(name, [skill.qualified_name for skill in matches])
         raise self._not_found_error(name, collection)
 
     def list_skills(
-        self, circumstances: VisibilityFacts = _NO_FACTS, category: str | None = None
+        self, facts: VisibilityFacts = _NO_FACTS, category: str | None = None
     ) -> SkillListing:
         """Return the skills visible to a session; `category` includes its subcategories."""
         collection = self.collection()
-        skills = [each for each in collection.skills if is_visible(each, circumstances)]
+        skills = [each for each in collection.skills if is_visible(each, facts)]
         names = sorted({category_name(skill) for skill in skills})
-        told = collection.category_descriptions
+        descriptions = collection.category_descriptions
         return SkillListing(
             tuple(
                 ListedSkill(call_name(skill, collection), skill.description, category_name(skill))
                 for skill in skills
                 if category is None or f"{category_name(skill)}/".startswith(f"{category}/")
             ),
-            tuple((name, told.get(name, "")) for name in names),
+            tuple((name, descriptions.get(name, "")) for name in names),
         )
 
     def view(
         self,
         name: str,
-        viewer: ViewContext = _EMPTY_CONTEXT,
-        circumstances: VisibilityFacts = _NO_FACTS,
+        context: ViewContext = _EMPTY_CONTEXT,
+        facts: VisibilityFacts = _NO_FACTS,
     ) -> SkillView:
         """Return a skill rendered for the model.
 
         Raises:
             SkillError: As for `find`, and if it is hidden from this session or unreadable.
         """
-        return view_skill(
-            self._find_visible(name, circumstances), viewer, self._archived_destination
-        )
+        return view_skill(self._find_visible(name, facts), context, self._archived_destination)
 
     def view_file(
         self,
         name: str,
         path: str,
-        viewer: ViewContext = _EMPTY_CONTEXT,
-        circumstances: VisibilityFacts = _NO_FACTS,
+        context: ViewContext = _EMPTY_CONTEXT,
+        facts: VisibilityFacts = _NO_FACTS,
     ) -> FileView:
         """Return a file of a skill's directory.
 
         Raises:
             SkillError: As for `view`, and if the path is rejected or the file cannot be shown.
         """
-        return view_file(self._find_visible(name, circumstances), path, viewer)
+        return view_file(self._find_visible(name, facts), path, context)
 
     def index(self, request: IndexRequest) -> str:
         """Return the system prompt section that lists the skills; empty if there are none."""
@@ -184,7 +182,7 @@ class SkillLibrary:
         self.collection()
         scans = self._scans or {}
         return tuple(
-            dict.fromkeys(place for found in scans.values() for place in found.watch_roots())
+            dict.fromkeys(path for found in scans.values() for path in found.watch_roots())
         )
 
     def watch_directories(self) -> tuple[Path, ...]:
@@ -210,21 +208,21 @@ class SkillLibrary:
     def collection(self) -> SkillCollection:
         """Return the current skills, scanning if something may have changed."""
         with self._lock:
-            mark = self._version  # read before the scan: a change during it must trigger another
-            is_vouched = self._is_watched and mark is self._scanned_version
-            if self._collection is None or not is_vouched:
+            version = self._version  # read before the scan: a change during it must trigger another
+            is_current = self._is_watched and version is self._scanned_version
+            if self._collection is None or not is_current:
                 self._collection = self._rescan(self._collection)
-                self._scanned_version = mark
+                self._scanned_version = version
             return self._collection
 
-    def _rescan(self, before: SkillCollection | None) -> SkillCollection:
+    def _rescan(self, previous: SkillCollection | None) -> SkillCollection:
         roots = self._roots()
         if self._scans is None:
             self._scans = self._snapshot.load(roots) if self._snapshot else {}
         found = {root: self._current_scan(root, self._scans) for root in roots}
         # Compare in order: when only the order of the roots changed, other skills win.
-        if before is not None and list(found.items()) == list(self._scans.items()):
-            return before
+        if previous is not None and list(found.items()) == list(self._scans.items()):
+            return previous
         if self._snapshot and found != self._scans:
             self._snapshot.save(found.values())
         self._scans = found
@@ -240,12 +238,12 @@ class SkillLibrary:
 
     def _archived_destination(self, name: str) -> ArchivedSkill | None:
         """Return the successor of an archived skill, unless a new skill has its name."""
-        is_there = self._collection is not None and name in self._collection.by_name
-        return None if is_there else self._find_archived(name)
+        exists = self._collection is not None and name in self._collection.by_name
+        return None if exists else self._find_archived(name)
 
-    def _find_visible(self, name: str, circumstances: VisibilityFacts) -> Skill:
+    def _find_visible(self, name: str, facts: VisibilityFacts) -> Skill:
         skill = self.find(name)
-        reason = reason_hidden(skill, circumstances)
+        reason = reason_hidden(skill, facts)
         if reason is not None:
             raise HiddenSkillError(name, reason)
         return skill
@@ -255,9 +253,11 @@ class SkillLibrary:
         archived = self._find_archived(name)
         if archived is not None:
             return ArchivedSkillError(archived)
-        fault = next((each for each in collection.problems if _prevented_loading(each, name)), None)
-        if fault is not None:
-            return UnreadableSkillError(name, str(fault))
+        problem = next(
+            (each for each in collection.problems if _prevented_loading(each, name)), None
+        )
+        if problem is not None:
+            return UnreadableSkillError(name, str(problem))
         similar = get_close_matches(name, names_in(collection.skills), _MAX_SUGGESTIONS)
         return SkillNotFoundError(name, similar)
 

@@ -61,7 +61,7 @@ def apply_transitions(
         LockedError: Another process holds the skills lock past the timeout.
         OSError: A write failed; earlier transitions stay.
     """
-    made: list[StateTransition] = []
+    applied: list[StateTransition] = []
     for each in transitions:
         try:
             _apply(editor, each, undo_id)
@@ -70,8 +70,8 @@ def apply_transitions(
                 "the skill %s was not archived and stays %s: %s", each.name, each.old, error
             )
         else:
-            made.append(each)
-    return tuple(made)
+            applied.append(each)
+    return tuple(applied)
 
 
 def _transition(
@@ -79,8 +79,8 @@ def _transition(
 ) -> StateTransition | None:
     if record.created_by != "agent" or record.pinned or record.state == "archived":
         return None
-    times = (record.last_activity_at, record.created_at, record.restored_at)
-    last = max((time for time in times if time is not None), default=None)
+    timestamps = (record.last_activity_at, record.created_at, record.restored_at)
+    last = max((time for time in timestamps if time is not None), default=None)
     if last is None:
         return None
     idle = now - last

@@ -69,9 +69,11 @@ def _belongs_to_skill(folder: Path, path: str) -> bool:
         return False
     if top in LINKED_FOLDERS:
         return True
-    place = folder / path
+    directory = folder / path
     return not (
-        name.startswith(".") or (place / SKILL_FILE).exists() or (place / CATEGORY_FILE).exists()
+        name.startswith(".")
+        or (directory / SKILL_FILE).exists()
+        or (directory / CATEGORY_FILE).exists()
     )
 
 

@@ -21,12 +21,12 @@ def own_entries(folder: Path) -> tuple[str, ...]:
         names = sorted(path.name for path in folder.iterdir())
     except FileNotFoundError:
         return ()
-    others = {
+    nested = {
         name for name in names if name not in LINKED_FOLDERS and _contains_skill(folder / name)
     }
-    if not others and CATEGORY_FILE not in names:
+    if not nested and CATEGORY_FILE not in names:
         return tuple(names)
-    return tuple(name for name in names if name not in others and _is_own_entry(folder / name))
+    return tuple(name for name in names if name not in nested and _is_own_entry(folder / name))
 
 
 def has_only_own_entries(folder: Path) -> bool:
@@ -46,7 +46,7 @@ def capture_own(folder: Path) -> Tree:
     )
 
 
-def move_entries(source: Path, target: Path, names: Sequence[str], *, is_leaving: bool) -> None:
+def move_entries(source: Path, target: Path, names: Sequence[str], *, is_archiving: bool) -> None:
     """Move entries to another directory, which is created if needed.
 
     SKILL.md moves first when a skill leaves and last when it arrives, so no scan finds it in part.
@@ -56,7 +56,7 @@ def move_entries(source: Path, target: Path, names: Sequence[str], *, is_leaving
         OSError: An entry cannot be moved.
     """
     target.mkdir(parents=True, exist_ok=True)
-    for name in sorted(names, key=lambda name: (name == SKILL_FILE) is not is_leaving):
+    for name in sorted(names, key=lambda name: (name == SKILL_FILE) is not is_archiving):
         (source / name).rename(target / name)
 
 

@@ -123,12 +123,12 @@ def check_deletion(
         raise BackgroundChangeError(skill.full_name, owner, origin)
 
 
-def _home_owner(name: str, claims: InstalledNames, usage: SkillUsageStore) -> Owner:
-    if name in claims.installed:
+def _home_owner(name: str, installed: InstalledNames, usage: SkillUsageStore) -> Owner:
+    if name in installed.installed:
         return "installed"
-    if name in claims.hub:
+    if name in installed.hub:
         return "hub"
-    if name in claims.bundled:
+    if name in installed.bundled:
         return "bundled"
     record = usage.record(name)
     return "agent" if record is not None and record.created_by == "agent" else "user"

@@ -34,22 +34,22 @@ def resolve_file(folder: Path, path: str) -> Path:
         MissingSkillFileError: There is no such file.
         UnreadableSkillFileError: The system denies access, or a link leads nowhere.
     """
-    place = folder
+    current = folder
     for name in split_path(path):
-        place /= _match_listed_name(folder, place, name, path)
+        current /= _match_listed_name(folder, current, name, path)
     try:
-        real, home = place.resolve(strict=True), folder.resolve(strict=True)
+        real_path, home = current.resolve(strict=True), folder.resolve(strict=True)
     except (
         OSError,
         RuntimeError,
     ) as error:  # a link loop raises either, depending on the Python version
         raise UnreadableSkillFileError(path, "it is a link that leads nowhere") from error
     # Compare resolved paths: a link inside the skill could otherwise expose any file of the user.
-    if not real.is_relative_to(home):
+    if not real_path.is_relative_to(home):
         raise SkillPathRefusedError(path, "it is a link that leads out of the skill's folder")
-    if real.is_dir():
+    if real_path.is_dir():
         raise SkillPathRefusedError(path, "it is a folder; name one of its files")
-    return real
+    return real_path
 
 
 def split_path(path: str) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ def split_path(path: str) -> tuple[str, ...]:
 
 def _path_fault(path: str) -> str | None:
     """Return the problem with a path as a whole; None if there is none."""
-    faults = {
+    checks = {
         "it is empty": not path,
         f"it is longer than {MAX_PATH_CHARACTERS} characters": len(path) > MAX_PATH_CHARACTERS,
         "it holds a NUL": "\0" in path,
@@ -77,12 +77,12 @@ def _path_fault(path: str) -> str | None:
         "it holds a colon": ":" in path,
         "it holds a backslash; write / between names": "\\" in path,
     }
-    return next((reason for reason, is_fault in faults.items() if is_fault), None)
+    return next((reason for reason, is_invalid in checks.items() if is_invalid), None)
 
 
 def _name_fault(name: str) -> str | None:
     """Return the problem with one component of a path; None if there is none."""
-    faults = {
+    checks = {
         "it goes up with ..": name == "..",
         "it has an empty name or a single dot in it": name in {"", "."},
         f"a name in it is longer than {MAX_NAME_BYTES} bytes": len(name.encode()) > MAX_NAME_BYTES,
@@ -90,22 +90,22 @@ def _name_fault(name: str) -> str | None:
         f"{name} is reserved for a device": bool(_DEVICE.fullmatch(name)),
         f"{name} holds nothing of a skill": is_ignored_directory(name.lower()),
     }
-    return next((reason for reason, is_fault in faults.items() if is_fault), None)
+    return next((reason for reason, is_invalid in checks.items() if is_invalid), None)
 
 
-def _match_listed_name(folder: Path, place: Path, name: str, path: str) -> str:
+def _match_listed_name(folder: Path, directory: Path, name: str, path: str) -> str:
     """Return a name as its directory lists it, so that letter case matters on every system."""
     try:
-        there = os.listdir(place)  # noqa: PTH208 - names are all we need
+        listed_names = os.listdir(directory)  # noqa: PTH208 - names are all we need
     except (FileNotFoundError, NotADirectoryError):
-        there = []
+        listed_names = []
     except OSError as error:
         raise UnreadableSkillFileError(path, reason_of(error)) from error
-    composed = unicodedata.normalize("NFC", name)
-    alike = sorted(each for each in there if is_same_name(each, name))
-    for each in alike:
-        if unicodedata.normalize("NFC", each) == composed:
+    normalized = unicodedata.normalize("NFC", name)
+    matches = sorted(each for each in listed_names if is_same_name(each, name))
+    for each in matches:
+        if unicodedata.normalize("NFC", each) == normalized:
             return each
-    if alike:
-        raise SkillPathRefusedError(path, f"it is there as {alike[0]!r}; write it so")
+    if matches:
+        raise SkillPathRefusedError(path, f"it is there as {matches[0]!r}; write it so")
     raise MissingSkillFileError(path, linked_files(folder).all())

@@ -54,8 +54,8 @@ class PinnedFolder:
             SymlinkInPathError: A component of the path is a symlink.
             OSError: There is none.
         """
-        with cls.at(Path(path.anchor)) as top:
-            return top.descend(path.relative_to(path.anchor))
+        with cls.at(Path(path.anchor)) as root:
+            return root.descend(path.relative_to(path.anchor))
 
     @classmethod
     def create(cls, path: Path) -> Self:
@@ -65,8 +65,8 @@ class PinnedFolder:
             SymlinkInPathError: A component of the path is a symlink.
             OSError: It cannot be created.
         """
-        with cls.at(Path(path.anchor)) as top:
-            return top.descend(path.relative_to(path.anchor), should_create=True)
+        with cls.at(Path(path.anchor)) as root:
+            return root.descend(path.relative_to(path.anchor), should_create=True)
 
     def descend(self, path: PurePath, *, should_create: bool = False) -> Self:
         """Open a directory below this one by a path without symlinks.
@@ -194,7 +194,7 @@ class PinnedFolder:
         """
         os.rmdir(self._system_path(name), dir_fd=self._descriptor)
 
-    def rename(self, name: str, to: "PinnedFolder", new_name: str) -> None:
+    def rename(self, name: str, target: "PinnedFolder", new_name: str) -> None:
         """Move an entry, replacing a file that has the new name.
 
         Raises:
@@ -202,9 +202,9 @@ class PinnedFolder:
         """
         os.replace(
             self._system_path(name),
-            to._system_path(new_name),  # noqa: SLF001  the same class
+            target._system_path(new_name),  # noqa: SLF001  the same class
             src_dir_fd=self._descriptor,
-            dst_dir_fd=to._descriptor,  # noqa: SLF001  the same class
+            dst_dir_fd=target._descriptor,  # noqa: SLF001  the same class
         )
 
     def symlink_to(self, name: str, target: str) -> None:

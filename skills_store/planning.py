@@ -138,16 +138,16 @@ class SkillChangePlanner:
         check_deletion(skill, owner, call.origin, self._usage)
         successor = self._resolve_successor(skill, call.absorbed_into or "")
         entry = self._archive_entry(skill, call, successor)
-        moved = SkillMove(
+        effect = SkillMove(
             skill.folder, entry.folder, own_entries(skill.folder), capture_own(skill.folder), entry
         )
         message = f"Archived the skill {skill.name!r} in {entry.folder}."
         message += f" Its content is now in {successor!r}." if successor else ""
         message += f" `acp-server skills restore {skill.name}` brings it back."
-        shadowed = [each for each in self._catalog.list_skills() if each.full_name == skill.name]
-        others = [str(each.folder) for each in shadowed if each.folder != skill.folder]
-        message += f" From now on the one in {others[0]} is used." if others else ""
-        return SkillChange("delete", skill.name, call.origin, skill.folder, moved, message, skill)
+        same_name = [each for each in self._catalog.list_skills() if each.full_name == skill.name]
+        other_folders = [str(each.folder) for each in same_name if each.folder != skill.folder]
+        message += f" From now on the one in {other_folders[0]} is used." if other_folders else ""
+        return SkillChange("delete", skill.name, call.origin, skill.folder, effect, message, skill)
 
     def _change_file(
         self, call: ManageCall, edit_of: Callable[[ManageCall, Skill], _FileEdit]
@@ -253,15 +253,19 @@ def _patch_file(call: ManageCall, skill: Skill) -> _FileEdit:
         raise MissingSkillFileError(path, _support_files(skill.folder))
     text = file_contents.decode(path, old)
     try:
-        made = patching.replace(text, old_string, new_string, replace_all=call.replace_all)
+        replacement = patching.replace(text, old_string, new_string, replace_all=call.replace_all)
     except PatchError as error:
         raise PatchRefusedError(path, _patch_failure_reason(error, text, old_string)) from error
     if path == SKILL_FILE:
-        data = file_contents.encode_changed_document(skill.name, made.text, text)
+        data = file_contents.encode_changed_document(skill.name, replacement.text, text)
     else:
-        data = file_contents.encode_file(path, made.text)
-    where = f"in {made.count} places" if made.count > 1 else f"at line {made.line}"
-    message = f"Patched {path} of {skill.name!r} {where}; old_string matched: {made.strategy}."
+        data = file_contents.encode_file(path, replacement.text)
+    location = (
+        f"in {replacement.count} places" if replacement.count > 1 else f"at line {replacement.line}"
+    )
+    message = (
+        f"Patched {path} of {skill.name!r} {location}; old_string matched: {replacement.strategy}."
+    )
     return _FileEdit(path, old, data, message)
 
 
@@ -272,8 +276,10 @@ def _patch_failure_reason(error: PatchError, text: str, old_string: str) -> str:
     lines = find_closest_lines(text, old_string)
     if not lines:
         return str(error)
-    shown = "\n".join(f"{number}|{line}" for number, line in lines)
-    return f"The old text is not there. Copy it from the file exactly; the closest lines:\n{shown}"
+    excerpt = "\n".join(f"{number}|{line}" for number, line in lines)
+    return (
+        f"The old text is not there. Copy it from the file exactly; the closest lines:\n{excerpt}"
+    )
 
 
 def _write_file(call: ManageCall, skill: Skill) -> _FileEdit:
@@ -305,7 +311,7 @@ def _is_mentioned(path: str, skill: Skill) -> bool:
 
 def _support_files(folder: Path) -> tuple[str, ...]:
     tree = capture_own(folder)
-    files = (path for path, leaf in tree.items() if leaf.kind == "file")
+    files = (path for path, entry in tree.items() if entry.kind == "file")
     return tuple(path for path in files if path.split("/", 1)[0] in LINKED_FOLDERS)
 
 

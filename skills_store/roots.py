@@ -48,12 +48,12 @@ def plugin_roots(folder: Path) -> tuple[SkillRoot, ...]:
     )
 
 
-def _ordered_roots(places: SkillLocations) -> Iterator[SkillRoot]:
-    if places.workspace is not None:
+def _ordered_roots(locations: SkillLocations) -> Iterator[SkillRoot]:
+    if locations.workspace is not None:
         for name in WORKSPACE_FOLDERS:
-            yield SkillRoot("workspace", places.workspace / name, is_writable=True)
-    yield SkillRoot("home", places.hermes_home / "skills", is_writable=True)
-    yield SkillRoot("agents", places.user_home / ".agents" / "skills", is_writable=True)
-    for path in places.external:
+            yield SkillRoot("workspace", locations.workspace / name, is_writable=True)
+    yield SkillRoot("home", locations.hermes_home / "skills", is_writable=True)
+    yield SkillRoot("agents", locations.user_home / ".agents" / "skills", is_writable=True)
+    for path in locations.external:
         yield SkillRoot("external", path)
-    yield SkillRoot("bundled", places.bundled)
+    yield SkillRoot("bundled", locations.bundled)

@@ -46,8 +46,8 @@ class ScanCache:
         """Return the cached scans of some roots, without checking that they are current."""
         try:
             entries = self._entries()
-            kept = {root: entries[_key(root)] for root in roots if _key(root) in entries}
-            return {root: _parse_scan(root, entry) for root, entry in kept.items()}
+            cached = {root: entries[_key(root)] for root in roots if _key(root) in entries}
+            return {root: _parse_scan(root, entry) for root, entry in cached.items()}
         except FileNotFoundError:
             return {}
         except (OSError, InvalidScanCacheError) as error:
@@ -56,12 +56,14 @@ class ScanCache:
 
     def save(self, scans: Iterable[RootScan]) -> None:
         """Store scans; cached scans of other roots are kept."""
-        mine = {_key(found.root): _serialize_scan(found) for found in scans}
+        current = {_key(found.root): _serialize_scan(found) for found in scans}
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with locked(self._file, _LOCK_TIMEOUT_SECONDS):
-                others = {key: kept for key, kept in self._others().items() if key not in mine}
-                entries = dict([*others.items(), *mine.items()][-MAX_ROOTS:])
+                other_entries = {
+                    key: entry for key, entry in self._other_entries().items() if key not in current
+                }
+                entries = dict([*other_entries.items(), *current.items()][-MAX_ROOTS:])
                 write_atomically(self._file, _serialize(entries), _PRIVATE_MODE)
         except OSError as error:
             logger.info(
@@ -70,7 +72,7 @@ class ScanCache:
                 error,
             )
 
-    def _others(self) -> JsonObject:
+    def _other_entries(self) -> JsonObject:
         with contextlib.suppress(OSError, InvalidScanCacheError):
             return self._entries()
         return {}
@@ -136,7 +138,7 @@ def _parse_scan(root: SkillRoot, entry: Json) -> RootScan:
             return RootScan(
                 root,
                 tuple(_parse_skill(root, each) for each in skills),
-                {name: _parse_text(told) for name, told in categories.items()},
+                {name: _parse_text(text) for name, text in categories.items()},
                 tuple(_parse_problem(each) for each in problems),
                 {path: _parse_stamp(stamp) for path, stamp in manifest.items()},
             )
@@ -144,32 +146,36 @@ def _parse_scan(root: SkillRoot, entry: Json) -> RootScan:
             raise InvalidScanCacheError
 
 
-def _parse_skill(root: SkillRoot, kept: Json) -> Skill:
-    match kept:
-        case {"folder": str(folder), "description": str(told), "frontmatter": dict(frontmatter)}:
+def _parse_skill(root: SkillRoot, entry: Json) -> Skill:
+    match entry:
+        case {
+            "folder": str(folder),
+            "description": str(description),
+            "frontmatter": dict(frontmatter),
+        }:
             category, _, name = folder.rpartition("/")
-            return Skill(name, told, category, root.path / folder, root, frontmatter)
+            return Skill(name, description, category, root.path / folder, root, frontmatter)
         case _:
             raise InvalidScanCacheError
 
 
-def _parse_problem(kept: Json) -> LoadProblem:
-    match kept:
+def _parse_problem(entry: Json) -> LoadProblem:
+    match entry:
         case [str(path), int(line), str(text), bool(is_skipped)]:
             return LoadProblem(Path(path), line, text, is_skipped)
         case _:
             raise InvalidScanCacheError
 
 
-def _parse_stamp(kept: Json) -> Stamp:
-    match kept:
+def _parse_stamp(value: Json) -> Stamp:
+    match value:
         case [int(changed), int(size)]:
             return (changed, size)
         case _:
             raise InvalidScanCacheError
 
 
-def _parse_text(kept: Json) -> str:
-    if not isinstance(kept, str):
+def _parse_text(value: Json) -> str:
+    if not isinstance(value, str):
         raise InvalidScanCacheError
-    return kept
+    return value

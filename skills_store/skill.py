@@ -53,8 +53,8 @@ class LoadProblem:
     """No skill was loaded from this path because of the problem."""
 
     def __str__(self) -> str:
-        place = f"{self.path}:{self.line}" if self.line else str(self.path)
-        return f"{place}: {self.text}{' (skipped)' if self.is_skipped else ''}"
+        location = f"{self.path}:{self.line}" if self.line else str(self.path)
+        return f"{location}: {self.text}{' (skipped)' if self.is_skipped else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,8 @@ class Skill:
     @property
     def qualified_name(self) -> str:
         """Unique name within its root: `category/name`, or `plugin:category/name`."""
-        inside = f"{self.category}/{self.name}" if self.category else self.name
-        return f"{self.root.plugin}:{inside}" if self.root.plugin else inside
+        relative_name = f"{self.category}/{self.name}" if self.category else self.name
+        return f"{self.root.plugin}:{relative_name}" if self.root.plugin else relative_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def is_skill_file_path(path: str | None) -> bool:
 
 def _support_path_fault(names: tuple[str, ...]) -> str | None:
     folders = ", ".join(f"{folder}/" for folder in LINKED_FOLDERS)
-    faults = {
+    checks = {
         f"a file of a skill is below one of {folders}": (
             names[0] not in LINKED_FOLDERS or len(names) == 1
         ),
@@ -47,4 +47,4 @@ def _support_path_fault(names: tuple[str, ...]) -> str | None:
             names[-1].casefold() in _MARKER_FILES
         ),
     }
-    return next((reason for reason, is_fault in faults.items() if is_fault), None)
+    return next((reason for reason, is_invalid in checks.items() if is_invalid), None)

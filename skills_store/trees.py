@@ -64,8 +64,8 @@ def copy_tree(source: Path, target: Path, tree: Tree) -> None:
         (target / path).chmod(tree[path].mode)
 
 
-def restore_tree(folder: Path, copies: Path, wanted: Tree, present: Tree) -> None:
-    """Restore a directory from `present` to `wanted`, taking file contents from `copies`.
+def restore_tree(folder: Path, copies: Path, target: Tree, current: Tree) -> None:
+    """Restore a directory from `current` to `target`, taking file contents from `copies`.
 
     Each file is replaced atomically, so after a crash it has its old or new bytes, and calling this
     again completes the restore.
@@ -74,17 +74,17 @@ def restore_tree(folder: Path, copies: Path, wanted: Tree, present: Tree) -> Non
         OSError: A read or write failed.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for path, leaf in present.items():
-        if path in wanted and wanted[path].kind != leaf.kind:
+    for path, entry in current.items():
+        if path in target and target[path].kind != entry.kind:
             _remove_entry(folder / path)
-    for path in sorted(wanted):
-        if present.get(path) != wanted[path]:
-            _restore_entry(folder / path, copies / path, wanted[path])
-    for path in sorted(present, reverse=True):
-        if path not in wanted:
-            _remove_extra(folder / path, present[path].kind)
-    for path in directories_inside_out(wanted):
-        (folder / path).chmod(wanted[path].mode)
+    for path in sorted(target):
+        if current.get(path) != target[path]:
+            _restore_entry(folder / path, copies / path, target[path])
+    for path in sorted(current, reverse=True):
+        if path not in target:
+            _remove_extra(folder / path, current[path].kind)
+    for path in directories_inside_out(target):
+        (folder / path).chmod(target[path].mode)
 
 
 def directories_inside_out(tree: Tree) -> Iterator[str]:
@@ -95,12 +95,14 @@ def directories_inside_out(tree: Tree) -> Iterator[str]:
 def make_writable(tree: Tree) -> Tree:
     """Return a tree whose entries are writable by their owner."""
     bits = {"file": stat.S_IWUSR, "folder": stat.S_IRWXU, "link": 0}
-    return {path: replace(leaf, mode=leaf.mode | bits[leaf.kind]) for path, leaf in tree.items()}
+    return {
+        path: replace(entry, mode=entry.mode | bits[entry.kind]) for path, entry in tree.items()
+    }
 
 
 def serialize_tree(tree: Tree) -> JsonObject:
     """Return a tree as JSON for a record."""
-    return {path: [leaf.kind, leaf.mode, leaf.digest] for path, leaf in tree.items()}
+    return {path: [entry.kind, entry.mode, entry.digest] for path, entry in tree.items()}
 
 
 def parse_tree(value: Json) -> Tree:
@@ -112,11 +114,11 @@ def parse_tree(value: Json) -> Tree:
     if not isinstance(value, dict):
         message = "a record holds no tree"
         raise ValueError(message)
-    return {_check_inside(path): _parse_entry(leaf) for path, leaf in value.items()}
+    return {_check_inside(path): _parse_entry(entry) for path, entry in value.items()}
 
 
 def _walk(
-    folder: Path, prefix: str, is_left_out: IsExcluded
+    folder: Path, prefix: str, is_excluded: IsExcluded
 ) -> Iterator[tuple[str, os.stat_result]]:
     try:
         with os.scandir(folder) as scan:
@@ -126,11 +128,11 @@ def _walk(
     for entry in entries:
         path = f"{prefix}{entry.name}"
         status = entry.stat(follow_symlinks=False)
-        if is_left_out(path) or not _is_copyable(status.st_mode):
+        if is_excluded(path) or not _is_copyable(status.st_mode):
             continue
         yield path, status
         if stat.S_ISDIR(status.st_mode):
-            yield from _walk(Path(entry.path), f"{path}/", is_left_out)
+            yield from _walk(Path(entry.path), f"{path}/", is_excluded)
 
 
 def _is_copyable(mode: int) -> bool:
@@ -153,20 +155,20 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _restore_entry(path: Path, copy: Path, leaf: TreeEntry) -> None:
-    match leaf.kind:
+def _restore_entry(path: Path, copy: Path, entry: TreeEntry) -> None:
+    match entry.kind:
         case "folder":
             path.mkdir(parents=True, exist_ok=True)
         case "file":
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, copy.read_bytes(), mode=leaf.mode)
+            write_atomically(path, copy.read_bytes(), mode=entry.mode)
         case "link":
             path.parent.mkdir(parents=True, exist_ok=True)
             temporary = path.with_name(f".{secrets.token_hex(8)}")
             temporary.symlink_to(copy.readlink())
             temporary.replace(path)
         case _:
-            assert_never(leaf.kind)
+            assert_never(entry.kind)
 
 
 def _remove_entry(path: Path) -> None:

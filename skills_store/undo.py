@@ -108,12 +108,12 @@ class SkillUndoStore:
         copy_tree(change.folder, copies, before)
         step = _serialize_step(change, before, number, self._home.skills)
 
-        def kept(record: JsonObject) -> None:
+        def add_step(record: JsonObject) -> None:
             record.setdefault("origin", change.origin)
             record.setdefault("began_at", format_time(self._now()))
             record["steps"] = [*_steps(record), step]
 
-        document.update(kept)
+        document.update(add_step)
 
     def find(self, undo_id: str) -> UndoRecord:
         """Return the changes recorded under an id.
@@ -156,10 +156,10 @@ class SkillUndoStore:
     def _changed_since(self, first: UndoStep, found: UndoRecord) -> Iterator[Path]:
         """Yield the files whose content no step of the run left or found there."""
         steps = [step for step in found.steps if step.folder == first.folder]
-        for path, leaf in capture_own(first.folder).items():
+        for path, entry in capture_own(first.folder).items():
             digests = {step.before[path].digest for step in steps if path in step.before}
             digests |= {step.after[path] for step in steps if path in step.after}
-            if leaf.kind != "folder" and leaf.digest not in digests:
+            if entry.kind != "folder" and entry.digest not in digests:
                 yield first.folder / path
 
     def _forget_oldest(self) -> None:
@@ -201,10 +201,10 @@ class SkillUndoStore:
 
 def _first_steps(found: UndoRecord) -> tuple[UndoStep, ...]:
     """Return the first step of each directory; it has the state before all of them."""
-    firsts: dict[Path, UndoStep] = {}
+    first_steps: dict[Path, UndoStep] = {}
     for step in found.steps:
-        firsts.setdefault(step.folder, step)
-    return tuple(firsts.values())
+        first_steps.setdefault(step.folder, step)
+    return tuple(first_steps.values())
 
 
 def _steps(record: Mapping[str, Json]) -> list[Json]:
@@ -237,17 +237,17 @@ def _parse_step(step: Json, folder: Path, skills_folder: Path) -> UndoStep:
         case {
             "action": str() as action,
             "name": str() as name,
-            "folder": str() as place,
+            "folder": str() as folder_name,
             "before": before,
             "after": dict() as after,
             "copies": str() as copies,
             "archived": archived,
-        } if action in get_args(ManageAction) and is_inside(place) and is_inside(copies):
+        } if action in get_args(ManageAction) and is_inside(folder_name) and is_inside(copies):
             digests = {path: digest for path, digest in after.items() if isinstance(digest, str)}
             return UndoStep(
                 cast("ManageAction", action),
                 name,
-                skills_folder / place,
+                skills_folder / folder_name,
                 _parse_record_tree(before, folder),
                 digests,
                 folder / copies,
@@ -273,12 +273,12 @@ def _digests_after(change: SkillChange, before: Tree) -> Iterator[tuple[str, str
         case SkillMove():
             return
         case FileWrite() | FileRemoval() | SkillCopy():
-            inside = effect.file_effect if isinstance(effect, SkillCopy) else effect
-            changed = inside.path.relative_to(change.folder).as_posix()
-            for path, leaf in before.items():
-                if path != changed and leaf.kind != "folder":
-                    yield path, leaf.digest
-            if isinstance(inside, FileWrite):
-                yield changed, digest_of(inside.new)
+            file_effect = effect.file_effect if isinstance(effect, SkillCopy) else effect
+            changed = file_effect.path.relative_to(change.folder).as_posix()
+            for path, entry in before.items():
+                if path != changed and entry.kind != "folder":
+                    yield path, entry.digest
+            if isinstance(file_effect, FileWrite):
+                yield changed, digest_of(file_effect.new)
         case _:
             assert_never(effect)

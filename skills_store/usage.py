@@ -49,8 +49,8 @@ class UsageRecord:
     @property
     def last_activity_at(self) -> datetime | None:
         """When it was last viewed, used or changed; None if never."""
-        times = (self.last_viewed_at, self.last_used_at, self.last_patched_at)
-        return max((time for time in times if time is not None), default=None)
+        timestamps = (self.last_viewed_at, self.last_used_at, self.last_patched_at)
+        return max((time for time in timestamps if time is not None), default=None)
 
 
 class SkillUsageStore:
@@ -82,14 +82,14 @@ class SkillUsageStore:
     def count(self, name: str, *events: UsageEvent) -> None:
         """Count events of a skill. Never fails: a write error is logged."""
 
-        def counted(entry: JsonObject, now: str) -> None:
+        def increment(entry: JsonObject, now: str) -> None:
             for event in events:
                 counter, time = _EVENT_FIELDS[event]
                 entry[counter] = _integer(entry.get(counter)) + 1
                 entry[time] = now
 
         try:
-            self._update(name, counted)
+            self._update(name, increment)
         except OSError as error:
             logger.warning(
                 "cannot write the usage of the skill %s, it was not counted: %s", name, error
@@ -102,11 +102,11 @@ class SkillUsageStore:
             OSError: The file cannot be written.
         """
 
-        def begun(entry: JsonObject, now: str) -> None:
+        def start_record(entry: JsonObject, now: str) -> None:
             entry.update(_new_entry(now))
             entry["created_by"] = created_by
 
-        self._update(name, begun)
+        self._update(name, start_record)
 
     def pin(self, name: str) -> None:
         """Pin a skill: it cannot be deleted, and background runs do not touch it.
@@ -131,13 +131,13 @@ class SkillUsageStore:
             OSError: The file cannot be written.
         """
 
-        def moved(entry: JsonObject, now: str) -> None:
+        def change_state(entry: JsonObject, now: str) -> None:
             if entry.get("state") == "archived" and state == "active":
                 entry["restored_at"] = now
             entry["state"] = state
             entry["archived_at"] = now if state == "archived" else None
 
-        self._update(name, moved)
+        self._update(name, change_state)
 
     def forget(self, name: str) -> None:
         """Remove the record of a deleted skill.

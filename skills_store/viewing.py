@@ -113,7 +113,7 @@ def view_skill(skill: Skill, context: ViewContext, find_archived: FindArchived) 
         linked_files(skill.folder),
         _missing_commands(known, context),
         _missing_variables(known, context),
-        tuple(moved for name in related if (moved := find_archived(name)) is not None),
+        tuple(archived for name in related if (archived := find_archived(name)) is not None),
         parsed.problems,
     )
 
@@ -126,17 +126,19 @@ def view_file(skill: Skill, path: str, context: ViewContext) -> FileView:
     """
     # `resolve_file` rejects paths and links that leave the skill; the read below refuses a link put
     # there in between.
-    place = resolve_file(skill.folder, path)
-    content = _read_content(place, path)
+    file_path = resolve_file(skill.folder, path)
+    content = _read_content(file_path, path)
     text = None if b"\0" in content.data[:_SNIFFED_BYTES] else _decode_text(content.data)
     size_bytes = content.status.st_size
     if text is None:
-        return BinaryFileView(skill.full_name, path, place, size_bytes, _media_type(place.name))
+        return BinaryFileView(
+            skill.full_name, path, file_path, size_bytes, _media_type(file_path.name)
+        )
     if not content.is_complete:
         raise SkillFileTooLongError(path, size_bytes, MAX_FILE_BYTES)
-    if place.suffix.lower() == ".md":
+    if file_path.suffix.lower() == ".md":
         text = _substitute_variables(text, skill, context)
-    return TextFileView(skill.full_name, path, place, text, size_bytes)
+    return TextFileView(skill.full_name, path, file_path, text, size_bytes)
 
 
 def _media_type(name: str) -> str:
@@ -144,9 +146,9 @@ def _media_type(name: str) -> str:
     return f"application/{packing}" if packing else media_type or "application/octet-stream"
 
 
-def _read_content(place: Path, path: str) -> RegularFileContent:
+def _read_content(file_path: Path, path: str) -> RegularFileContent:
     try:
-        return read_regular(place, MAX_FILE_BYTES, NO_FOLLOW)
+        return read_regular(file_path, MAX_FILE_BYTES, NO_FOLLOW)
     except OSError as error:
         raise UnreadableSkillFileError(path, reason_of(error)) from error
 
@@ -160,16 +162,16 @@ def _decode_text(data: bytes) -> str | None:
         return data[: error.start].decode("utf-8-sig") if is_cut else None
 
 
-def _substitute_variables(text: str, skill: Skill, viewer: ViewContext) -> str:
+def _substitute_variables(text: str, skill: Skill, context: ViewContext) -> str:
     """Replace the variables for the skill's directory and the session ID."""
     text = text.replace(_FOLDER_VARIABLE, str(skill.folder))
-    if viewer.session_id is None:
+    if context.session_id is None:
         return text
-    return text.replace(_SESSION_VARIABLE, viewer.session_id)
+    return text.replace(_SESSION_VARIABLE, context.session_id)
 
 
-def _missing_commands(known: Frontmatter, viewer: ViewContext) -> tuple[str, ...]:
-    path = viewer.environment.get("PATH", "")
+def _missing_commands(known: Frontmatter, context: ViewContext) -> tuple[str, ...]:
+    path = context.environment.get("PATH", "")
     return tuple(
         name
         for name in hermes_fields.required_commands(known)
@@ -177,7 +179,9 @@ def _missing_commands(known: Frontmatter, viewer: ViewContext) -> tuple[str, ...
     )
 
 
-def _missing_variables(known: Frontmatter, viewer: ViewContext) -> tuple[str, ...]:
+def _missing_variables(known: Frontmatter, context: ViewContext) -> tuple[str, ...]:
     return tuple(
-        name for name in hermes_fields.required_variables(known) if not viewer.environment.get(name)
+        name
+        for name in hermes_fields.required_variables(known)
+        if not context.environment.get(name)
     )

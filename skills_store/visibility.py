@@ -49,10 +49,10 @@ def visibility_facts(
     tools: Set[str], servers: Iterable[str] = (), disabled: Iterable[str] = ()
 ) -> VisibilityFacts:
     """Return the facts of a session on this machine, from its tools and MCP servers."""
-    present = {name for name, members in TOOLSETS.items() if members & tools}
-    present |= {f"mcp-{server}" for server in servers}
+    toolsets = {name for name, members in TOOLSETS.items() if members & tools}
+    toolsets |= {f"mcp-{server}" for server in servers}
     return VisibilityFacts(
-        normalize_platform(sys.platform), frozenset(tools), frozenset(present), frozenset(disabled)
+        normalize_platform(sys.platform), frozenset(tools), frozenset(toolsets), frozenset(disabled)
     )
 
 
@@ -83,14 +83,14 @@ def reason_hidden(skill: Skill, facts: VisibilityFacts) -> str | None:
     )
 
 
-def _reason_by_tools(kind: str, skill: Skill, present: Set[str] | None) -> str | None:
+def _reason_by_tools(kind: str, skill: Skill, available: Set[str] | None) -> str | None:
     """Return why missing or present tools (or toolsets) hide a skill; None if they do not."""
-    if present is None:
+    if available is None:
         return None
     for name in hermes_fields.read_words(skill.frontmatter, f"fallback_for_{kind}s"):
-        if name in present:
+        if name in available:
             return f"it stands in for the {kind} {name}, which is there"
     for name in hermes_fields.read_words(skill.frontmatter, f"requires_{kind}s"):
-        if name not in present:
+        if name not in available:
             return f"it needs the {kind} {name}, which is not there"
     return None

@@ -40,7 +40,7 @@ class InvalidSkillNameError(SkillWriteError):
     """The name of a skill or category is not allowed. `reason` is half a sentence."""
 
     def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"The name {_shown(name)} is refused: {reason}.")
+        super().__init__(f"The name {_quote_name(name)} is refused: {reason}.")
         self.name = name
         self.reason = reason
 
@@ -88,9 +88,9 @@ class PinnedSkillError(SkillWriteError):
     """The user pinned the skill."""
 
     def __init__(self, name: str, *, is_background: bool) -> None:
-        what = "changed unasked" if is_background else "deleted"
+        action = "changed unasked" if is_background else "deleted"
         super().__init__(
-            f"The skill {name!r} is pinned and is not {what}. "
+            f"The skill {name!r} is pinned and is not {action}. "
             f"The user unpins it with `acp-server skills unpin {name}`."
         )
         self.name = name
@@ -115,7 +115,7 @@ class InvalidSuccessorError(SkillWriteError):
 
     def __init__(self, name: str, successor: str) -> None:
         super().__init__(
-            f"absorbed_into names {_shown(successor)}, which is "
+            f"absorbed_into names {_quote_name(successor)}, which is "
             f"{'the skill itself' if name == successor else 'no skill'}. Name the existing skill "
             "that holds the content now, or leave it empty."
         )
@@ -147,7 +147,7 @@ class NotArchivedError(SkillError):
     """No archived skill has the name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"No skill named {_shown(name)} is archived.")
+        super().__init__(f"No skill named {_quote_name(name)} is archived.")
         self.name = name
 
 
@@ -175,5 +175,5 @@ class SkillUndoConflictError(SkillUndoError):
         self.paths = tuple(paths)
 
 
-def _shown(name: str) -> str:
+def _quote_name(name: str) -> str:
     return repr(name if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]}...")

@@ -57,25 +57,25 @@ def read_file_image(path: Path) -> FileImage | None:
         return None
 
 
-def replace_file(path: Path, wanted: FileImage | None, expected: FileVersion | None) -> None:
+def replace_file(path: Path, image: FileImage | None, expected: FileVersion | None) -> None:
     """Replace the file at a path, symlinks not followed, if it is in the expected state.
 
-    `wanted` None deletes it; `expected` None means that it must not exist. Creates directories as
-    needed; replaces an empty directory.
+    `replacement` None deletes it; `expected` None means that it must not exist. Creates
+    directories as needed; replaces an empty directory.
 
     Raises:
         ObstacleError: the path holds something else.
         OSError: the system refuses, or a directory above is a symlink; the path is unchanged.
     """
     try:
-        hold = PinnedFolder.at_without_links if wanted is None else PinnedFolder.create
-        folder = hold(path.parent)
+        open_folder = PinnedFolder.at_without_links if image is None else PinnedFolder.create
+        folder = open_folder(path.parent)
     except (FileNotFoundError, NotADirectoryError, SymlinkInPathError):
-        if wanted is None and expected is None:
+        if image is None and expected is None:
             return
         raise
     with folder:
-        _replace_in(folder, path.name, wanted, expected)
+        _replace_in(folder, path.name, image, expected)
 
 
 def remove_empty_directory(path: Path) -> None:
@@ -106,9 +106,9 @@ def _read_in(folder: PinnedFolder, name: str) -> FileImage | None:
 
 
 def _replace_in(
-    folder: PinnedFolder, name: str, wanted: FileImage | None, expected: FileVersion | None
+    folder: PinnedFolder, name: str, image: FileImage | None, expected: FileVersion | None
 ) -> None:
-    if wanted is not None and expected is None:
+    if image is not None and expected is None:
         with suppress(OSError):  # anything else is reported below as an obstacle
             folder.rmdir(name)
     found = _read_in(folder, name)
@@ -116,41 +116,41 @@ def _replace_in(
     if (None if found is None else found.version) != expected:
         message = f"{name} changed in the meantime"
         raise ObstacleError(message)
-    if wanted is None:
+    if image is None:
         if found is not None:
             folder.unlink(name)
-    elif wanted.kind == "link":
-        target = os.fsdecode(wanted.data)
+    elif image.kind == "link":
+        target = os.fsdecode(image.data)
         _write_and_rename(folder, name, lambda beside: folder.symlink_to(beside, target))
     elif found is not None and found.kind == "file" and folder.status(name).st_nlink > 1:
-        _write_in_place(folder, name, wanted)
+        _write_in_place(folder, name, image)
     elif found is not None and found.kind == "link":  # never read or write through the link
-        data, mode = wanted.data, wanted.mode
+        data, mode = image.data, image.mode
         _write_and_rename(
             folder, name, lambda beside: write_atomically_in(folder, beside, data, mode)
         )
     else:
-        write_atomically_in(folder, name, wanted.data, wanted.mode)
+        write_atomically_in(folder, name, image.data, image.mode)
 
 
-def _write_in_place(folder: PinnedFolder, name: str, wanted: FileImage) -> None:
+def _write_in_place(folder: PinnedFolder, name: str, image: FileImage) -> None:
     """Write into a file with several hard links, so that all of them show the new content."""
     mode = stat.S_IMODE(folder.status(name).st_mode)
     # A read-only file cannot be opened for writing; the mode is set to its final value below.
-    folder.chmod(name, wanted.mode | _OWNER_WRITES)
+    folder.chmod(name, image.mode | _OWNER_WRITES)
     try:
-        write_in_place(folder, name, wanted.data)
-        mode = wanted.mode
+        write_in_place(folder, name, image.data)
+        mode = image.mode
     finally:
         folder.chmod(name, mode)
 
 
-def _write_and_rename(folder: PinnedFolder, name: str, make: Callable[[str], None]) -> None:
+def _write_and_rename(folder: PinnedFolder, name: str, create: Callable[[str], None]) -> None:
     """Create something under a temporary name and rename it to its place."""
-    beside = f".{secrets.token_hex(8)}"
-    make(beside)
+    temporary = f".{secrets.token_hex(8)}"
+    create(temporary)
     try:
-        folder.rename(beside, folder, name)
+        folder.rename(temporary, folder, name)
     finally:  # after a successful rename it is gone
         with suppress(FileNotFoundError):
-            folder.unlink(beside)
+            folder.unlink(temporary)

@@ -43,7 +43,7 @@ _NO_FOREIGN_CONFIG = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_ATTR_NOSYSTEM": "1",
 }
-_KEPT_VARIABLES = ("PATH", "HOME", "XDG_CONFIG_HOME", "SYSTEMROOT", "TMPDIR")
+_SAFE_VARIABLES = ("PATH", "HOME", "XDG_CONFIG_HOME", "SYSTEMROOT", "TMPDIR")
 
 
 class SnapshotTimeoutError(CheckpointStoreError):
@@ -89,7 +89,7 @@ class SnapshotGit:
     excludes: str | None = None
     """The user's global ignore file, if it is not in the default place."""
 
-    def run(self, *arguments: str, given: bytes = b"", index: Path | None = None) -> bytes:
+    def run(self, *arguments: str, stdin: bytes = b"", index: Path | None = None) -> bytes:
         """Return git's output; `index` is another index to use instead of ours.
 
         Raises:
@@ -97,8 +97,8 @@ class SnapshotGit:
             GitError: git failed.
         """
         # Security: an allowlist, for variables such as GIT_CONFIG_COUNT override our configuration.
-        own = {name: self.variables[name] for name in _KEPT_VARIABLES if name in self.variables}
-        ours = {
+        allowed = {name: self.variables[name] for name in _SAFE_VARIABLES if name in self.variables}
+        repository_variables = {
             "GIT_DIR": str(self.repository),
             "GIT_WORK_TREE": str(self.tree),
             "GIT_INDEX_FILE": str(index or self.index),
@@ -109,8 +109,8 @@ class SnapshotGit:
         return _run(
             command,
             self.working_directory,
-            own | _NO_FOREIGN_CONFIG | ours,
-            given,
+            allowed | _NO_FOREIGN_CONFIG | repository_variables,
+            stdin,
             self.deadline_seconds,
         )
 
@@ -138,9 +138,9 @@ def global_excludes_file(
 ) -> str | None:
     """Return the global ignore file that the user's git configuration names."""
     command = (program, "config", "--global", "--type=path", "--get", "core.excludesFile")
-    own = {name: variables[name] for name in _KEPT_VARIABLES if name in variables}
+    allowed = {name: variables[name] for name in _SAFE_VARIABLES if name in variables}
     try:
-        output = _run(command, Path("/"), own, b"", deadline_seconds)
+        output = _run(command, Path("/"), allowed, b"", deadline_seconds)
     except CheckpointStoreError:
         return None
     return os.fsdecode(output).strip() or None
@@ -150,7 +150,7 @@ def _run(
     command: Sequence[str],
     folder: Path,
     environment: Mapping[str, str],
-    given: bytes,
+    stdin: bytes,
     deadline_seconds: float,
 ) -> bytes:
     try:
@@ -167,8 +167,8 @@ def _run(
         raise GitError(reason) from error
     with child:
         try:
-            left_seconds = max(0.0, deadline_seconds - time.monotonic())
-            output, told = child.communicate(given, timeout=left_seconds)
+            remaining_seconds = max(0.0, deadline_seconds - time.monotonic())
+            output, error_output = child.communicate(stdin, timeout=remaining_seconds)
         except subprocess.TimeoutExpired:
             child.terminate()  # SIGTERM first, so that git removes its lock file
             try:
@@ -177,7 +177,7 @@ def _run(
                 child.kill()
             raise SnapshotTimeoutError(TIMED_OUT) from None
     if child.returncode != 0:
-        lines = told.decode(errors="replace").strip().splitlines() or ["no reason given"]
+        lines = error_output.decode(errors="replace").strip().splitlines() or ["no reason given"]
         reason = f"git failed: {lines[-1]}"
         raise GitError(reason)
     return output

@@ -61,16 +61,16 @@ class CheckpointManager:
         self,
         scope: SnapshotScope,
         rules: CheckpointConfig,
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
         spawn: Callable[[BackgroundTask], None] | None = None,
     ) -> None:
         """Prepare; nothing is read or written before a file is to be changed.
 
         With `spawn`, the files of a cancelled turn are stored in the background.
         """
-        self._ground = scope
-        self._rules = rules
-        self._notify = tell
+        self._scope = scope
+        self._config = rules
+        self._notify = notify
         self._spawn = spawn
         self._notified: set[str] = set()
         store = CheckpointStore(store_directory(scope.config_home, scope.roots[0].resolve()), rules)
@@ -79,17 +79,17 @@ class CheckpointManager:
             store, scope.roots, scope.config_home, scope.environment
         )
         # Serializes the disk work of a session.
-        self._one_thread = anyio.CapacityLimiter(1)
+        self._thread_limiter = anyio.CapacityLimiter(1)
         self._turn: TurnRecorder | None = None
         self._is_pruned = False
-        self._order = anyio.Lock()
+        self._turn_lock = anyio.Lock()
         self._edits = 0
         self._edits_done = anyio.Event()
 
     @property
     def is_enabled(self) -> bool:
         """Whether checkpoints are enabled."""
-        return self._rules.is_enabled
+        return self._config.is_enabled
 
     @asynccontextmanager
     async def turn(
@@ -99,9 +99,9 @@ class CheckpointManager:
 
         `undoes` is the id of the record that is undone inside, if any.
         """
-        origin = origin_now(self._ground.session_id, title, position, undoes)
+        origin = origin_now(self._scope.session_id, title, position, undoes)
         turn = TurnRecorder(self._store, self._snapshots, new_record(origin))
-        self._turn = turn if self._rules.is_enabled else None
+        self._turn = turn if self._config.is_enabled else None
         is_cancelled = False
         try:
             yield
@@ -143,7 +143,7 @@ class CheckpointManager:
 
         No snapshot is taken meanwhile: it would contain a half-written file.
         """
-        async with self._order:
+        async with self._turn_lock:
             if self._turn is not None:
                 await self._try_in_thread(self._turn.before_edit, touched)
             # Under the lock: a snapshot that waits for edits must not miss this one.
@@ -177,21 +177,21 @@ class CheckpointManager:
 
         Takes no longer than the settings allow.
         """
-        async with self._order:
+        async with self._turn_lock:
             if self._turn is None or not self._turn.is_snapshot_due:
                 return
             # An edit that hangs must not block the command.
-            with anyio.move_on_after(self._rules.snapshot_seconds):
+            with anyio.move_on_after(self._config.snapshot_seconds):
                 while self._edits:
                     await self._edits_done.wait()
             await self._try_in_thread(self._turn.before_command)
-            for fault in self._turn.failures:
-                self._notify_once(fault)
+            for reason in self._turn.failures:
+                self._notify_once(reason)
 
     async def records(self) -> Sequence[TurnRecord]:
         """Return the records of this session, the newest first."""
         found = await self._in_thread(self._store.read_all)
-        return [each for each in found if each.origin.session_id == self._ground.session_id]
+        return [each for each in found if each.origin.session_id == self._scope.session_id]
 
     async def complete(self, record: TurnRecord) -> TurnRecord:
         """Return a record with all changes of its turn, even if the turn was interrupted.
@@ -246,5 +246,5 @@ class CheckpointManager:
     async def _in_thread(self, work: Callable[[Unpack[Arguments]], T], *arguments: *Arguments) -> T:
         # An abandoned thread frees the limiter but may still run; `TurnRecorder` has a lock.
         return await to_thread.run_sync(
-            work, *arguments, abandon_on_cancel=True, limiter=self._one_thread
+            work, *arguments, abandon_on_cancel=True, limiter=self._thread_limiter
         )

@@ -96,11 +96,11 @@ def decode(data: bytes) -> Manifest:
 
 
 def _omitted_from(value: list[JsonValue]) -> OmittedFile:
-    reason, *marks = value
-    return OmittedFile(str(reason), cast("StatFingerprint", tuple(marks)))
+    reason, *fingerprint = value
+    return OmittedFile(str(reason), cast("StatFingerprint", tuple(fingerprint)))
 
 
-def find_changes(before: Manifest, after: Manifest, look: FileProbe) -> Iterator[RecordedChange]:
+def find_changes(before: Manifest, after: Manifest, probe: FileProbe) -> Iterator[RecordedChange]:
     """Yield the changes of stored files."""
     paths = dict.fromkeys((*before.states, *after.states))
     known = {state.blob for state in before.states.values()}
@@ -111,7 +111,7 @@ def find_changes(before: Manifest, after: Manifest, look: FileProbe) -> Iterator
         # Without a state from before, a change cannot be told from an old file.
         if _is_within(path, before.omitted) or (old == new and path not in after.omitted):
             continue
-        if old is None and not _is_new(path, new, known, before.taken_at, look):
+        if old is None and not _is_new(path, new, known, before.taken_at, probe):
             continue
         # A changed .gitignore makes old files appear, so "created in the turn" is uncertain then.
         is_seen = not _is_within(path, after.omitted)
@@ -125,7 +125,7 @@ def _is_within(path: str, omitted: Mapping[str, OmittedFile]) -> bool:
 
 
 def _is_new(
-    path: str, state: FileVersion | None, known: Collection[str], began_at: float, look: FileProbe
+    path: str, state: FileVersion | None, known: Collection[str], began_at: float, probe: FileProbe
 ) -> bool:
     """Return whether a file was created in the turn, not only unignored in it.
 
@@ -133,8 +133,8 @@ def _is_new(
     """
     if state is not None and state.blob in known:
         return True
-    seen = look(path)
-    return seen is None or seen[1] >= began_at - CLOCK_SLACK_SECONDS
+    probed = probe(path)
+    return probed is None or probed[1] >= began_at - CLOCK_SLACK_SECONDS
 
 
 def find_created_directories(
@@ -143,10 +143,10 @@ def find_created_directories(
     """Yield the directories, below a root, that changes have created."""
     known = {folder for path in before.states for folder in parent_directories(path)}
     for change in changes:
-        above = parent_directories(change.path) if change.before is None else ()
-        for folder in above:
-            held = folder in known or folder in before.folders or not folder.startswith(f"{top}/")
-            if not held and before.folders.isdisjoint(parent_directories(folder)):
+        parents = parent_directories(change.path) if change.before is None else ()
+        for folder in parents:
+            is_old = folder in known or folder in before.folders or not folder.startswith(f"{top}/")
+            if not is_old and before.folders.isdisjoint(parent_directories(folder)):
                 yield folder
 
 
@@ -157,20 +157,20 @@ def parent_directories(path: str) -> Iterator[str]:
         yield path
 
 
-def find_lost_changes(before: Manifest, look: FileProbe) -> Iterator[tuple[str, str]]:
+def find_lost_changes(before: Manifest, probe: FileProbe) -> Iterator[tuple[str, str]]:
     """Yield files that may have been changed but are not stored, with the reason."""
     for path, each in before.omitted.items():
-        seen = look(path)
-        if seen is None or not each.fingerprint or seen[0] != each.fingerprint:
+        probed = probe(path)
+        if probed is None or not each.fingerprint or probed[0] != each.fingerprint:
             yield path, each.reason
 
 
-def find_ignored_changes(before: Manifest, after: Manifest, look: FileProbe) -> Iterator[str]:
+def find_ignored_changes(before: Manifest, after: Manifest, probe: FileProbe) -> Iterator[str]:
     """Yield ignored files or directories that were created, deleted or changed.
 
     Changes deeper in an ignored directory are not noticed.
     """
     for path in sorted(before.ignored | after.ignored):
-        seen = look(path)
-        if seen is None or seen[1] >= before.taken_at - CLOCK_SLACK_SECONDS:
+        probed = probe(path)
+        if probed is None or probed[1] >= before.taken_at - CLOCK_SLACK_SECONDS:
             yield path

@@ -42,12 +42,12 @@ class ObjectStore:
         except FileNotFoundError:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Write and rename: a reader or a crash never sees a partial object.
-            beside = path.with_name(f"tmp_obj_{secrets.token_hex(8)}")
+            temporary = path.with_name(f"tmp_obj_{secrets.token_hex(8)}")
             try:
-                beside.write_bytes(zlib.compress(_with_header(data), _LEVEL))
-                beside.replace(path)
+                temporary.write_bytes(zlib.compress(_with_header(data), _LEVEL))
+                temporary.replace(path)
             finally:
-                beside.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
         return name
 
     def read(self, name: str) -> bytes:
@@ -57,14 +57,14 @@ class ObjectStore:
             CheckpointReadError: it is missing or damaged.
         """
         try:
-            whole = zlib.decompress(self._path(name).read_bytes())
+            data = zlib.decompress(self._path(name).read_bytes())
         except (OSError, zlib.error) as error:
             reason = f"the stored content cannot be read: {error}"
             raise CheckpointReadError(reason) from error
-        if hashlib.sha1(whole, usedforsecurity=False).hexdigest() != name:
+        if hashlib.sha1(data, usedforsecurity=False).hexdigest() != name:
             reason = "the stored content is damaged"
             raise CheckpointReadError(reason)
-        return whole.partition(b"\0")[2]
+        return data.partition(b"\0")[2]
 
     def sizes(self) -> dict[str, int]:
         """Return the stored size of each object in bytes, by name."""

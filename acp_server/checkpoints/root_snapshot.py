@@ -40,7 +40,7 @@ class RootSnapshot:
     """Takes one snapshot of one root."""
 
     git: SnapshotGit
-    rules: CheckpointConfig
+    config: CheckpointConfig
     excluded_directory: Path
     """This program's own directory: never part of a snapshot."""
     free_bytes: int
@@ -63,15 +63,15 @@ class RootSnapshot:
 
     def _candidates(self) -> list[str]:
         """Return the files that are new, changed or deleted since the index was written."""
-        listed = ("--exclude-standard", *self._more_excludes())
-        names = self.git.names("--others", "--modified", *listed)
-        names += self._tracked_though_ignored(listed)
-        if self.rules.include:
-            wanted = [f"--exclude={pattern}" for pattern in self.rules.include]
-            names += self.git.names("--others", "--ignored", *wanted)
+        excludes = ("--exclude-standard", *self._more_excludes())
+        names = self.git.names("--others", "--modified", *excludes)
+        names += self._tracked_though_ignored(excludes)
+        if self.config.include:
+            include_options = [f"--exclude={pattern}" for pattern in self.config.include]
+            names += self.git.names("--others", "--ignored", *include_options)
         unique = list(dict.fromkeys(names))
-        if len(unique) > self.rules.max_files:
-            reason = f"there are more than {self.rules.max_files:,} files"
+        if len(unique) > self.config.max_files:
+            reason = f"there are more than {self.config.max_files:,} files"
             raise CheckpointStoreError(reason)
         return unique
 
@@ -87,31 +87,31 @@ class RootSnapshot:
             escaped = _PATTERN_SIGNS.sub(r"\\\1", name)
             yield f"--exclude=/{escaped}"
 
-    def _tracked_though_ignored(self, listed: Iterable[str]) -> list[str]:
+    def _tracked_though_ignored(self, excludes: Iterable[str]) -> list[str]:
         """Return the ignored files that the user's own index tracks; the index is only read."""
         found = _repository_of(self.git.tree)
         if found is None or not (found.folder / "index").is_file():
             return []
         try:
-            return self.git.names("--cached", "--ignored", *listed, index=found.folder / "index")
+            return self.git.names("--cached", "--ignored", *excludes, index=found.folder / "index")
         except GitError:  # unsupported index format; other files are stored
             return []
 
     def _store(self, names: Iterable[str]) -> None:
         """Update the index; note the files that time or space does not suffice for."""
-        wanted: list[tuple[int, str]] = []
-        gone: list[str] = []
+        storable: list[tuple[int, str]] = []
+        deleted: list[str] = []
         for name in names:
             status = self._status(name)
             if status is None:
-                gone.append(name)
+                deleted.append(name)
             elif reason := self._omission_reason(name, status):
                 self._omit(name, reason, status)
             else:
-                wanted.append((status.st_size, name))
-        self._update(gone, "--force-remove")
+                storable.append((status.st_size, name))
+        self._update(deleted, "--force-remove")
         # Small files first, so that as many as possible are stored within the limits.
-        ordered = [name for _, name in sorted(wanted) if self._fits(name)]
+        ordered = [name for _, name in sorted(storable) if self._fits(name)]
         for start in range(0, len(ordered), CHUNK_FILES):
             self._add(ordered[start : start + CHUNK_FILES])
 
@@ -123,15 +123,15 @@ class RootSnapshot:
             return "it is a separate repository"
         if not stat.S_ISREG(status.st_mode):
             return "it is not a regular file"
-        if status.st_size > self.rules.max_file_bytes:
-            return f"it is larger than {self.rules.max_file_mb:g} MB"
+        if status.st_size > self.config.max_file_bytes:
+            return f"it is larger than {self.config.max_file_mb:g} MB"
         return "" if os.access(self._path(name), os.R_OK) else "it cannot be read"
 
     def _fits(self, name: str) -> bool:
         status = self._status(name)
         if status is not None and self.stored_bytes + status.st_size > self.free_bytes:
-            most = f"{self.rules.max_total_mb:g}"
-            self._omit(name, f"checkpoints would take more than {most} MB", status)
+            limit = f"{self.config.max_total_mb:g}"
+            self._omit(name, f"checkpoints would take more than {limit} MB", status)
             return False
         self.stored_bytes += status.st_size if status else 0
         return True
@@ -151,11 +151,11 @@ class RootSnapshot:
             self._add(names[:middle])
             self._add(names[middle:])
 
-    def _update(self, names: list[str], *how: str) -> None:
+    def _update(self, names: list[str], *options: str) -> None:
         if names:
             self._remove_stale_lock()
-            top = ("-C", str(self.git.tree))
-            self.git.run(*top, "update-index", *how, "-z", "--stdin", given=join_nul(names))
+            in_tree = ("-C", str(self.git.tree))
+            self.git.run(*in_tree, "update-index", *options, "-z", "--stdin", stdin=join_nul(names))
 
     def _remove_stale_lock(self) -> None:
         """Remove the lock file of a git that was killed.
@@ -195,14 +195,14 @@ class RootSnapshot:
 
     def _ignored(self) -> frozenset[str]:
         """Return the files that git ignores, to report their changes; empty if time runs out."""
-        listed = ("--others", "--ignored", "--directory", "--exclude-standard")
+        options = ("--others", "--ignored", "--directory", "--exclude-standard")
         try:
-            names = self.git.names(*listed, *self._excluded_by_repository())
+            names = self.git.names(*options, *self._excluded_by_repository())
         except (GitError, SnapshotTimeoutError):
             return frozenset()
-        own = str(self.excluded_directory)
+        excluded = str(self.excluded_directory)
         paths = (self._path(name) for name in names[:MAX_IGNORED])
-        return frozenset(path for path in paths if not f"{own}/".startswith(f"{path}/"))
+        return frozenset(path for path in paths if not f"{excluded}/".startswith(f"{path}/"))
 
     def _status(self, name: str) -> os.stat_result | None:
         """Return the stat result of a file; None if it does not exist, or only behind a symlink."""
@@ -220,9 +220,9 @@ class RootSnapshot:
         if not folder:
             return True
         if folder not in self._plain_folders:
-            above = folder.rpartition("/")[0]
-            is_here = self._is_plain(above) and _is_folder(self._path(folder))
-            self._plain_folders[folder] = is_here
+            parent = folder.rpartition("/")[0]
+            is_plain = self._is_plain(parent) and _is_folder(self._path(folder))
+            self._plain_folders[folder] = is_plain
         return self._plain_folders[folder]
 
     def _path(self, name: str) -> str:

@@ -28,13 +28,13 @@ _RECORD_MODE = 0o600
 _DAY_SECONDS = 86_400.0
 
 
-def store_directory(own_folder: Path, workspace: Path) -> Path:
-    """Return the store directory of a workspace; `own_folder` is this program's directory.
+def store_directory(config_home: Path, workspace: Path) -> Path:
+    """Return the store directory of a workspace; `config_home` is this program's directory.
 
     >>> store_directory(Path("/home/me/.hermes"), Path("/src/app")).parent
     PosixPath('/home/me/.hermes/acp/checkpoints')
     """
-    return own_folder / "acp" / "checkpoints" / digest_of(workspace)
+    return config_home / "acp" / "checkpoints" / digest_of(workspace)
 
 
 def digest_of(path: Path) -> str:
@@ -80,9 +80,9 @@ class CheckpointStore:
             folder.chmod(_PRIVATE)
         make_repository(self.repository)
         self._records.mkdir(exist_ok=True)
-        named = self.directory / "workspace"
-        if not named.exists():
-            write_atomically(named, os.fsencode(workspace))
+        workspace_file = self.directory / "workspace"
+        if not workspace_file.exists():
+            write_atomically(workspace_file, os.fsencode(workspace))
 
     @contextmanager
     def hold_lock(self, patience_seconds: float) -> Generator[None]:
@@ -168,13 +168,13 @@ class CheckpointStore:
         """
         now = time.time() if now_seconds is None else now_seconds
         sizes, kept = self._objects.sizes(), set(indexed)
-        left = sum(sizes.get(name, 0) for name in kept)
+        total_bytes = sum(sizes.get(name, 0) for name in kept)
         dropped = 0
         for record in self.read_all():
             names = self._names_of(record) - kept
-            left += sum(sizes.get(name, 0) for name in names)
+            total_bytes += sum(sizes.get(name, 0) for name in names)
             is_old = now - record.origin.started_at > self.config.keep_days * _DAY_SECONDS
-            if is_old or left > self.config.max_total_bytes:
+            if is_old or total_bytes > self.config.max_total_bytes:
                 self.delete(record.id)
                 dropped += 1
             else:

@@ -30,31 +30,31 @@ class TurnSnapshots:
     roots: tuple[str, ...]
 
 
-def resolve_changes(record: TurnRecord, seen: TurnSnapshots, look: FileProbe) -> TurnRecord:
+def resolve_changes(record: TurnRecord, snapshots: TurnSnapshots, probe: FileProbe) -> TurnRecord:
     """Return a record with the changes of its turn, and the changed files that were not stored."""
-    changes, omitted = _resolve(record, seen.before, seen.after, look)
+    changes, omitted = _resolve(record, snapshots.before, snapshots.after, probe)
     folders = dict.fromkeys(record.folders)
-    if seen.before is not None:
-        for root in seen.roots:
-            folders |= dict.fromkeys(find_created_directories(seen.before, changes, root))
+    if snapshots.before is not None:
+        for root in snapshots.roots:
+            folders |= dict.fromkeys(find_created_directories(snapshots.before, changes, root))
     return replace(record, changes=changes, omitted=omitted, folders=tuple(folders))
 
 
 def _resolve(
-    record: TurnRecord, before: Manifest | None, after: Manifest | None, look: FileProbe
+    record: TurnRecord, before: Manifest | None, after: Manifest | None, probe: FileProbe
 ) -> tuple[tuple[RecordedChange, ...], Mapping[str, str]]:
     edits = {edit.path: edit for edit in record.edits}
     omitted = dict(record.omitted)
     if before is None or after is None:
         return tuple(filter(_is_real, map(_from_edit, edits.values()))), omitted
-    changes = {each.path: each for each in find_changes(before, after, look)}
+    changes = {each.path: each for each in find_changes(before, after, probe)}
     for path, edit in edits.items():
         is_covered = path in before.states or path in after.states
         changes[path] = _merge(edit, before, after) if is_covered else _from_edit(edit)
-    omitted |= {p: reason for p, reason in find_lost_changes(before, look) if p not in edits}
+    omitted |= {p: reason for p, reason in find_lost_changes(before, probe) if p not in edits}
     real = tuple(filter(_is_real, changes.values()))
     if real or omitted:  # alone no reason for a record: test runs change caches
-        ignored = find_ignored_changes(before, after, look)
+        ignored = find_ignored_changes(before, after, probe)
         omitted |= {path: IGNORED for path in ignored if path not in changes}
     return real, omitted
 
@@ -69,8 +69,8 @@ def _from_edit(edit: RecordedEdit) -> RecordedChange:
 
 
 def _merge(edit: RecordedEdit, before: Manifest, after: Manifest) -> RecordedChange:
-    counts = edit.is_before_commands or edit.is_buffer or edit.path in before.omitted
-    old = edit.before if counts else before.states.get(edit.path)
+    uses_edit = edit.is_before_commands or edit.is_buffer or edit.path in before.omitted
+    old = edit.before if uses_edit else before.states.get(edit.path)
     if edit.is_after_buffer:
         return RecordedChange(edit.path, old, edit.after, edit.is_after_known)
     return RecordedChange(

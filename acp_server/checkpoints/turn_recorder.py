@@ -68,8 +68,8 @@ class TurnRecorder:
         """Phrases for the parts of the workspace that could not be searched."""
         if self._before is None:
             return ()
-        late = sum(each.reason == TIMED_OUT for each in self._before.omitted.values())
-        return (*self._before.failures, *([f"{TIMED_OUT} for {late:,} files"] if late else []))
+        missed = sum(each.reason == TIMED_OUT for each in self._before.omitted.values())
+        return (*self._before.failures, *([f"{TIMED_OUT} for {missed:,} files"] if missed else []))
 
     def before_edit(self, touched: Sequence[TouchedFile]) -> None:
         """Store the state before an edit; for a file edited before, the first state counts.
@@ -78,8 +78,8 @@ class TurnRecorder:
             CheckpointError, OSError: it cannot be stored.
         """
         with self._lock:
-            made = {edit.path for edit in self.record.edits if edit.is_after_known}
-            new = {str(each.path): each for each in touched if str(each.path) not in made}
+            completed = {edit.path for edit in self.record.edits if edit.is_after_known}
+            new = {str(each.path): each for each in touched if str(each.path) not in completed}
             # A thread of a cancelled turn may come here after `close`; the record is final then.
             if not new or self._is_closed:
                 return
@@ -95,12 +95,12 @@ class TurnRecorder:
         Raises:
             CheckpointError, OSError: it cannot be stored.
         """
-        made = {str(each.path): each for each in touched}
+        edited = {str(each.path): each for each in touched}
         with self._lock:
-            if not made or not self._has_record or self._is_closed:
+            if not edited or not self._has_record or self._is_closed:
                 return
             edits = tuple(
-                _with_result(edit, made[edit.path]) if edit.path in made else edit
+                _with_result(edit, edited[edit.path]) if edit.path in edited else edit
                 for edit in self.record.edits
             )
             self._write(replace(self.record, edits=edits))
@@ -177,7 +177,7 @@ class TurnRecorder:
         self.record = record
 
 
-def complete(record: TurnRecord, store: CheckpointStore, look: WorkspaceSnapshots) -> TurnRecord:
+def complete(record: TurnRecord, store: CheckpointStore, scanner: WorkspaceSnapshots) -> TurnRecord:
     """Return the record of an interrupted turn with the changes found by comparing files.
 
     Raises:
@@ -187,8 +187,8 @@ def complete(record: TurnRecord, store: CheckpointStore, look: WorkspaceSnapshot
     if record.is_closed:
         return record
     before = store.read_manifest(record.id)
-    after = look.take() if before is not None else None
-    record = resolve_changes(record, TurnSnapshots(before, after, look.tops), probe)
+    after = scanner.take() if before is not None else None
+    record = resolve_changes(record, TurnSnapshots(before, after, scanner.tops), probe)
     if before is None:  # edits only: each but an interrupted one knows its result
         return record
     return replace(record, changes=mark_uncertain(record.changes))
@@ -205,9 +205,9 @@ def _missing_directories(paths: Iterable[str]) -> Iterator[str]:
         yield from takewhile(lambda folder: not Path(folder).is_dir(), parent_directories(path))
 
 
-def _with_result(edit: RecordedEdit, made: TouchedFile) -> RecordedEdit:
-    after = None if made.original is None else made.original.version
-    return replace(edit, after=after, is_after_known=True, is_after_buffer=made.is_buffer)
+def _with_result(edit: RecordedEdit, touched: TouchedFile) -> RecordedEdit:
+    after = None if touched.original is None else touched.original.version
+    return replace(edit, after=after, is_after_known=True, is_after_buffer=touched.is_buffer)
 
 
 def _with_current_state(edit: RecordedEdit) -> RecordedEdit:

@@ -58,7 +58,7 @@ class WorkspaceSnapshots:
         states: dict[str, FileVersion] = {}
         omitted: dict[str, OmittedFile] = {}
         folders: set[str] = set()
-        faults: list[str] = []
+        failures: list[str] = []
         ignored: set[str] = set()
         # The lock covers all roots: another server must not prune objects that no record names yet.
         with self.store.hold_lock(self.store.config.snapshot_seconds):
@@ -66,15 +66,15 @@ class WorkspaceSnapshots:
                 try:
                     found = self._snapshot_root(root, program, deadline)
                 except CheckpointStoreError as error:
-                    faults.append(f"{root}: {error.reason}")
+                    failures.append(f"{root}: {error.reason}")
                     omitted[str(root)] = OmittedFile(error.reason, ())
                     continue
                 states.update(found.states)
                 omitted.update(found.omitted)
                 folders |= found.folders
                 ignored |= found.ignored
-        looked = frozenset(folders), tuple(faults), frozenset(ignored)
-        return Manifest(began_at, states, omitted, *looked)
+        details = frozenset(folders), tuple(failures), frozenset(ignored)
+        return Manifest(began_at, states, omitted, *details)
 
     def prune(self) -> int:
         """Delete records that are too old or take too much space; return how many.
@@ -117,10 +117,10 @@ class WorkspaceSnapshots:
             return self._take_root(git)
 
     def _take_root(self, git: SnapshotGit) -> Manifest:
-        most = self.store.config.max_total_bytes
-        if self._used_bytes is None or self._used_bytes > most:
+        max_bytes = self.store.config.max_total_bytes
+        if self._used_bytes is None or self._used_bytes > max_bytes:
             self._used_bytes = self.store.size_bytes()
-        free_bytes = max(0, most - self._used_bytes)
+        free_bytes = max(0, max_bytes - self._used_bytes)
         snapshot = RootSnapshot(
             git, self.store.config, self.config_home.resolve() / "acp", free_bytes
         )

@@ -28,13 +28,13 @@ def run_async(work: Callable[[], Awaitable[int]]) -> int:
 
 async def _until_signal(work: Callable[[], Awaitable[int]]) -> int:
     exit_code = 0
-    endings: list[int] = []
+    received: list[int] = []
 
     async def watch(scope: anyio.CancelScope) -> None:
         # SIGINT too: asyncio's own handler cancels the task once, and any code on the way may
         # swallow that; an anyio cancel scope keeps cancelling.
         with anyio.open_signal_receiver(*HANDLED_SIGNALS) as signals:
-            endings.append(await anext(signals))
+            received.append(await anext(signals))
             scope.cancel()
             await anyio.sleep_forever()
 
@@ -43,9 +43,9 @@ async def _until_signal(work: Callable[[], Awaitable[int]]) -> int:
             tasks.start_soon(watch, tasks.cancel_scope)
             exit_code = await work()
             tasks.cancel_scope.cancel()
-    if signal.SIGINT in endings:
+    if signal.SIGINT in received:
         raise KeyboardInterrupt
-    return SIGNAL_EXIT_BASE + endings[0] if endings else exit_code
+    return SIGNAL_EXIT_BASE + received[0] if received else exit_code
 
 
 def run_until_signal(work: Callable[[], Awaitable[int]], signals: ShutdownSignals) -> int:
@@ -58,12 +58,12 @@ def run_until_signal(work: Callable[[], Awaitable[int]], signals: ShutdownSignal
 
 
 async def _until_recorded_signal(
-    work: Callable[[], Awaitable[int]], endings: ShutdownSignals
+    work: Callable[[], Awaitable[int]], signals: ShutdownSignals
 ) -> int:
     exit_code: int | None = None
 
     async def watch(scope: anyio.CancelScope) -> None:
-        await anyio.wait_readable(endings)
+        await anyio.wait_readable(signals)
         scope.cancel()
 
     with unwrap_single_exception():
@@ -71,4 +71,4 @@ async def _until_recorded_signal(
             tasks.start_soon(watch, tasks.cancel_scope)
             exit_code = await work()
             tasks.cancel_scope.cancel()
-    return SIGNAL_EXIT_BASE + (endings.signal_number or 0) if exit_code is None else exit_code
+    return SIGNAL_EXIT_BASE + (signals.signal_number or 0) if exit_code is None else exit_code

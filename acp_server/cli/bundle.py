@@ -53,19 +53,19 @@ class BundleContents:
     log_file: Path | None
 
 
-def build_bundle(evidence: BundleContents, redactor: Redactor) -> bytes:
+def build_bundle(contents: BundleContents, redactor: Redactor) -> bytes:
     """Return a zip archive."""
     documents: dict[str, JsonValue] = {
-        "findings.json": [asdict(finding) for finding in evidence.findings],
-        "settings.json": [asdict(row) for row in evidence.rows],
-        "editors.json": [asdict(editor) for editor in evidence.editors],
-        "environment.json": describe_machine(evidence.environment),
+        "findings.json": [asdict(finding) for finding in contents.findings],
+        "settings.json": [asdict(row) for row in contents.rows],
+        "editors.json": [asdict(editor) for editor in contents.editors],
+        "environment.json": describe_machine(contents.environment),
     }
     plain: dict[str, JsonValue] = json.loads(json.dumps(documents))  # turns tuples into lists
     texts = {
         name: json.dumps(redact_document(each, redactor), indent=2) for name, each in plain.items()
     }
-    log = redactor.redact(read_log_tail(evidence.log_file))
+    log = redactor.redact(read_log_tail(contents.log_file))
     stream = BytesIO()
     with ZipFile(stream, "w", ZIP_DEFLATED) as archive:
         for name, text in {"README.txt": README, **texts, "log.txt": log}.items():

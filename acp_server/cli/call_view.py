@@ -62,10 +62,10 @@ class ToolCallBlock:
             (state.kind.replace("_", " ").ljust(LABEL_COLUMNS), "quiet"),
         )
         title = one_line(state.title[:MAX_TITLE_CHARACTERS])
-        words = [place for place in self._location_names() if place.removesuffix(":1") not in title]
+        names = [name for name in self._location_names() if name.removesuffix(":1") not in title]
         line = Text.assemble((title, "prompt"), "  ", self._status(), overflow="fold")
-        if words:
-            line.append(f" {screen.symbols.dot} {screen.join(*words)}", "quiet")
+        if names:
+            line.append(f" {screen.symbols.dot} {screen.join(*names)}", "quiet")
         return Indented(line, " " * label.cell_len, first_prefix=label)
 
     def _location_names(self) -> Iterator[str]:
@@ -173,9 +173,9 @@ class ToolCallBlock:
             yield Indented(line, " " * label.cell_len, first_prefix=label)
             label = Text(" " * label.cell_len)
         if question.is_answered:
-            said = "withdrawn by the agent" if question.answer is None else question.answer.name
-            you = Text.assemble((f"  {signs.prompt} ", "accent"), "you".ljust(LABEL_COLUMNS))
-            yield Indented(Text(one_line(said), "prompt"), " " * you.cell_len, first_prefix=you)
+            answer = "withdrawn by the agent" if question.answer is None else question.answer.name
+            head = Text.assemble((f"  {signs.prompt} ", "accent"), "you".ljust(LABEL_COLUMNS))
+            yield Indented(Text(one_line(answer), "prompt"), " " * head.cell_len, first_prefix=head)
 
 
 def _is_in_title(lines: Sequence[str], title: str) -> bool:

@@ -85,8 +85,8 @@ def set_value(text: str, path: Sequence[str], value: JsonValue) -> str:
     unit = _indent_unit(text, node)
     for depth, name in enumerate(path):
         if not isinstance(node.value, dict):
-            where = ".".join(path[:depth]) or "the top-level value"
-            raise reader.error(f"{where} is not an object", node.start)
+            location = ".".join(path[:depth]) or "the top-level value"
+            raise reader.error(f"{location} is not an object", node.start)
         member = next((each for each in reversed(node.members) if each.name == name), None)
         if member is None:
             return _insert(text, node, (name, _nested(path[depth + 1 :], value)), unit)
@@ -94,8 +94,8 @@ def set_value(text: str, path: Sequence[str], value: JsonValue) -> str:
     # The type check: in Python, True == 1 and 1 == 1.0, but the JSON texts differ.
     if node.value == value and type(node.value) is type(value):
         return text
-    written = _serialize(value, _indentation(text, node.start), unit, _newline(text))
-    return text[: node.start] + written + text[node.end :]
+    serialized = _serialize(value, _indentation(text, node.start), unit, _newline(text))
+    return text[: node.start] + serialized + text[node.end :]
 
 
 def _nested(path: Sequence[str], value: JsonValue) -> JsonValue:
@@ -112,17 +112,17 @@ def _insert(text: str, node: _Node, added: tuple[str, JsonValue], unit: str) -> 
     if node.members and _is_first_on_line(text, node.members[-1].start):
         inner = _indentation(text, node.members[-1].start)
     name, value = added
-    name_written = json.dumps(name, ensure_ascii=False)
-    member = f"{newline}{inner}{name_written}: {_serialize(value, inner, unit, newline)}"
+    quoted_name = json.dumps(name, ensure_ascii=False)
+    member = f"{newline}{inner}{quoted_name}: {_serialize(value, inner, unit, newline)}"
     last_end = node.members[-1].end if node.members else node.start + 1
     # A comment on the last member's line belongs to that member: insert after it, and put the
     # comma before it.
-    here = _after_comments(text, last_end, node.end - 1)
-    has_own_line = "\n" in text[here : node.end - 1]
-    before = text[last_end:here] if has_own_line else text[last_end:here].rstrip(" \t")
+    insert_at = _after_comments(text, last_end, node.end - 1)
+    has_own_line = "\n" in text[insert_at : node.end - 1]
+    before = text[last_end:insert_at] if has_own_line else text[last_end:insert_at].rstrip(" \t")
     comma = "," if node.members and not node.trailing_comma else ""
     end = ("," if node.trailing_comma else "") + ("" if has_own_line else newline + outer)
-    return text[:last_end] + comma + before + member + end + text[here:]
+    return text[:last_end] + comma + before + member + end + text[insert_at:]
 
 
 def _after_comments(text: str, position: int, end: int) -> int:

@@ -37,8 +37,8 @@ def create_settings_file(file: Path) -> None:
         OSError: A file or directory cannot be written.
     """
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    described = f"{json.dumps(config_schema(), indent=2)}\n".encode()
-    write_atomically(file.with_name(SCHEMA_FILE), described)
+    schema = f"{json.dumps(config_schema(), indent=2)}\n".encode()
+    write_atomically(file.with_name(SCHEMA_FILE), schema)
     if not file.exists():
         write_atomically(file, config_template().encode(), PRIVATE)
 
@@ -57,18 +57,20 @@ def check_all_settings(configuration: Configuration) -> Sequence[SettingsProblem
         *_check_file_with(home / ".env", check_dotenv),
     ]
     for problem in configuration.problems:
-        place, _, reason = problem.partition(": ")
-        if place == ENVIRONMENT:
+        source, _, reason = problem.partition(": ")
+        if source == ENVIRONMENT:
             variable, _, reason = reason.partition(": ")
-            found.append(SettingsProblem(place, ConfigProblem(None, variable, reason)))
+            found.append(SettingsProblem(source, ConfigProblem(None, variable, reason)))
     return found
 
 
 def _check_file_with(
     file: Path, check: Callable[[str], Sequence[ConfigProblem]]
 ) -> Sequence[SettingsProblem]:
-    unreadable: list[str] = []
-    text = read_text(file, unreadable)
+    read_errors: list[str] = []
+    text = read_text(file, read_errors)
     problems = check(text) if text is not None else ()
-    broken = [ConfigProblem(None, "", each.removeprefix(f"{file}: ")) for each in unreadable]
-    return [SettingsProblem(str(file), problem) for problem in (*broken, *problems)]
+    file_problems = [
+        ConfigProblem(None, "", each.removeprefix(f"{file}: ")) for each in read_errors
+    ]
+    return [SettingsProblem(str(file), problem) for problem in (*file_problems, *problems)]

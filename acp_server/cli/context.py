@@ -86,11 +86,11 @@ Examples:
 def untrust(file: Path) -> int:
     """Revoke the trust in a file."""
     try:
-        had = content_trust(settings.load({}).home).revoke(file)
+        was_trusted = content_trust(settings.load({}).home).revoke(file)
     except OSError as error:
         click.echo(f"acp-server context: the change cannot be saved: {error}", err=True)
         return 1
-    click.echo(f"{file.resolve()} {'is no longer' if had else 'was not'} trusted")
+    click.echo(f"{file.resolve()} {'is no longer' if was_trusted else 'was not'} trusted")
     return 0
 
 
@@ -102,9 +102,9 @@ def _notes_table(notes: Sequence[ContextFileNote]) -> str:
 
 def _note_line(note: ContextFileNote) -> str:
     found = "; ".join(f"{each.pattern} in line {each.line}" for each in note.findings)
-    why = "; ".join(part for part in (note.reason, found) if part)
+    reasons = "; ".join(part for part in (note.reason, found) if part)
     size = f"{note.kept_characters:,} of {note.total_characters:,} characters"
-    return f"{note.outcome:11} {note.path} ({size})" + (f": {why}" if why else "")
+    return f"{note.outcome:11} {note.path} ({size})" + (f": {reasons}" if reasons else "")
 
 
 def _as_json(note: ContextFileNote) -> dict[str, JsonValue]:

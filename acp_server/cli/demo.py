@@ -94,24 +94,24 @@ def command(*, is_json: bool, is_fast: bool, prompts: tuple[str, ...]) -> int:
 
 async def _run_demo(folder: Path, request: DemoRequest) -> int:
     workspace = await create_demo_project(folder / "averages")
-    show: DemoRenderer = (
+    renderer: DemoRenderer = (
         SummaryDemoRenderer()
         if request.is_json
         else TerminalDemoRenderer(TerminalScreen(), workspace)
     )
     script = await anyio.Path(SCRIPTS / f"{SCRIPT}.script").read_text(encoding="utf-8")
     pauses = DemoPauses() if request.is_quick else PAUSES
-    tour = DemoRunner(request.steps, show, pauses, _verification(workspace, request, script))
-    editor = ClientProfile(
-        tour.handle_update,
-        tour.decide,
-        files=DirectoryFiles(workspace.directory, tour.handle_written_file),
+    runner = DemoRunner(request.steps, renderer, pauses, _verification(workspace, request, script))
+    profile = ClientProfile(
+        runner.handle_update,
+        runner.decide,
+        files=DirectoryFiles(workspace.directory, runner.handle_written_file),
         shows_terminal_output=True,
     )
     launch = await _prepare_launch(folder, request, script)
-    async with spawn_agent(launch, editor, _recorder(request)) as child:
+    async with spawn_agent(launch, profile, _recorder(request)) as child:
         try:
-            summary = await tour.run(child, workspace.directory)
+            summary = await runner.run(child, workspace.directory)
         except AgentResponseError:
             await child.close()
             click.echo(child.stderr_text, err=True, nl=False)  # the server's log has the reason
@@ -150,10 +150,10 @@ def _path_with_python(path: str | None) -> str:
 async def _write_fast_script(folder: Path, script: str) -> str:
     """Write a faster copy of the demo's script and return its path."""
     path = anyio.Path(folder / f"{SCRIPT}.script")
-    quick = _PACE_PATTERN.sub(
+    fast_script = _PACE_PATTERN.sub(
         lambda found: f"pace: {max(1, int(found[1]) // FAST_FACTOR)}ms", script
     )
-    await path.write_text(quick, encoding="utf-8")
+    await path.write_text(fast_script, encoding="utf-8")
     return str(path)
 
 

@@ -123,8 +123,8 @@ async def run_git(folder: Path, *arguments: str) -> str:
     try:
         done = await anyio.run_process([git, *options, *arguments], cwd=folder, env=environment)
     except CalledProcessError as error:
-        words = error.stderr.decode("utf-8", "replace").strip()
-        raise DemoProjectError(f"git {arguments[0]} failed: {words}") from error
+        message = error.stderr.decode("utf-8", "replace").strip()
+        raise DemoProjectError(f"git {arguments[0]} failed: {message}") from error
     except OSError as error:
         raise DemoProjectError(f"git cannot be run: {error}") from error
     return done.stdout.decode("utf-8", "replace").rstrip()

@@ -104,16 +104,16 @@ class TerminalDemoRenderer:
                 if turn.first_chunk_at is None
                 else duration(turn.first_chunk_at - turn.started_at)
             )
-            times = f"{duration(turn.ended_at - turn.started_at)}"
-            times += f", the first after {first}" if turn.chunks > 1 else ""
-            made = f"{count(turn.calls, 'call')} and " if turn.calls else ""
-            self._print_ok(turn.stop_reason, f"{made}{count(turn.chunks, 'chunk')} in {times}")
+            timing = f"{duration(turn.ended_at - turn.started_at)}"
+            timing += f", the first after {first}" if turn.chunks > 1 else ""
+            calls = f"{count(turn.calls, 'call')} and " if turn.calls else ""
+            self._print_ok(turn.stop_reason, f"{calls}{count(turn.chunks, 'chunk')} in {timing}")
             return
         self._print_result(
             "stopped", "session/cancel", f"sent after {turn.step.cancel_after_chunks} words"
         )
-        later = duration(turn.ended_at - turn.cancelled_at)
-        self._print_ok(turn.stop_reason, f"answered {later} later")
+        delay = duration(turn.ended_at - turn.cancelled_at)
+        self._print_ok(turn.stop_reason, f"answered {delay} later")
 
     def show_summary(self, summary: DemoSummary) -> None:
         """Show the verification, the summary and the next steps."""
@@ -143,17 +143,17 @@ class TerminalDemoRenderer:
         """Print the rest and restore the terminal."""
         self._view.settle()
 
-    def _print_ok(self, what: str, result: str) -> None:
-        self._print_result("ok", what, result)
+    def _print_ok(self, subject: str, result: str) -> None:
+        self._print_result("ok", subject, result)
 
-    def _print_result(self, kind: ResultKind, what: str, result: str) -> None:
+    def _print_result(self, kind: ResultKind, subject: str, result: str) -> None:
         signs = self._screen.symbols
         sign, style = {
             "ok": (signs.ok, "ok"),
             "stopped": (signs.stopped, "warning"),
             "problem": (signs.problem, "problem"),
         }[kind]
-        label = Text.assemble((f"  {sign} ", style), what.ljust(LABEL_COLUMNS))
+        label = Text.assemble((f"  {sign} ", style), subject.ljust(LABEL_COLUMNS))
         self._screen.print_parts((printable(result), "quiet"), first_prefix=label)
 
 

@@ -219,13 +219,13 @@ class DemoRunner:
     def __init__(
         self,
         steps: Sequence[DemoStep],
-        show: DemoRenderer,
+        renderer: DemoRenderer,
         pauses: DemoPauses | None = None,
         verify: DemoVerifier = verify_nothing,
     ) -> None:
         """Set up the demo; `verify` is called after the last step, while the server still runs."""
         self._steps = steps
-        self._renderer = show
+        self._renderer = renderer
         self._pauses = pauses or DemoPauses()
         self._verify = verify
         self._summary = DemoSummary()
@@ -326,7 +326,7 @@ class DemoRunner:
 
 def choose_option(request: RequestPermissionRequest) -> PermissionOption | None:
     """Return the simulated user's answer: allow edits for the session, commands once."""
-    wanted = "allow_always" if request.tool_call.kind == "edit" else "allow_once"
+    preferred_kind = "allow_always" if request.tool_call.kind == "edit" else "allow_once"
     allowing = [option for option in request.options if option.kind.startswith("allow")]
-    fitting = (option for option in allowing if option.kind == wanted)
-    return next(fitting, allowing[0] if allowing else None)
+    matching = (option for option in allowing if option.kind == preferred_kind)
+    return next(matching, allowing[0] if allowing else None)

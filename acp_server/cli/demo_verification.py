@@ -84,8 +84,8 @@ async def _run_tests(folder: Path) -> DemoCheckResult:
         return DemoCheckResult(
             "tests", "stopped", (f"the tests did not end within {TEST_SECONDS:g} s",)
         )
-    said = done.stderr.decode("utf-8", "replace").split("\n")
-    result = ": ".join(line for line in said if line.startswith(("Ran ", "OK", "FAILED")))
+    output_lines = done.stderr.decode("utf-8", "replace").split("\n")
+    result = ": ".join(line for line in output_lines if line.startswith(("Ran ", "OK", "FAILED")))
     problems = () if done.returncode == 0 else ("the project's tests fail",)
     return DemoCheckResult("tests", f"{result or 'none'} (verified by the demo)", problems)
 

@@ -43,15 +43,15 @@ def _groups(old: Sequence[str], new: Sequence[str]) -> Iterator[Sequence[_Opcode
     """Yield groups of `difflib` opcodes, one per change with its context."""
     head = _common_prefix_length(old, new)
     tail = min(_common_prefix_length(old[::-1], new[::-1]), min(len(old), len(new)) - head)
-    begin = max(0, head - CONTEXT_LINES)
-    kept = max(0, tail - CONTEXT_LINES)
-    a, b = old[begin : len(old) - kept], new[begin : len(new) - kept]
+    start = max(0, head - CONTEXT_LINES)
+    skipped_tail = max(0, tail - CONTEXT_LINES)
+    a, b = old[start : len(old) - skipped_tail], new[start : len(new) - skipped_tail]
     if len(a) + len(b) > MAX_COMPARED_LINES:
-        yield [("replace", begin, begin + len(a), begin, begin + len(b))]
+        yield [("replace", start, start + len(a), start, start + len(b))]
         return
     matcher = SequenceMatcher(None, a, b, autojunk=False)
     for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
-        yield [(tag, w + begin, x + begin, y + begin, z + begin) for tag, w, x, y, z in group]
+        yield [(tag, w + start, x + start, y + start, z + start) for tag, w, x, y, z in group]
 
 
 def _changed_lines(tag: str, old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:

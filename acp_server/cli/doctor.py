@@ -68,22 +68,22 @@ def command(file: Path | None, *, is_json: bool, is_forced: bool) -> int:
 
 
 def _build_bundle(configuration: Configuration, findings: Sequence[CheckResult]) -> bytes:
-    stored = KeyStore(configuration.home, use_keyring=False).load()
+    credential = KeyStore(configuration.home, use_keyring=False).load()
     redactor = Redactor(
         secrets=(
             *iter_secrets(configuration.settings),
-            *filter(None, [stored and stored.api_key]),
+            *filter(None, [credential and credential.api_key]),
         ),
         home_directories=(Path.home(), Path.home().resolve()),
     )
-    evidence = BundleContents(
+    contents = BundleContents(
         findings=findings,
         rows=list(setting_rows(configuration)),
         editors=find_editors(Path.home()),
         environment=settings.child_environment({}),
         log_file=configuration.settings.log_file,
     )
-    return build_bundle(evidence, redactor)
+    return build_bundle(contents, redactor)
 
 
 async def _run_checks(

@@ -66,12 +66,12 @@ def check_installation() -> CheckResult:
 def check_command() -> CheckResult:
     """Check that the command on PATH belongs to this installation."""
     found = shutil.which(PROGRAM)
-    ours = Path(sysconfig.get_path("scripts"))
+    scripts = Path(sysconfig.get_path("scripts"))
     if found is None:
-        advice = f"use the full path in your editor: {ours / PROGRAM}"
+        advice = f"use the full path in your editor: {scripts / PROGRAM}"
         return CheckResult("command", "warning", f"{PROGRAM} is not on PATH", advice)
-    if Path(found).resolve().parent != ours.resolve():
-        advice = f"put the directory of {ours / PROGRAM} first on PATH, or use its full path"
+    if Path(found).resolve().parent != scripts.resolve():
+        advice = f"put the directory of {scripts / PROGRAM} first on PATH, or use its full path"
         return CheckResult("command", "warning", f"{found} belongs to another installation", advice)
     return CheckResult("command", "ok", found)
 
@@ -157,22 +157,22 @@ async def _run_round_trip(advice: str) -> CheckResult:
     with TemporaryDirectory(prefix="acp-doctor-", ignore_cleanup_errors=True) as folder:
         async with spawn_agent(AgentLaunch(serve_command(), stderr="capture")) as child:
             milliseconds = await _measure_session(child, await anyio.Path(folder).resolve())
-            left = await child.close()
-    milliseconds["exit"] = round(left.seconds * 1000)
+            agent_exit = await child.close()
+    milliseconds["exit"] = round(agent_exit.seconds * 1000)
     fact = ", ".join(f"{name} {number} ms" for name, number in milliseconds.items())
-    if left.code != 0:
-        fact = f"{fact}, exit code {left.code}"
+    if agent_exit.code != 0:
+        fact = f"{fact}, exit code {agent_exit.code}"
         return CheckResult("round trip", "problem", fact, advice, milliseconds)
     return CheckResult("round trip", "ok", fact, milliseconds=milliseconds)
 
 
 async def _measure_session(child: SpawnedAgent, folder: anyio.Path) -> dict[str, int]:
     await child.agent.initialize()
-    greeted = time.perf_counter()
+    initialized_at = time.perf_counter()
     session = await child.agent.new_session(Path(folder))
-    opened = time.perf_counter()
+    opened_at = time.perf_counter()
     await child.agent.close_session(session.session_id)
     return {
-        "start and initialize": round((greeted - child.started) * 1000),
-        "session/new": round((opened - greeted) * 1000),
+        "start and initialize": round((initialized_at - child.started) * 1000),
+        "session/new": round((opened_at - initialized_at) * 1000),
     }

@@ -79,15 +79,15 @@ def with_server(editor: FileEditor, text: str, command: Sequence[str]) -> str:
     """
     if editor == "vscode":
         return _with_vscode_command(text, command)
-    place = ("agent_servers", PROGRAM)
-    wanted = _agent_entry(editor, command)
-    known = get_value(text, place)
+    path = ("agent_servers", PROGRAM)
+    entry = _agent_entry(editor, command)
+    known = get_value(text, path)
     if not isinstance(known, dict):
-        return set_value(text, place, wanted)
-    is_ours = known.get("command") == wanted["command"]
-    for name, value in wanted.items():
-        if name not in known or (name != "env" and not is_ours):
-            text = set_value(text, (*place, name), value)
+        return set_value(text, path, entry)
+    is_same_command = known.get("command") == entry["command"]
+    for name, value in entry.items():
+        if name not in known or (name != "env" and not is_same_command):
+            text = set_value(text, (*path, name), value)
     return text
 
 
@@ -108,21 +108,21 @@ def server_command(which: Callable[[str], str | None] = shutil.which) -> Sequenc
     The program is an absolute path where possible: an editor that is started from a desktop menu
     does not have the shell's PATH.
     """
-    beside = Path(sys.executable).with_name(PROGRAM + (".exe" if sys.platform == "win32" else ""))
-    if any(part.startswith(_TEMPORARY_PREFIXES) for part in beside.parts):
+    sibling = Path(sys.executable).with_name(PROGRAM + (".exe" if sys.platform == "win32" else ""))
+    if any(part.startswith(_TEMPORARY_PREFIXES) for part in sibling.parts):
         found = which("uvx")
         return (found if found and Path(found).is_absolute() else "uvx", PACKAGE)
-    if not beside.exists():
+    if not sibling.exists():
         return isolated_server()
     found = which(PROGRAM)
-    return (found if found and _is_same(Path(found), beside) else str(beside),)
+    return (found if found and _is_same(Path(found), sibling) else str(sibling),)
 
 
 def _fill_template(name: str, separator: str, command: Sequence[str]) -> str:
     """Return the lines for an init file; JSON string literals are valid in Lua and Lisp too."""
     text = (files("acp_server.cli") / "text" / name).read_text(encoding="utf-8")
-    words = separator.join(json.dumps(word, ensure_ascii=False) for word in command)
-    return text.replace('"acp-server-command"', words)
+    arguments = separator.join(json.dumps(word, ensure_ascii=False) for word in command)
+    return text.replace('"acp-server-command"', arguments)
 
 
 def _is_same(one: PurePath, other: PurePath) -> bool:
@@ -132,8 +132,8 @@ def _is_same(one: PurePath, other: PurePath) -> bool:
 def _agent_entry(
     editor: Literal["zed", "jetbrains"], command: Sequence[str]
 ) -> dict[str, JsonValue]:
-    started: dict[str, JsonValue] = {"command": command[0], "args": list(command[1:])}
-    return {"type": "custom", **started} if editor == "zed" else {**started, "env": {}}
+    launch: dict[str, JsonValue] = {"command": command[0], "args": list(command[1:])}
+    return {"type": "custom", **launch} if editor == "zed" else {**launch, "env": {}}
 
 
 def _with_vscode_command(text: str, command: Sequence[str]) -> str:

@@ -75,10 +75,10 @@ def set_up_editor(editor: EditorName, *, is_sure: bool, only_prints: bool) -> in
         _print_change(editor, change, machine.home)
         if not _confirm_write(change, is_sure=is_sure):
             return 0
-        kept = apply_change(change)
+        backup = apply_change(change)
     except (EditorFileError, CommentedJsonError, OSError) as error:
         return _report_failure(editor, file, error)
-    click.echo(f"Written{f'; the old file is saved as {kept.name}' if kept else ''}.", err=True)
+    click.echo(f"Written{f'; the old file is saved as {backup.name}' if backup else ''}.", err=True)
     click.echo(NEXT_STEPS[editor], err=True)
     return 0
 
@@ -117,8 +117,8 @@ def _confirm_write(change: PlannedFileChange, *, is_sure: bool) -> bool:
 
 
 def _report_failure(editor: FileEditor, file: Path, error: Exception) -> int:
-    where = f"{file}: " if isinstance(error, CommentedJsonError) else ""
-    click.echo(f"acp-server setup: {where}{error}", err=True)
+    location = f"{file}: " if isinstance(error, CommentedJsonError) else ""
+    click.echo(f"acp-server setup: {location}{error}", err=True)
     click.echo(f"Nothing was changed. Run `acp-server setup --editor {editor} --print`", err=True)
     click.echo("to see the settings to add by hand.", err=True)
     return 1

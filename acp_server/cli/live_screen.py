@@ -47,13 +47,13 @@ class LiveScreen:
         """Show the current state; with `may_wait`, at most once per `REDRAW_SECONDS`."""
         # Only the leading complete blocks: lines printed finally cannot be moved, so the order of
         # the blocks would be lost if a later one were printed first.
-        over = list(takewhile(lambda block: block.is_complete, self._blocks))
+        complete = list(takewhile(lambda block: block.is_complete, self._blocks))
         now = time.perf_counter()
-        if may_wait and not over and now - self._drawn_at < REDRAW_SECONDS:
+        if may_wait and not complete and now - self._drawn_at < REDRAW_SECONDS:
             return
         self._drawn_at = now
-        del self._blocks[: len(over)]
-        self._print_complete(over)
+        del self._blocks[: len(complete)]
+        self._print_complete(complete)
 
     def settle(self) -> None:
         """Print all blocks finally, complete or not."""
@@ -61,13 +61,13 @@ class LiveScreen:
         self._blocks.clear()
         self._print_complete(blocks)
 
-    def _print_complete(self, over: list[ScreenBlock]) -> None:
+    def _print_complete(self, complete: list[ScreenBlock]) -> None:
         """Print blocks finally, above the remaining ones."""
-        final = Group(*(block.draw(is_final=True) for block in over))
+        final = Group(*(block.draw(is_final=True) for block in complete))
         if not self._screen.is_interactive:
             self._screen.print(final, end="")
         elif self._blocks:
-            self._show_live(final if over else None)
+            self._show_live(final if complete else None)
         elif self._live is not None:
             live, self._live = self._live, None
             live.update(final)
@@ -76,7 +76,7 @@ class LiveScreen:
             self._screen.print(final, end="")
 
     def _show_live(self, above: RenderableType | None) -> None:
-        moving = _LastLines(Group(*(block.draw(is_final=False) for block in self._blocks)))
+        live_part = _LastLines(Group(*(block.draw(is_final=False) for block in self._blocks)))
         if self._live is None:
             self._live = Live(
                 console=self._screen,
@@ -85,7 +85,7 @@ class LiveScreen:
                 redirect_stderr=False,
             )
             self._live.start()
-        self._live.update(moving, refresh=above is None)
+        self._live.update(live_part, refresh=above is None)
         if above is not None:
             # Rich redraws the live part in the same write, so nothing flickers.
             self._screen.print(above, end="")

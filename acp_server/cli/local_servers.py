@@ -29,14 +29,14 @@ async def find_local_servers(
     """Return the servers that answer within `PROBE_TIMEOUT_SECONDS`, in profile order."""
     found: dict[str, LocalServer] = {}
 
-    async def look(profile: ProviderProfile) -> None:
+    async def probe(profile: ProviderProfile) -> None:
         models = await _probe_models(profile)
         if models is not None:
             found[profile.name] = LocalServer(profile, models)
 
     async with anyio.create_task_group() as tasks:
         for profile in profiles:
-            tasks.start_soon(look, profile)
+            tasks.start_soon(probe, profile)
     return [found[profile.name] for profile in profiles if profile.name in found]
 
 

@@ -82,9 +82,9 @@ class CommandGroup(click.Group):
         name = args[0]
         if name in COMMANDS or ctx.resilient_parsing or name.startswith("-"):
             return super().resolve_command(ctx, args)
-        near = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
-        guess = f"Did you mean {near[0]!r}?" if near else f"Available: {', '.join(COMMANDS)}."
-        raise click.UsageError(f"No such command {name!r}. {guess}", ctx)
+        matches = difflib.get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
+        hint = f"Did you mean {matches[0]!r}?" if matches else f"Available: {', '.join(COMMANDS)}."
+        raise click.UsageError(f"No such command {name!r}. {hint}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command list to the help text without importing any command."""

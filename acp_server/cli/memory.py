@@ -235,8 +235,8 @@ def _print_warnings(contents: MemoryContents) -> None:
     for number in _blocked_entry_numbers(contents):
         click.echo(f"note: entry {number} of {contents.name} is blocked from the model", err=True)
     if contents.used > contents.limit:
-        over = f"{contents.name} is {contents.used - contents.limit:,} characters over its limit"
-        click.echo(f"note: {over}; remove or shorten entries before adding more", err=True)
+        overrun = f"{contents.name} is {contents.used - contents.limit:,} characters over its limit"
+        click.echo(f"note: {overrun}; remove or shorten entries before adding more", err=True)
 
 
 def _blocked_entry_numbers(contents: MemoryContents) -> list[int]:

@@ -49,12 +49,14 @@ def command(*, is_json: bool) -> int:
     With --json: {"providers": [{"provider", "address", "default", "models": [{"id", "name",
     "window_tokens", "output_tokens"}], "problem"}]}.
     """
-    offers = anyio.run(_list_all)
+    providers = anyio.run(_list_all)
     if is_json:
-        click.echo(json.dumps({"providers": [asdict(offer) for offer in offers]}, indent=2))
+        click.echo(
+            json.dumps({"providers": [asdict(provider) for provider in providers]}, indent=2)
+        )
     else:
-        _print_models(offers)
-    return int(any(offer.problem for offer in offers))
+        _print_models(providers)
+    return int(any(provider.problem for provider in providers))
 
 
 async def _list_all() -> Sequence[ProviderModels]:
@@ -87,15 +89,15 @@ async def _list_provider(provider: ConfiguredProvider, catalog: EndpointCatalog)
     return ProviderModels(provider.profile.name, address, catalog.default_id, rows, problem)
 
 
-def _print_models(offers: Sequence[ProviderModels]) -> None:
-    if not offers:
+def _print_models(providers: Sequence[ProviderModels]) -> None:
+    if not providers:
         click.echo("No models to list: the model is scripted, or its provider is unknown.")
-    for offer in offers:
-        click.echo(f"{offer.provider} ({offer.address})")
-        if offer.problem:
-            click.echo(f"  {offer.problem}")
-        for model in offer.models:
+    for provider in providers:
+        click.echo(f"{provider.provider} ({provider.address})")
+        if provider.problem:
+            click.echo(f"  {provider.problem}")
+        for model in provider.models:
             window = model["window_tokens"]
             size = f"{window:,} tokens" if isinstance(window, int) else ASSUMED_WINDOW_NOTE
-            mark = "*" if model["id"] == offer.default else " "
+            mark = "*" if model["id"] == provider.default else " "
             click.echo(f"{mark} {model['id']}  ({size})")

@@ -56,18 +56,18 @@ class ProjectRows:
 def project_rows(configuration: Configuration, root: Path) -> ProjectRows:
     """Return the settings of sessions in a directory; `root` must be resolved."""
     project = _ProjectSettingsCheck(configuration, root, anyio.run(_known_model_ids, configuration))
-    given, unused = [*project.accepted_rows()], [*project.unused_settings()]
+    accepted, unused = [*project.accepted_rows()], [*project.unused_settings()]
     rows = {row.name: row for row in setting_rows(configuration)}
     store = TrustStore(configuration.home / "acp" / "trust.json")
     is_trusted = store.verdict(root) == "trusted"
     if not is_trusted:
         waiting = [
-            UnusedSetting(row.origin, f"{row.name}: {row.text} ({NOT_TRUSTED})") for row in given
+            UnusedSetting(row.origin, f"{row.name}: {row.text} ({NOT_TRUSTED})") for row in accepted
         ]
         return ProjectRows(root, [*rows.values()], [*waiting, *unused], is_trusted)
-    for row in given:
-        own = rows.get(row.name, row)
-        rows[row.name] = replace(own, value=row.value, origin=row.origin)
+    for row in accepted:
+        own_row = rows.get(row.name, row)
+        rows[row.name] = replace(own_row, value=row.value, origin=row.origin)
     return ProjectRows(root, [*rows.values()], unused, is_trusted)
 
 
@@ -88,12 +88,12 @@ class _ProjectSettingsCheck:
 
     def accepted_rows(self) -> Iterator[SettingRow]:
         """Yield the settings that the project may change, as rows."""
-        asked = self._requested
+        requested = self._requested
         values: dict[str, JsonValue] = {
-            "mode": None if self._widens_mode else asked.mode,
-            "model": asked.model,
-            "tools": [*asked.tools],
-            "skills": [*asked.skills],
+            "mode": None if self._widens_mode else requested.mode,
+            "model": requested.model,
+            "tools": [*requested.tools],
+            "skills": [*requested.skills],
         }
         for name, value in values.items():
             if value:

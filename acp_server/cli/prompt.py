@@ -100,11 +100,11 @@ async def _write_prompt(
     skill_service = SkillService(configuration.home, Path.home(), skill_rules(configuration))
     names = offered_tool_names(memory_config(configuration.settings))
 
-    async def write(asked: ProjectSettings) -> str:
-        model_id = model or asked.model or configuration.settings.model or "unnamed"
-        tools = frozenset(asked.tools or names)
+    async def write(requested: ProjectSettings) -> str:
+        model_id = model or requested.model or configuration.settings.model or "unnamed"
+        tools = frozenset(requested.tools or names)
         index = await SessionSkills(skill_service, "", root).index(
-            SkillIndexRequest(tools, asked.skills)
+            SkillIndexRequest(tools, requested.skills)
         )
         window = known_window_tokens(model_id)
         return await prompt_provider.write_prompt(
@@ -114,14 +114,14 @@ async def _write_prompt(
     text = await write(parse_project_settings({}, ()))
     async with open_model_catalog(configuration) as catalog:
         models = [choice.id for choice in catalog.choices()]
-    asked = parse_project_settings(prompt_provider.project_settings(), models, names)
-    if not asked.summary or not await _is_trusted(asked, configuration, root):
+    requested = parse_project_settings(prompt_provider.project_settings(), models, names)
+    if not requested.summary or not await _is_trusted(requested, configuration, root):
         return text
-    return await write(asked)
+    return await write(requested)
 
 
 async def _is_trusted(
-    asked: ProjectSettings, configuration: settings.Configuration, root: Path
+    requested: ProjectSettings, configuration: settings.Configuration, root: Path
 ) -> bool:
     store = TrustStore(configuration.home / "acp" / "trust.json")
-    return await WorkspaceTrust(store, NoTrustAsker(), root).is_trusted(asked.summary)
+    return await WorkspaceTrust(store, NoTrustAsker(), root).is_trusted(requested.summary)

@@ -32,22 +32,22 @@ class RunCommand(click.Command):
         Raises:
             click.UsageError: The arguments are invalid.
         """
-        given = [*args]
+        original_args = [*args]
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
             from acp_server.cli.run_outputs import print_failed_start
 
-            print_failed_start(error.format_message(), _requested_format(given))
+            print_failed_start(error.format_message(), _requested_format(original_args))
             raise
 
 
 def _requested_format(arguments: Sequence[str]) -> str:
     """Return the value of `--format`, even if the rest of the command line is invalid."""
     pairs = zip(arguments, (*arguments[1:], ""), strict=True)
-    named = [value for name, value in pairs if name == "--format"]
+    separate = [value for name, value in pairs if name == "--format"]
     joined = [each.partition("=")[2] for each in arguments if each.startswith("--format=")]
-    return next(iter((*named, *joined)), "text")
+    return next(iter((*separate, *joined)), "text")
 
 
 def _run(**options: object) -> int:
@@ -59,10 +59,10 @@ def _run(**options: object) -> int:
     a path glob, the first words of a command, or a host.
     """
     # Handle signals before the slow imports below: a SIGTERM during them must still give a result.
-    with ShutdownSignals() as endings:
+    with ShutdownSignals() as signals:
         from acp_server.cli.run_dispatch import dispatch_run
 
-        return dispatch_run(options, endings)
+        return dispatch_run(options, signals)
 
 
 def _with_options(function: Callable[..., int]) -> click.Command:

@@ -56,14 +56,14 @@ def _check_task_options(chosen: _RunKindOptions) -> None:
             reason = "--dry-run shows one task and cannot be used with --tasks"
             raise RunOptionsError(reason)
         return
-    many = {"--shard": chosen.shard, "--output": chosen.output, "--jobs": chosen.jobs > 1}
-    for option, value in many.items():
+    list_options = {"--shard": chosen.shard, "--output": chosen.output, "--jobs": chosen.jobs > 1}
+    for option, value in list_options.items():
         if value:
             reason = f"{option} applies to many tasks: add --tasks FILE"
             raise RunOptionsError(reason)
 
 
-def dispatch_run(options: dict[str, object], endings: ShutdownSignals) -> int:
+def dispatch_run(options: dict[str, object], signals: ShutdownSignals) -> int:
     """Run the task, tasks or preview that the options select; return the exit code.
 
     Raises:
@@ -76,24 +76,24 @@ def dispatch_run(options: dict[str, object], endings: ShutdownSignals) -> int:
         {name: options.pop(name) for name in OutputOptions.model_fields if name != "format_"}
         | {"format_": chosen.format_}
     )
-    given = RunOptions.model_validate(options)
+    run_options = RunOptions.model_validate(options)
     try:
         _check_task_options(chosen)
         if chosen.tasks is not None:
             return run_tasks(
-                TaskListOptions.model_validate(chosen.model_dump()), given, outputs, endings
+                TaskListOptions.model_validate(chosen.model_dump()), run_options, outputs, signals
             )
-        with _reporting_crashes(chosen.format_), endings.interrupt_blocking():
-            request = request_from(given, None if sys.stdin is None else sys.stdin.buffer)
+        with _reporting_crashes(chosen.format_), signals.interrupt_blocking():
+            request = request_from(run_options, None if sys.stdin is None else sys.stdin.buffer)
     except RunOptionsError as error:
         print_failed_start(str(error), chosen.format_)
         raise click.UsageError(str(error)) from None
     except ShutdownRequestedError:
-        outcome = outcome_of_signal(endings.signal_number)
+        outcome = outcome_of_signal(signals.signal_number)
         print_failed_start(
             "the run was stopped by a signal before it started", chosen.format_, outcome
         )
         return EXIT_CODES[outcome]
     if chosen.dry_run:
-        return show_preview(request, outputs, endings)
-    return run_and_report(request, outputs, endings)
+        return show_preview(request, outputs, signals)
+    return run_and_report(request, outputs, signals)

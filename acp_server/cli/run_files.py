@@ -20,18 +20,18 @@ def write_files(
             [junit_case("task", report, cleaner)], clean_findings(report.findings, cleaner)
         ),
     }
-    for name, place in paths.items():
-        if place is not None:
-            problem = write_bytes(place, contents[name])
+    for name, path in paths.items():
+        if path is not None:
+            problem = write_bytes(path, contents[name])
             if problem:
                 yield f"the {name} cannot be written: {problem}"
 
 
-def write_bytes(place: Path, data: bytes) -> str:
+def write_bytes(path: Path, data: bytes) -> str:
     """Write a file and its parent directories; return the error text, or "" on success."""
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(data)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
     except OSError as error:
         return str(error)
     return ""

@@ -76,14 +76,14 @@ class GitHubStep:
 
 
 @contextmanager
-def open_step(is_wanted: bool | None, cleaner: OutputSanitizer) -> Generator[GitHubStep | None]:  # noqa: FBT001  what an option says
-    """Provide the step if this process runs in GitHub Actions, or if `is_wanted`; else None.
+def open_step(is_requested: bool | None, cleaner: OutputSanitizer) -> Generator[GitHubStep | None]:  # noqa: FBT001  what an option says
+    """Provide the step if this process runs in GitHub Actions, or if `is_requested`; else None.
 
     While it lasts, the runner ignores workflow commands in the output, except those of
     `GitHubStep`.
     """
     environment = settings.child_environment({})
-    is_step = environment.get("GITHUB_ACTIONS") == "true" if is_wanted is None else is_wanted
+    is_step = environment.get("GITHUB_ACTIONS") == "true" if is_requested is None else is_requested
     if not is_step:
         yield None
         return

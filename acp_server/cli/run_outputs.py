@@ -47,12 +47,12 @@ class OutputOptions(BaseModel):
     """None: only if this process runs as a step of GitHub Actions."""
 
 
-def run_and_report(request: RunRequest, outputs: OutputOptions, endings: ShutdownSignals) -> int:
+def run_and_report(request: RunRequest, outputs: OutputOptions, signals: ShutdownSignals) -> int:
     """Run a task, write its output files, print its result and return the exit code."""
     with claim_stdout() as lines:
         cleaner = cleaner_for(request.configuration)
         with open_step(outputs.github, cleaner) as step:
-            return _ReportedRun(outputs, lines, cleaner, step).run(request, endings)
+            return _ReportedRun(outputs, lines, cleaner, step).run(request, signals)
 
 
 def cleaner_for(configuration: Configuration) -> OutputSanitizer:
@@ -86,13 +86,13 @@ class _ReportedRun:
         self._step = step
         self._wire = AcpMessageWriter(lines.write_now, cleaner)
 
-    def run(self, request: RunRequest, endings: ShutdownSignals) -> int:
+    def run(self, request: RunRequest, signals: ShutdownSignals) -> int:
         """Run the request and return the exit code; the result is printed even after a crash."""
         record = self._wire.add if self._outputs.format_ == "acp" else ignore_line
         task = HeadlessRun(request, self._make_feed(), record)
         task.report.reviewed_files = files_in_diff(request.prompt)
         try:
-            _execute(task, endings)
+            _execute(task, signals)
         finally:
             # A pipeline reads the result, not the traceback: record the crash in it, print it, and
             # only then let the exception go on. The inner `finally` holds if writing files fails.
@@ -164,13 +164,13 @@ def crash_reason(error: BaseException) -> str:
     return f"the run crashed: {type(error).__name__}: {error}"
 
 
-def _execute(task: HeadlessRun, endings: ShutdownSignals) -> None:
+def _execute(task: HeadlessRun, signals: ShutdownSignals) -> None:
     """Run the task; a signal cancels it and sets the outcome."""
 
     async def work() -> int:
         return (await task.execute()).exit_code
 
     # Differs only if a signal cancelled the run: a run that finished just before keeps its outcome.
-    if run_until_signal(work, endings) != task.report.exit_code:
-        task.report.outcome = outcome_of_signal(endings.signal_number)
+    if run_until_signal(work, signals) != task.report.exit_code:
+        task.report.outcome = outcome_of_signal(signals.signal_number)
         task.report.reason = "the run was stopped by a signal"

@@ -33,16 +33,16 @@ Json = dict[str, JsonValue]
 BOUNDARY = "──── cache boundary ────"
 
 
-def show_preview(request: RunRequest, outputs: OutputOptions, endings: ShutdownSignals) -> int:
+def show_preview(request: RunRequest, outputs: OutputOptions, signals: ShutdownSignals) -> int:
     """Print the request that would be sent; return 0, or the exit code of the error."""
-    unasked = replace(request, budget=RunBudget(requests=0), is_ephemeral=request.session is None)
-    task = HeadlessRun(unasked, SilentFeed())
+    dry_run = replace(request, budget=RunBudget(requests=0), is_ephemeral=request.session is None)
+    task = HeadlessRun(dry_run, SilentFeed())
 
     async def work() -> int:
         return (await task.execute()).exit_code
 
     with claim_stdout() as lines:
-        code = run_until_signal(work, endings)
+        code = run_until_signal(work, signals)
         report = task.report
         cleaner = cleaner_for(request.configuration)
         if task.blocked_request is None:
@@ -56,10 +56,10 @@ def show_preview(request: RunRequest, outputs: OutputOptions, endings: ShutdownS
     return 0
 
 
-def _preview(request: RunRequest, model: str, unasked: ModelRequest) -> Json:
-    said = [
+def _preview(request: RunRequest, model: str, blocked: ModelRequest) -> Json:
+    texts = [
         part.text
-        for message in unasked.messages[-1:]
+        for message in blocked.messages[-1:]
         for part in message.parts
         if isinstance(part, Text)
     ]
@@ -67,13 +67,13 @@ def _preview(request: RunRequest, model: str, unasked: ModelRequest) -> Json:
         "type": "preview",
         "version": RESULT_VERSION,
         "model": model,
-        "tools": [tool.name for tool in unasked.tools],
-        "system": unasked.system,
-        "messages": len(unasked.messages),
-        "prompt": "\n".join(said),
+        "tools": [tool.name for tool in blocked.tools],
+        "system": blocked.system,
+        "messages": len(blocked.messages),
+        "prompt": "\n".join(texts),
         "cache_boundaries": [
-            {"behind": "tools and system", "characters": _prefix_characters(unasked)},
-            {"behind": "prompt", "characters": _prefix_characters(unasked) + sum(map(len, said))},
+            {"behind": "tools and system", "characters": _prefix_characters(blocked)},
+            {"behind": "prompt", "characters": _prefix_characters(blocked) + sum(map(len, texts))},
         ],
         "instructions_loaded": [_file(each) for each in _instructions(request)],
         "policy": _policy(request),
@@ -122,13 +122,13 @@ def _policy(request: RunRequest) -> Json:
     }
 
 
-def _rule(order: RunRule) -> Json:
+def _rule(rule: RunRule) -> Json:
     return {
-        "action": order.action,
-        "tools": list(order.tools),
-        "paths": list(order.paths),
-        "commands": [" ".join(words) for words in order.commands],
-        "hosts": list(order.hosts),
+        "action": rule.action,
+        "tools": list(rule.tools),
+        "paths": list(rule.paths),
+        "commands": [" ".join(words) for words in rule.commands],
+        "hosts": list(rule.hosts),
     }
 
 

@@ -105,33 +105,33 @@ def request_from(options: RunOptions, stdin: BinaryIO | None) -> RunRequest:
     )
 
 
-def _answer_shape(given: RunOptions) -> AnswerSchema | None:
+def _answer_shape(options: RunOptions) -> AnswerSchema | None:
     """Return the required shape of the final answer, or None for free text.
 
     Raises:
         SchemaError: The file is not a JSON schema.
         RunOptionsError: Both --findings and --json-schema are given.
     """
-    if given.json_schema is None:
-        return findings_schema() if given.findings else None
-    if given.findings:
+    if options.json_schema is None:
+        return findings_schema() if options.findings else None
+    if options.findings:
         reason = "--findings has its own schema and cannot be used with --json-schema"
         raise RunOptionsError(reason)
-    return load_answer_schema(given.json_schema)
+    return load_answer_schema(options.json_schema)
 
 
-def _configuration(given: RunOptions) -> Configuration:
+def _configuration(options: RunOptions) -> Configuration:
     """Return the configuration with the overrides of the command line.
 
     Raises:
         RunOptionsError: The settings have problems. A warning would go unseen in an unattended
             run, so each problem is an error.
     """
-    said = {"--model": given.model, "--sandbox": given.sandbox}
-    configuration = settings.load({name: value for name, value in said.items() if value})
+    overrides = {"--model": options.model, "--sandbox": options.sandbox}
+    configuration = settings.load({name: value for name, value in overrides.items() if value})
     if configuration.problems:
         raise RunOptionsError("; ".join(configuration.problems))
-    changes = {"retries": given.max_retries, "connect_seconds": given.connect_timeout}
+    changes = {"retries": options.max_retries, "connect_seconds": options.connect_timeout}
     changed = configuration.settings.model_copy(
         update={name: value for name, value in changes.items() if value is not None}
     )
@@ -157,19 +157,19 @@ def rules_from(options: RunOptions) -> RunPolicy:
     )
 
 
-def _prompt(given: RunOptions, stdin: BinaryIO | None) -> str:
+def _prompt(options: RunOptions, stdin: BinaryIO | None) -> str:
     """Return the task, followed by the piped input.
 
     Raises:
         RunOptionsError: There is no task, or there are two.
     """
-    if given.prompt is not None and given.prompt_file is not None:
+    if options.prompt is not None and options.prompt_file is not None:
         reason = "PROMPT and --prompt-file cannot be used together"
         raise RunOptionsError(reason)
-    if given.prompt == ALL_OF_STDIN:
+    if options.prompt == ALL_OF_STDIN:
         task, piped = "" if stdin is None else _decode(stdin.read()), ""
     else:
-        task, piped = given.prompt or _read_prompt_file(given.prompt_file), _read_piped(stdin)
+        task, piped = options.prompt or _read_prompt_file(options.prompt_file), _read_piped(stdin)
     parts = [part for part in (task.strip(), piped.strip()) if part]
     if not parts:
         reason = "there is no task: give PROMPT or --prompt-file, or pipe the task to stdin"

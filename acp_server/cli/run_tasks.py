@@ -68,32 +68,32 @@ class TaskListOptions(BaseModel):
 
 
 def run_tasks(
-    many: TaskListOptions, given: RunOptions, outputs: OutputOptions, endings: ShutdownSignals
+    many: TaskListOptions, common: RunOptions, outputs: OutputOptions, signals: ShutdownSignals
 ) -> int:
     """Run all tasks of a list and return the exit code of the worst outcome.
 
     Raises:
         RunOptionsError: The task file is invalid, or an option does not apply to many tasks.
     """
-    tasks = _load_tasks(many, given, outputs)
+    tasks = _load_tasks(many, common, outputs)
     configuration = settings.load({})
-    place = (many.output or _default_output_directory(configuration.home)).absolute()
+    output_directory = (many.output or _default_output_directory(configuration.home)).absolute()
     cleaner = cleaner_for(configuration)
     with (
-        _worktrees(given, place) as trees,
+        _worktrees(common, output_directory) as worktrees,
         claim_stdout() as lines,
         open_step(outputs.github, cleaner) as step,
     ):
-        work = _TaskListRun(outputs, lines, cleaner, step)
+        list_run = _TaskListRun(outputs, lines, cleaner, step)
         pool = TaskPool(
-            worktrees=trees,
-            output=place,
-            arguments=lambda task: [*_task_options(given, task)],
+            worktrees=worktrees,
+            output=output_directory,
+            arguments=lambda task: [*_task_options(common, task)],
             jobs=many.jobs,
             command=isolated_server("run", "-"),
-            on_ended=work.report_task,
+            on_ended=list_run.report_task,
         )
-        return work.run(pool, tasks, many.shard, endings)
+        return list_run.run(pool, tasks, many.shard, signals)
 
 
 def _default_output_directory(home: Path) -> Path:
@@ -101,7 +101,7 @@ def _default_output_directory(home: Path) -> Path:
 
 
 @contextmanager
-def _worktrees(given: RunOptions, place: Path) -> Generator[WorktreeFactory]:
+def _worktrees(common: RunOptions, output_directory: Path) -> Generator[WorktreeFactory]:
     """Provide git worktrees in a temporary directory and create the output directory.
 
     The temporary directory is outside HERMES_HOME: files below that never count as a workspace.
@@ -110,26 +110,26 @@ def _worktrees(given: RunOptions, place: Path) -> Generator[WorktreeFactory]:
         RunOptionsError: Worktrees are not possible here, or the output directory cannot be made.
     """
     with tempfile.TemporaryDirectory(prefix="acp-tasks-", ignore_cleanup_errors=True) as directory:
-        trees = WorktreeFactory((given.cwd or Path()).resolve(), Path(directory).resolve())
+        worktrees = WorktreeFactory((common.cwd or Path()).resolve(), Path(directory).resolve())
         try:
-            place.mkdir(parents=True, exist_ok=True)
-            anyio.run(trees.check)
+            output_directory.mkdir(parents=True, exist_ok=True)
+            anyio.run(worktrees.check)
         except (OSError, WorktreeError) as error:
             raise RunOptionsError(str(error)) from None
-        yield trees
+        yield worktrees
 
 
 def _load_tasks(
-    many: TaskListOptions, given: RunOptions, outputs: OutputOptions
+    many: TaskListOptions, common: RunOptions, outputs: OutputOptions
 ) -> tuple[RunTask, ...]:
     for name in _SINGLE_TASK_OPTIONS:
-        if getattr(given, name) is not None:
+        if getattr(common, name) is not None:
             reason = f"{name.replace('_', '-')} applies to one task; omit it with --tasks"
             raise RunOptionsError(reason)
     if outputs.format_ == "acp" or outputs.patch or outputs.last_message:
         reason = "--tasks writes a patch and an answer per task; use --output DIRECTORY"
         raise RunOptionsError(reason)
-    rules_from(given)
+    rules_from(common)
     try:
         return tuple(select_shard(parse_tasks(many.tasks.read_text(encoding="utf-8")), many.shard))
     except (OSError, UnicodeDecodeError, TaskListError) as error:
@@ -137,19 +137,19 @@ def _load_tasks(
         raise RunOptionsError(reason) from None
 
 
-def _task_options(given: RunOptions, task: RunTask) -> Iterator[str]:
+def _task_options(common: RunOptions, task: RunTask) -> Iterator[str]:
     """Yield the options of a task's process; the task's own values override the common ones."""
     for name, option in _PER_TASK_OPTIONS.items():
         value: Value = getattr(task, name)
-        yield from _option_words(option, getattr(given, name) if value is None else value)
+        yield from _option_words(option, getattr(common, name) if value is None else value)
     for name, option in _SHARED_OPTIONS.items():
-        yield from _option_words(option, getattr(given, name))
+        yield from _option_words(option, getattr(common, name))
     for name, option in _FLAGS.items():
-        if getattr(given, name):
+        if getattr(common, name):
             yield option
-    yield from _option_words("--skill", (*given.skills, *task.skills))
-    yield from _option_words("--allow", (*given.allow, *task.allow))
-    yield from _option_words("--deny", (*given.deny, *task.deny))
+    yield from _option_words("--skill", (*common.skills, *task.skills))
+    yield from _option_words("--allow", (*common.allow, *task.allow))
+    yield from _option_words("--deny", (*common.deny, *task.deny))
 
 
 def _option_words(option: str, value: Value | tuple[Value, ...]) -> Iterator[str]:
@@ -179,7 +179,7 @@ class _TaskListRun:
         pool: TaskPool,
         tasks: tuple[RunTask, ...],
         shard: str | None,
-        endings: ShutdownSignals,
+        signals: ShutdownSignals,
     ) -> int:
         """Run the tasks and return the exit code; the report is printed even after a signal."""
         began = time.monotonic()
@@ -188,11 +188,11 @@ class _TaskListRun:
             await pool.run(tasks)
             return 0
 
-        ended_by = run_until_signal(work, endings)
+        exit_code = run_until_signal(work, signals)
         entries = [pool.entries[task.id] for task in tasks]
         outcomes: list[Outcome] = [entry.outcome for entry in entries]
-        if ended_by:
-            outcomes.append(outcome_of_signal(endings.signal_number))
+        if exit_code:
+            outcomes.append(outcome_of_signal(signals.signal_number))
         outcome = self._write_files(entries, worst_outcome(outcomes))
         report = _report(entries, outcome, time.monotonic() - began, shard)
         if self._outputs.format_ == "text":
@@ -264,8 +264,8 @@ def _report(entries: list[TaskEntry], outcome: Outcome, seconds: float, shard: s
 
 
 def _unfinished_text(entries: list[TaskEntry]) -> str:
-    left = [entry.task.id for entry in entries if entry.outcome != "done"]
-    return f"{len(left)} of {len(entries)} tasks are not done: {', '.join(left)}" if left else ""
+    ids = [entry.task.id for entry in entries if entry.outcome != "done"]
+    return f"{len(ids)} of {len(entries)} tasks are not done: {', '.join(ids)}" if ids else ""
 
 
 def _table(entries: list[TaskEntry]) -> str:

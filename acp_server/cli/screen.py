@@ -202,10 +202,10 @@ def count(number: int, noun: str) -> str:
 
 
 def _without_trailing_blanks(line: list[Segment]) -> list[Segment]:
-    kept = list(line)
-    while kept and not kept[-1].text.strip():
-        kept.pop()
-    if kept:
-        text, style, control = kept[-1]
-        kept[-1] = Segment(text.rstrip(), style, control)
-    return kept
+    segments = list(line)
+    while segments and not segments[-1].text.strip():
+        segments.pop()
+    if segments:
+        text, style, control = segments[-1]
+        segments[-1] = Segment(text.rstrip(), style, control)
+    return segments

@@ -58,9 +58,9 @@ def _placeholder(name: str, hint: object) -> str:
 
 
 @click.pass_obj
-def _serve(serve: Callable[[dict[str, str]], int], /, **given: str | None) -> int:
+def _serve(serve: Callable[[dict[str, str]], int], /, **values: str | None) -> int:
     options = {
-        setting_sources()[name].option: value for name, value in given.items() if value is not None
+        setting_sources()[name].option: value for name, value in values.items() if value is not None
     }
     return serve(options)
 

@@ -57,11 +57,11 @@ class SessionPrinter:
             self._print_line("No sessions found.")
 
     def print_session(
-        self, title: str, about: Sequence[str], entries: Iterable[TranscriptEntry]
+        self, title: str, facts: Sequence[str], entries: Iterable[TranscriptEntry]
     ) -> None:
         """Print the title, facts and messages of a session."""
         self._print_line((one_line(title) or UNTITLED, "title"))
-        for fact in about:
+        for fact in facts:
             self._print_line((one_line(fact), "quiet"))
         for each in entries:
             self._print_line()
@@ -87,8 +87,8 @@ class SessionPrinter:
         )
         self._print_line(f"    {LABELS[hit.text.role]}: ", *_highlighted(hit.snippet))
 
-    def _styled_text(self, saying: TranscriptEntry) -> list[tuple[str, str]]:
-        return [(printable(saying.text), STYLES[saying.speaker])]
+    def _styled_text(self, entry: TranscriptEntry) -> list[tuple[str, str]]:
+        return [(printable(entry.text), STYLES[entry.speaker])]
 
     def _print_line(self, *parts: str | tuple[str, str]) -> None:
         self._screen.print(Text.assemble(*parts), soft_wrap=True)
@@ -100,8 +100,8 @@ def _highlighted(snippet: str) -> list[tuple[str, str]]:
     before, *others = one_line(snippet).split(MARK_BEGIN)
     parts.append((before, ""))
     for each in others:
-        found, _, behind = each.partition(MARK_END)
-        parts += [(found, "ok"), (behind, "")]
+        found, _, after = each.partition(MARK_END)
+        parts += [(found, "ok"), (after, "")]
     return parts
 
 

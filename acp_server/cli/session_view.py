@@ -139,14 +139,14 @@ class SessionView:
         """
         before, self._plan_entries = self._plan_entries, update.entries
         is_same = [each.content for each in before] == [each.content for each in update.entries]
-        news = [each for each in update.entries if not is_same or each not in before]
+        changed = [each for each in update.entries if not is_same or each not in before]
         open_calls = (call for call in self._calls.values() if not call.has_ended)
         call = next((call for call in open_calls if call.kind == "think"), None)
         if call is not None:
-            call.plan = news
+            call.plan = changed
             self._live_screen.redraw()
             return
-        for number, entry in enumerate(news):
+        for number, entry in enumerate(changed):
             self.print_fact("" if number else "plan", plan_line(self._screen, entry))
 
     def commands(self, update: AvailableCommandsUpdate) -> None:
@@ -269,14 +269,14 @@ def draw_prompt(text: str, *, is_complete: bool) -> RenderableType:
 
 def draw_thought(
     screen: TerminalScreen,
-    started: float,
+    started_at: float,
     text: str,
     *,
     is_complete: bool,
 ) -> RenderableType:
     """Return the renderable for a thought: dim, below a label, folded when it is complete."""
     signs = screen.symbols
-    time_taken = duration(time.perf_counter() - started) if is_complete else signs.ellipsis
+    time_taken = duration(time.perf_counter() - started_at) if is_complete else signs.ellipsis
     body = Indented(
         Text(" ".join(text.split()), style="thought"),
         prefix=f"  {signs.bar} ",

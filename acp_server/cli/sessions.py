@@ -126,17 +126,17 @@ def show(session_id: str, *, with_tasks: bool, is_json: bool) -> int:
     """Print the messages and tool calls of a session."""
 
     async def work() -> int:
-        kept = _stored_sessions()
-        past = await kept.resolve(session_id)
-        stored = await _load_stored(kept, past)
-        said = await _load_transcript(kept, past, stored, with_tasks=with_tasks)
-        facts = search_facts_as_json(past) if stored is None else facts_as_json(stored.facts)
+        sessions = _stored_sessions()
+        session = await sessions.resolve(session_id)
+        stored = await _load_stored(sessions, session)
+        transcript = await _load_transcript(sessions, session, stored, with_tasks=with_tasks)
+        facts = search_facts_as_json(session) if stored is None else facts_as_json(stored.facts)
         if is_json:
-            whole: dict[str, JsonValue] = {**facts, "said": transcript_as_json(said)}
-            _print_json(whole)
+            document: dict[str, JsonValue] = {**facts, "said": transcript_as_json(transcript)}
+            _print_json(document)
         else:
-            about = [f"{name}: {value}" for name, value in facts.items() if value not in {"", None}]
-            SessionPrinter(TerminalScreen()).print_session(past.title, about, said)
+            lines = [f"{name}: {value}" for name, value in facts.items() if value not in {"", None}]
+            SessionPrinter(TerminalScreen()).print_session(session.title, lines, transcript)
         return 0
 
     return _run_reporting_errors(work)
@@ -169,9 +169,9 @@ def search(words: Sequence[str], limit: int, sort: Sort, cwd: Path | None, *, is
     """
 
     async def work() -> int:
-        most = limit if cwd is None else max(limit, MIN_HITS_TO_FILTER)
+        max_hits = limit if cwd is None else max(limit, MIN_HITS_TO_FILTER)
         findings = await _stored_sessions().past_sessions.search(
-            SessionQuery(" ".join(words), most, sort)
+            SessionQuery(" ".join(words), max_hits, sort)
         )
         findings = _filter_by_directory(findings, _absolute(cwd), limit)
         if is_json:
@@ -204,17 +204,17 @@ def export(session_id: str, form: ExportFormat) -> int:
     """Print a complete session."""
 
     async def work() -> int:
-        kept = _stored_sessions()
-        past = await kept.resolve(session_id)
-        stored = await _load_stored(kept, past)
+        sessions = _stored_sessions()
+        session = await sessions.resolve(session_id)
+        stored = await _load_stored(sessions, session)
         if form == "md":
-            said = await _load_transcript(kept, past, stored)
-            click.echo(markdown(past.title, past.cwd, past.updated_at, said))
+            transcript = await _load_transcript(sessions, session, stored)
+            click.echo(markdown(session.title, session.cwd, session.updated_at, transcript))
         elif stored is not None:
             for line in json_lines(stored):
                 click.echo(line)
         else:
-            raise SessionIdError(_foreign_session_error(past, "export it with --format md"))
+            raise SessionIdError(_foreign_session_error(session, "export it with --format md"))
         return 0
 
     return _run_reporting_errors(work)
@@ -233,15 +233,15 @@ def delete(session_id: str, *, is_json: bool) -> int:
     """Delete a session permanently; searches no longer find it."""
 
     async def work() -> int:
-        kept = _stored_sessions()
-        past = await kept.resolve(session_id)
-        if past.source != "acp-server":
-            raise SessionIdError(_foreign_session_error(past, "delete it there"))
-        await kept.delete(past.id)
+        sessions = _stored_sessions()
+        session = await sessions.resolve(session_id)
+        if session.source != "acp-server":
+            raise SessionIdError(_foreign_session_error(session, "delete it there"))
+        await sessions.delete(session.id)
         if is_json:
-            _print_json({"deleted": [past.id]})
+            _print_json({"deleted": [session.id]})
         else:
-            click.echo(f"Deleted {past.id}")
+            click.echo(f"Deleted {session.id}")
         return 0
 
     return _run_reporting_errors(work)
@@ -300,17 +300,17 @@ def _absolute(cwd: Path | None) -> Path | None:
     return None if cwd is None else cwd.expanduser().absolute()
 
 
-async def _load_stored(kept: StoredSessions, past: PastSession) -> StoredSession | None:
+async def _load_stored(sessions: StoredSessions, session: PastSession) -> StoredSession | None:
     """Return a stored session; None if another program stores it."""
-    if past.source != "acp-server":
+    if session.source != "acp-server":
         return None
-    async with kept.open_archive() as archive:
-        return None if archive is None else await archive.read(past.id)
+    async with sessions.open_archive() as archive:
+        return None if archive is None else await archive.read(session.id)
 
 
 async def _load_transcript(
-    kept: StoredSessions,
-    past: PastSession,
+    sessions: StoredSessions,
+    session: PastSession,
     stored: StoredSession | None,
     *,
     with_tasks: bool = False,
@@ -318,12 +318,12 @@ async def _load_transcript(
     if stored is not None:
         return list(transcript_entries(stored.entries, with_tasks=with_tasks))
     return list(
-        foreign_transcript_entries(await kept.past_sessions.read(past.id, MAX_MESSAGES_READ))
+        foreign_transcript_entries(await sessions.past_sessions.read(session.id, MAX_MESSAGES_READ))
     )
 
 
-def _foreign_session_error(past: PastSession, how: str) -> str:
-    return f"{past.id} is stored by Hermes Agent: {how}"
+def _foreign_session_error(session: PastSession, advice: str) -> str:
+    return f"{session.id} is stored by Hermes Agent: {advice}"
 
 
 def _filter_by_directory(

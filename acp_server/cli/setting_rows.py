@@ -34,8 +34,8 @@ class SettingRow:
         """The value as text for people."""
         if self.value is None:
             return "none"
-        is_word = isinstance(self.value, str) and self.value != ""
-        return str(self.value) if is_word else json.dumps(self.value)
+        is_plain_text = isinstance(self.value, str) and self.value != ""
+        return str(self.value) if is_plain_text else json.dumps(self.value)
 
     @property
     def origin_text(self) -> str:

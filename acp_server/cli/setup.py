@@ -69,7 +69,7 @@ def command(*, name: str | None, is_used: bool, local: bool, forget: bool, in_fi
         return 1
     store = KeyStore(configuration.home, account=provider.store.account, use_keyring=not in_file)
     try:
-        place = store.save(key)
+        location = store.save(key)
         if is_used and not provider.is_main:
             update_model_settings(configuration.home, provider=provider.profile.name, default=None)
         elif not provider.is_main and provider.profile is not ANTHROPIC:
@@ -78,7 +78,7 @@ def command(*, name: str | None, is_used: bool, local: bool, forget: bool, in_fi
     except (OSError, ValueError) as error:
         click.echo(f"The key cannot be stored: {error}", err=True)
         return 1
-    click.echo(f"Stored the key in {place}. New prompts use it at once.", err=True)
+    click.echo(f"Stored the key in {location}. New prompts use it at once.", err=True)
     return 0
 
 
@@ -101,9 +101,9 @@ def _find_provider(configuration: Configuration, name: str | None) -> Configured
     providers = configured_providers(configuration) or ()
     if name is None and providers:
         return providers[0]
-    wanted = name or ANTHROPIC.name
-    found = next((each for each in providers if each.profile.name == wanted), None)
-    return found or provider_by_name(wanted, configuration)
+    provider_name = name or ANTHROPIC.name
+    found = next((each for each in providers if each.profile.name == provider_name), None)
+    return found or provider_by_name(provider_name, configuration)
 
 
 def _remove_key(store: KeyStore) -> int:
@@ -138,17 +138,17 @@ def _confirm_local_search() -> bool:
 
 def _choose_local_model(home: Path) -> int:
     found: list[LocalServer] = anyio.run(find_local_servers)
-    offered = [(server, model.id) for server in found for model in server.models]
-    if not offered:
+    choices = [(server, model.id) for server in found for model in server.models]
+    if not choices:
         click.echo("Found no model server on this machine; nothing was changed.", err=True)
         return 1
-    for number, (server, model_id) in enumerate(offered, 1):
+    for number, (server, model_id) in enumerate(choices, 1):
         click.echo(f"{number:3}  {model_id}  ({server.profile.title})", err=True)
-    number = _read_model_number(len(offered))
+    number = _read_model_number(len(choices))
     if number is None:
         click.echo("No model chosen; nothing was changed.", err=True)
         return 1
-    server, model_id = offered[number - 1]
+    server, model_id = choices[number - 1]
     file = update_model_settings(
         home,
         provider=server.profile.name,
@@ -159,10 +159,10 @@ def _choose_local_model(home: Path) -> int:
     return 0
 
 
-def _read_model_number(most: int) -> int | None:
+def _read_model_number(highest: int) -> int | None:
     """Return the number typed in a terminal, or in the first line of stdin; None if invalid."""
     if sys.stdin.isatty():
-        typed: int = click.prompt("Number of the model", type=click.IntRange(1, most), err=True)
+        typed: int = click.prompt("Number of the model", type=click.IntRange(1, highest), err=True)
         return typed
     line = sys.stdin.readline().strip()
-    return int(line) if line.isdigit() and 1 <= int(line) <= most else None
+    return int(line) if line.isdigit() and 1 <= int(line) <= highest else None

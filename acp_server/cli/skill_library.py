@@ -52,8 +52,8 @@ def open_skills(cwd: Path | None = None) -> CliSkills:
 
 def report_failure(reason: object) -> int:
     """Print the reason of a failure to stderr and return exit code 1."""
-    told = str(reason).replace("`skills_list`", "`acp-server skills list`")
-    click.echo(f"acp-server skills: {told}", err=True)
+    message = str(reason).replace("`skills_list`", "`acp-server skills list`")
+    click.echo(f"acp-server skills: {message}", err=True)
     return 1
 
 
@@ -87,7 +87,7 @@ def complete_installed(
 def _completion_items(found: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
     unique = dict(found)
     return [
-        CompletionItem(name, help=told)
-        for name, told in unique.items()
+        CompletionItem(name, help=description)
+        for name, description in unique.items()
         if name.startswith(incomplete)
     ]

@@ -104,12 +104,12 @@ def list_skills(category: str | None, cwd: Path, *, is_all: bool, is_json: bool)
         page = {
             "skills": found,
             "problems": problems,
-            "shadowed": [{"folder": str(one), "by": str(other)} for one, other in shadowed],
+            "shadowed": [{"folder": str(folder), "by": str(winner)} for folder, winner in shadowed],
         }
         click.echo(json.dumps(page, ensure_ascii=False, indent=2))
         return 0
     click.echo("\n".join(_lines(found)) or "No skills found.")
-    notes = [*problems, *(f"{one} is shadowed by {other}" for one, other in shadowed)]
+    notes = [*problems, *(f"{folder} is shadowed by {winner}" for folder, winner in shadowed)]
     for note in notes:
         click.echo(f"note: {note}", err=True)
     _print_trust_note(skills)
@@ -176,14 +176,14 @@ def validate(paths: tuple[Path, ...], *, is_json: bool) -> int:
     if is_json:
         click.echo(json.dumps(found, ensure_ascii=False, indent=2))
     else:
-        for name, faults in found.items():
-            click.echo("\n".join(f"{name}: {each}" for each in faults) or f"{name}: valid")
+        for name, errors in found.items():
+            click.echo("\n".join(f"{name}: {each}" for each in errors) or f"{name}: valid")
     return int(any(found.values()))
 
 
 def _skill_rows(skills: CliSkills) -> Iterator[dict[str, JsonValue]]:
     collection, claims = skills.library.collection(), read_installed_names(skills.editor.home)
-    circumstances = skills.service.visibility_facts(frozenset(TOOL_NAMES))
+    visibility_facts = skills.service.visibility_facts(frozenset(TOOL_NAMES))
     records = skills.editor.usage.records()
     for skill in collection.skills:
         record = records.get(skill.name) or UsageRecord()
@@ -196,7 +196,7 @@ def _skill_rows(skills: CliSkills) -> Iterator[dict[str, JsonValue]]:
             "owner": owner_of(skill, claims, skills.editor.usage),
             "pinned": record.pinned,
             "state": record.state,
-            "hidden": reason_hidden(skill, circumstances) or "",
+            "hidden": reason_hidden(skill, visibility_facts) or "",
         }
 
 
@@ -208,10 +208,10 @@ def _lines(rows: list[dict[str, JsonValue]]) -> Iterator[str]:
         if row["category"] != category:
             category = str(row["category"])
             yield f"{category}:"
-        told = " ".join(str(row["description"]).split())
-        if len(told) > MAX_DESCRIPTION_CHARACTERS:
-            told = f"{told[: MAX_DESCRIPTION_CHARACTERS - 1]}…"
-        yield f"  {row['name']!s:{width}}  {_labels(row)}{told}"
+        description = " ".join(str(row["description"]).split())
+        if len(description) > MAX_DESCRIPTION_CHARACTERS:
+            description = f"{description[: MAX_DESCRIPTION_CHARACTERS - 1]}…"
+        yield f"  {row['name']!s:{width}}  {_labels(row)}{description}"
 
 
 def _labels(row: Mapping[str, JsonValue]) -> str:
@@ -229,8 +229,8 @@ def _print_trust_note(skills: CliSkills) -> None:
         return
     names = skills.service.workspace_skill_names(skills.untrusted_workspace)
     if names:
-        what = f"skills of this workspace, not used until you trust it: {', '.join(names)}"
-        click.echo(f"note: {what} (run `acp-server trust`)", err=True)
+        message = f"skills of this workspace, not used until you trust it: {', '.join(names)}"
+        click.echo(f"note: {message} (run `acp-server trust`)", err=True)
 
 
 def _find_skill_files(path: Path) -> Iterator[Path]:

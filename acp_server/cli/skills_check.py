@@ -18,10 +18,10 @@ def check_skills(configuration: Configuration) -> Sequence[CheckResult]:
     library = skill_service.skill_roots(None).library
     skipped = [each for each in library.problems() if each.is_skipped]
     shadowed = len(library.shadowed())
-    told = f"{len(library.skills())} skills"
-    told += f", {shadowed} shadowed by others" if shadowed else ""
-    faults = [str(problem) for problem in skipped[:MAX_LISTED_PROBLEMS]]
+    summary = f"{len(library.skills())} skills"
+    summary += f", {shadowed} shadowed by others" if shadowed else ""
+    reasons = [str(problem) for problem in skipped[:MAX_LISTED_PROBLEMS]]
     if len(skipped) > MAX_LISTED_PROBLEMS:
-        faults.append(f"{len(skipped) - MAX_LISTED_PROBLEMS} more cannot be loaded")
-    warnings = [CheckResult("skills", "warning", fault, ADVICE) for fault in faults]
-    return [CheckResult("skills", "ok", told), *warnings]
+        reasons.append(f"{len(skipped) - MAX_LISTED_PROBLEMS} more cannot be loaded")
+    warnings = [CheckResult("skills", "warning", reason, ADVICE) for reason in reasons]
+    return [CheckResult("skills", "ok", summary), *warnings]

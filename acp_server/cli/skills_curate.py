@@ -72,20 +72,20 @@ async def _curate(configuration: Configuration, *, is_dry: bool, is_json: bool) 
     async with app.open_model_catalog(configuration) as catalog:
         await catalog.refresh()
         curation = CuratorRuns(_skill_service(configuration), catalog)
-        curated = await (curation.dry_run() if is_dry else curation.run())
+        result = await (curation.dry_run() if is_dry else curation.run())
     if is_json:
-        click.echo(json.dumps(_as_json(curated), ensure_ascii=False, indent=2))
+        click.echo(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
     else:
-        click.echo(_as_text(curated))
-    return 1 if curated.report.issues else 0
+        click.echo(_as_text(result))
+    return 1 if result.report.issues else 0
 
 
 async def _undo(configuration: Configuration, *, is_json: bool) -> int:
     async with app.open_model_catalog(configuration) as catalog:
         undone = await CuratorRuns(_skill_service(configuration), catalog).undo()
     if is_json:
-        told = {"undone": undone.undone.name, "safety_snapshot": undone.safety_id}
-        click.echo(json.dumps(told))
+        document = {"undone": undone.undone.name, "safety_snapshot": undone.safety_id}
+        click.echo(json.dumps(document))
     else:
         click.echo(_undone_text(undone))
     return 0
@@ -95,11 +95,11 @@ def _skill_service(configuration: Configuration) -> SkillService:
     return SkillService(configuration.home, Path.home(), skill_rules(configuration))
 
 
-def _as_text(curated: CuratorResult) -> str:
-    text = render_report(curated.report)
-    if curated.directory is None:
+def _as_text(result: CuratorResult) -> str:
+    text = render_report(result.report)
+    if result.directory is None:
         return f"{text}\nThis is a plan; nothing was written."
-    return f"{text}\nSaved the report in {curated.directory}."
+    return f"{text}\nSaved the report in {result.directory}."
 
 
 def _undone_text(undone: CuratorUndo) -> str:
@@ -109,16 +109,16 @@ def _undone_text(undone: CuratorUndo) -> str:
     )
 
 
-def _as_json(curated: CuratorResult) -> dict[str, object]:
-    gone = archive_outcomes(curated.report.changes)
+def _as_json(result: CuratorResult) -> dict[str, object]:
+    removed = archive_outcomes(result.report.changes)
     return {
-        "summary": curated.report.summary,
-        "is_plan": curated.directory is None,
-        "consolidations": [{"from": each.name, "into": each.into} for each in gone if each.into],
-        "prunings": [{"name": each.name} for each in gone if not each.into],
-        "faults": list(curated.report.issues),
-        "snapshot": curated.report.snapshot_id or None,
-        "report": None if curated.directory is None else str(curated.directory),
-        "requests": curated.spent.requests,
-        "cost_usd": curated.spent.cost_usd,
+        "summary": result.report.summary,
+        "is_plan": result.directory is None,
+        "consolidations": [{"from": each.name, "into": each.into} for each in removed if each.into],
+        "prunings": [{"name": each.name} for each in removed if not each.into],
+        "faults": list(result.report.issues),
+        "snapshot": result.report.snapshot_id or None,
+        "report": None if result.directory is None else str(result.directory),
+        "requests": result.usage_totals.requests,
+        "cost_usd": result.usage_totals.cost_usd,
     }

@@ -55,8 +55,8 @@ def install(
     """
     skills = open_skills()
     installer = _installer(skills)
-    named = skills.configuration.settings.skills_trusted_sources
-    trust: SkillTrust = "trusted" if is_listed_source(source, named) else "community"
+    trusted_sources = skills.configuration.settings.skills_trusted_sources
+    trust: SkillTrust = "trusted" if is_listed_source(source, trusted_sources) else "community"
     click.echo(f"Fetching {source} ...", err=True)
     try:
         plan = installer.plan(source, trust)
@@ -79,18 +79,18 @@ Examples:
 def uninstall(name: str) -> int:
     """Archive an installed skill; `restore` brings it back as one of your own."""
     skills = open_skills()
-    editor, said = skills.editor, ""
+    editor, message = skills.editor, ""
 
-    def put_away(installed: str) -> None:
-        nonlocal said
+    def archive(installed: str) -> None:
+        nonlocal message
         call = ManageCall("delete", installed, origin="user", reason="uninstalled")
-        said = editor.commit(editor.plan(call)).message
+        message = editor.commit(editor.plan(call)).message
 
     try:
-        _installer(skills).uninstall(name, put_away)
+        _installer(skills).uninstall(name, archive)
     except (SkillError, OSError) as error:
         return report_failure(error)
-    click.echo(said)
+    click.echo(message)
     return 0
 
 
@@ -109,25 +109,25 @@ class _InstallSession:
     def run(self, chosen: Sequence[InstallCandidate]) -> int:
         """Install the skills; return the exit code, 1 unless all are installed."""
         folders: dict[str, str] = {}
-        refused = 0
+        failures = 0
         for each in chosen:
             self._show(each)
             if not each.is_installable:
-                refused += 1
+                failures += 1
             elif self._confirm(each):
                 try:
                     folder = self._installer.commit(
                         self._plan, each, self._category, is_approved=True
                     )
                 except (SkillError, OSError) as error:
-                    refused += 1
+                    failures += 1
                     report_failure(error)
                 else:
                     folders[each.name] = str(folder)
                     self._print(f"  installed in {folder}")
         if self._is_json:
             click.echo(json.dumps(self._as_json(chosen, folders), ensure_ascii=False, indent=2))
-        return int(refused > 0 or (len(folders) < len(chosen) and not self._is_json))
+        return int(failures > 0 or (len(folders) < len(chosen) and not self._is_json))
 
     def _confirm(self, candidate: InstallCandidate) -> bool:
         if self._is_yes or self._is_json:

@@ -94,12 +94,12 @@ def restore(name: str | None, *, is_list: bool, is_json: bool) -> int:
         if any(each.id == name for each in editor.undo_records()):
             undone = editor.undo(name)
             changed = ", ".join(dict.fromkeys(step.name for step in undone.steps))
-            said = f"Undid the changes to {changed}"
+            result = f"Undid the changes to {changed}"
         else:
-            said = f"Restored {name} to {editor.restore(name)}"
+            result = f"Restored {name} to {editor.restore(name)}"
     except (SkillError, OSError) as error:
         return report_failure(error)
-    click.echo(json.dumps({"success": True, "message": said}) if is_json else said)
+    click.echo(json.dumps({"success": True, "message": result}) if is_json else result)
     return 0
 
 

@@ -71,8 +71,8 @@ def check_database(file: Path) -> CheckResult:
         return CheckResult("database", "ok", f"{file}: not created yet")
     try:
         size = f"{file.stat().st_size / _BYTES_PER_MEGABYTE:.1f} MB"
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as opened:
-            return _quick_check(opened, f"{file}, {size}")
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            return _quick_check(database, f"{file}, {size}")
     except sqlite3.OperationalError as error:
         advice = "another program may have locked it; try again"
         return CheckResult("database", "warning", f"{file} could not be checked: {error}", advice)
@@ -80,14 +80,14 @@ def check_database(file: Path) -> CheckResult:
         return _damaged_result(file, str(error))
 
 
-def _quick_check(opened: sqlite3.Connection, fact: str) -> CheckResult:
+def _quick_check(database: sqlite3.Connection, fact: str) -> CheckResult:
     """Return the result of SQLite's quick_check, which is aborted after `CHECK_TIMEOUT_SECONDS`."""
-    version: int = opened.execute("PRAGMA user_version").fetchone()[0]
+    version: int = database.execute("PRAGMA user_version").fetchone()[0]
     fact = f"{fact}, version {version}"
     deadline = time.monotonic() + CHECK_TIMEOUT_SECONDS
-    opened.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_STEPS)
+    database.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_STEPS)
     try:
-        verdict: str = opened.execute("PRAGMA quick_check(1)").fetchone()[0]
+        verdict: str = database.execute("PRAGMA quick_check(1)").fetchone()[0]
     except sqlite3.OperationalError:
         if time.monotonic() <= deadline:
             raise

@@ -18,9 +18,9 @@ def show_stored_prompt(id_prefix: str, *, is_json: bool) -> int:
         session_id, system = await _load_stored_prompt(id_prefix)
         if is_json:
             written_at = system.written_at.isoformat()
-            kept = {"session": session_id, "model": system.model_id, "written_at": written_at}
+            facts = {"session": session_id, "model": system.model_id, "written_at": written_at}
             report = {"text": system.text, "report": system.state.get("report"), "notices": []}
-            click.echo(json.dumps(kept | report, ensure_ascii=False, indent=2))
+            click.echo(json.dumps(facts | report, ensure_ascii=False, indent=2))
         else:
             click.echo(system.text)
         return 0
@@ -40,12 +40,12 @@ async def _load_stored_prompt(id_prefix: str) -> tuple[str, SavedSystem]:
         ArchiveError: The database cannot be read.
     """
     sessions = StoredSessions(settings.load({}).home)
-    past = await sessions.resolve(id_prefix)
+    session = await sessions.resolve(id_prefix)
     system: SavedSystem | None = None
-    if past.source == "acp-server":
+    if session.source == "acp-server":
         async with sessions.open_archive() as archive:
-            system = None if archive is None else (await archive.read(past.id)).facts.system
+            system = None if archive is None else (await archive.read(session.id)).facts.system
     if system is None:
-        problem = f"session {past.id} has no stored system prompt"
+        problem = f"session {session.id} has no stored system prompt"
         raise SessionIdError(problem)
-    return past.id, system
+    return session.id, system

@@ -56,14 +56,14 @@ def transcript_entries(
             yield from _task_entries(each) if with_tasks else ()
             continue
         notice = each.notice if isinstance(each, CompactionChanged) else None
-        saying = _entry_of(notice or each)
-        if saying is not None and saying.text.strip():
-            yield TranscriptEntry(saying.speaker, repair_surrogates(saying.text))
+        entry = _entry_of(notice or each)
+        if entry is not None and entry.text.strip():
+            yield TranscriptEntry(entry.speaker, repair_surrogates(entry.text))
 
 
-def foreign_transcript_entries(passage: SessionExcerpt) -> Iterator[TranscriptEntry]:
+def foreign_transcript_entries(excerpt: SessionExcerpt) -> Iterator[TranscriptEntry]:
     """Yield the messages of a session that another program stores."""
-    for each in passage.texts:
+    for each in excerpt.texts:
         yield TranscriptEntry(each.role, each.text)
 
 
@@ -96,9 +96,9 @@ def search_facts_as_json(session: PastSession) -> dict[str, JsonValue]:
     }
 
 
-def transcript_as_json(sayings: Iterable[TranscriptEntry]) -> list[JsonValue]:
+def transcript_as_json(entries: Iterable[TranscriptEntry]) -> list[JsonValue]:
     """Return the transcript as a list of objects."""
-    return [{"speaker": each.speaker, "text": each.text} for each in sayings]
+    return [{"speaker": each.speaker, "text": each.text} for each in entries]
 
 
 def json_lines(stored: StoredSession) -> Iterator[str]:
@@ -111,14 +111,14 @@ def json_lines(stored: StoredSession) -> Iterator[str]:
         yield f'{{"message": {repair_surrogates(encode(message))}}}'
 
 
-def markdown(title: str, cwd: str, updated_at: datetime, sayings: Iterable[TranscriptEntry]) -> str:
+def markdown(title: str, cwd: str, updated_at: datetime, entries: Iterable[TranscriptEntry]) -> str:
     """Return a session as a Markdown document."""
     blocks = [
         f"# {' '.join(title.split()) or 'Session'}",
         f"{cwd}, {updated_at:%Y-%m-%d %H:%M} UTC",
     ]
     speaker: Speaker = "notice"
-    for each in sayings:
+    for each in entries:
         if each.speaker != speaker and each.speaker in HEADINGS:
             blocks.append(f"## {HEADINGS[each.speaker]}")
         if each.speaker in HEADINGS:  # calls and notices in between do not end a speaker's section
@@ -127,8 +127,8 @@ def markdown(title: str, cwd: str, updated_at: datetime, sayings: Iterable[Trans
     return printable("\n\n".join(blocks))
 
 
-def _quoted(saying: TranscriptEntry) -> str:
-    lines = saying.text.splitlines()
+def _quoted(entry: TranscriptEntry) -> str:
+    lines = entry.text.splitlines()
     return "\n".join(f"> {line}".rstrip() for line in lines)
 
 
@@ -151,12 +151,12 @@ def _entry_of(entry: Entry) -> TranscriptEntry | None:
             assert_never(entry)
 
 
-def _task_entries(said: TaskMessage) -> Iterator[TranscriptEntry]:
+def _task_entries(task_message: TaskMessage) -> Iterator[TranscriptEntry]:
     """Yield a sub-agent's prompts, answers, calls and results, labelled with its task."""
-    name = f"{said.call_id}, task {said.number}"
-    for part in said.message.parts:
+    name = f"{task_message.call_id}, task {task_message.number}"
+    for part in task_message.message.parts:
         match part:
-            case Text() if isinstance(said.message, UserMessage):
+            case Text() if isinstance(task_message.message, UserMessage):
                 yield TranscriptEntry("task", repair_surrogates(f"{name}, prompt: {part.text}"))
             case Text():
                 yield TranscriptEntry("task", repair_surrogates(f"{name}, answer: {part.text}"))

@@ -39,11 +39,11 @@ def command(folder: Path, *, revoke: bool, is_list: bool, is_json: bool) -> int:
         message = f"{root} does not exist"
         raise click.BadParameter(message, param_hint="FOLDER")
     try:
-        said = _change_trust(store, root, revoke=revoke)
+        text = _change_trust(store, root, revoke=revoke)
     except OSError as error:
         click.echo(f"acp-server trust: the decision cannot be saved: {error}", err=True)
         return 1
-    click.echo(json.dumps({"root": str(root), "verdict": store.verdict(root)}) if is_json else said)
+    click.echo(json.dumps({"root": str(root), "verdict": store.verdict(root)}) if is_json else text)
     return 0
 
 
@@ -60,6 +60,6 @@ def _print_list(store: TrustStore, *, is_json: bool) -> int:
         click.echo(json.dumps(dict(found)))
     else:
         click.echo(
-            "\n".join(f"{said:9} {root}" for root, said in found.items()) or "No decisions yet."
+            "\n".join(f"{status:9} {root}" for root, status in found.items()) or "No decisions yet."
         )
     return 0

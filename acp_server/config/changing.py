@@ -21,19 +21,19 @@ def update_section(text: str, section: str, changes: Mapping[str, object], short
         ValueError: The text is not YAML, or not a mapping.
     """
     current = parse_mapping(text).get(section)
-    held: dict[str, object] = {short_key: current} if current else {}
+    existing: dict[str, object] = {short_key: current} if current else {}
     if isinstance(current, dict):
-        held = cast("dict[str, object]", current)
-    merged = {**held, **changes}
+        existing = cast("dict[str, object]", current)
+    merged = {**existing, **changes}
     merged = {key: value for key, value in merged.items() if value is not None}
     block = yaml.safe_dump({section: merged}, sort_keys=False, allow_unicode=True)
-    place = _section_lines(text, section)
+    line_range = _section_lines(text, section)
     lines = text.splitlines(keepends=True)
-    if place is None:
+    if line_range is None:
         before = text if not text or text.endswith("\n") else f"{text}\n"
         return f"{before}{block}"
-    first, behind = place
-    return "".join([*lines[:first], block, *lines[behind:]])
+    first, end = line_range
+    return "".join([*lines[:first], block, *lines[end:]])
 
 
 def _section_lines(text: str, section: str) -> tuple[int, int] | None:

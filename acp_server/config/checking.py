@@ -74,8 +74,8 @@ def check_dotenv(text: str) -> list[ConfigProblem]:
         if binding.error:
             found.append(ConfigProblem(line, "", "is not an assignment NAME=VALUE"))
         elif variable in by_variable and binding.value:
-            complaints = validate_setting(by_variable[variable], binding.value).invalid_parts
-            found += [ConfigProblem(line, variable, each.reason) for each in complaints]
+            invalid_parts = validate_setting(by_variable[variable], binding.value).invalid_parts
+            found += [ConfigProblem(line, variable, each.reason) for each in invalid_parts]
         elif variable.startswith(OWN_VARIABLE_PREFIX) and variable not in by_variable:
             found.append(
                 ConfigProblem(
@@ -99,11 +99,9 @@ def _find_invalid_values(
         node = _node_at(root, source.key)
         if value is None:
             continue
-        for complaint in validate_setting(name, value).invalid_parts:
-            place = _node_of_part(node, complaint)
-            yield ConfigProblem(
-                _line(place), complaint.qualified_name(source.key), complaint.reason
-            )
+        for part in validate_setting(name, value).invalid_parts:
+            part_node = _node_of_part(node, part)
+            yield ConfigProblem(_line(part_node), part.qualified_name(source.key), part.reason)
 
 
 def _find_unknown_keys(mapping: MappingNode, prefix: str) -> Iterator[ConfigProblem]:
@@ -147,9 +145,9 @@ def _unknown_key_reason(name: str) -> str:
 def _unknown_name_reason(name: str, known: list[str]) -> str:
     """Return a message for an unknown name, with up to two suggestions."""
     last = name.rpartition(".")[2]
-    near = [each for each in known if each.rpartition(".")[2] == last]
-    near += difflib.get_close_matches(name, known, n=2, cutoff=0.75)
-    guesses = list(dict.fromkeys(near or (known if len(known) == 1 else [])))[:2]
+    similar = [each for each in known if each.rpartition(".")[2] == last]
+    similar += difflib.get_close_matches(name, known, n=2, cutoff=0.75)
+    guesses = list(dict.fromkeys(similar or (known if len(known) == 1 else [])))[:2]
     return f"is not known; did you mean {' or '.join(guesses)}?" if guesses else "is not known"
 
 
@@ -185,8 +183,8 @@ def _node_at(root: MappingNode, key: str) -> Node:
     return node
 
 
-def _node_of_part(node: Node, complaint: InvalidPart) -> Node:
-    for step in complaint.path:
+def _node_of_part(node: Node, part: InvalidPart) -> Node:
+    for step in part.path:
         node = _child_node(node, step) or node
     return node
 

@@ -130,9 +130,9 @@ class KeyStore:
         except FileNotFoundError:
             return
         except ValueError:
-            aside = self._file.with_name(f"{self._file.name}.broken")
-            logger.warning("%s is not a valid credentials file; moved to %s", self._file, aside)
-            self._file.replace(aside)
+            backup = self._file.with_name(f"{self._file.name}.broken")
+            logger.warning("%s is not a valid credentials file; moved to %s", self._file, backup)
+            self._file.replace(backup)
 
 
 class CredentialProvider:
@@ -167,12 +167,12 @@ def _parse_keys(text: str) -> Mapping[str, str]:
         _BrokenFileError: The text is not a JSON object.
     """
     try:
-        stored: object = json.loads(text)
+        document: object = json.loads(text)
     except (ValueError, RecursionError):
         raise _BrokenFileError from None
-    if not isinstance(stored, dict):
+    if not isinstance(document, dict):
         raise _BrokenFileError
-    entries = cast("Mapping[str, object]", stored).items()
+    entries = cast("Mapping[str, object]", document).items()
     return {name: key for name, key in entries if isinstance(key, str)}
 
 

@@ -40,26 +40,26 @@ def validate_setting(name: str, value: object) -> ValidatedValue:
     try:
         return ValidatedValue(is_usable=True, value=type_adapter(name).validate_python(value))
     except ValidationError as error:
-        complaints = tuple(_find_invalid_parts(value, error))
-    bad = {complaint.path[0] for complaint in complaints if complaint.path}
-    if not isinstance(value, dict) or not bad:
-        return ValidatedValue(is_usable=False, invalid_parts=complaints)
+        invalid_parts = tuple(_find_invalid_parts(value, error))
+    invalid_keys = {part.path[0] for part in invalid_parts if part.path}
+    if not isinstance(value, dict) or not invalid_keys:
+        return ValidatedValue(is_usable=False, invalid_parts=invalid_parts)
     entries = cast("Mapping[object, object]", value)
-    kept = {key: entry for key, entry in entries.items() if key not in bad}
-    if not kept:
-        return ValidatedValue(is_usable=False, invalid_parts=complaints)
-    rest = validate_setting(name, kept)
-    return ValidatedValue(rest.is_usable, rest.value, complaints + rest.invalid_parts)
+    valid_entries = {key: entry for key, entry in entries.items() if key not in invalid_keys}
+    if not valid_entries:
+        return ValidatedValue(is_usable=False, invalid_parts=invalid_parts)
+    result = validate_setting(name, valid_entries)
+    return ValidatedValue(result.is_usable, result.value, invalid_parts + result.invalid_parts)
 
 
 def _find_invalid_parts(value: object, error: ValidationError) -> Iterator[InvalidPart]:
     """Yield one complaint per path: for a union, that of its first member."""
-    told: set[tuple[str | int, ...]] = set()
+    reported: set[tuple[str | int, ...]] = set()
     for details in error.errors(include_url=False, include_input=False):
-        where = tuple(_value_path(value, details))
-        if where not in told:
-            told.add(where)
-            yield InvalidPart(where, details["msg"].removeprefix("Value error, "))
+        path = tuple(_value_path(value, details))
+        if path not in reported:
+            reported.add(path)
+            yield InvalidPart(path, details["msg"].removeprefix("Value error, "))
 
 
 def _value_path(value: object, details: ErrorDetails) -> Iterator[str | int]:

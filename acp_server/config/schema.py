@@ -26,12 +26,12 @@ _AdapterRequest = tuple[str, JsonSchemaMode, TypeAdapter[object]]
 def config_schema() -> _Object:
     """Return the JSON schema of a config.yaml."""
     keyed = {name: source for name, source in setting_sources().items() if source.key}
-    asked: list[_AdapterRequest] = [(name, "validation", type_adapter(name)) for name in keyed]
-    values, shared = TypeAdapter.json_schemas(asked)
+    requests: list[_AdapterRequest] = [(name, "validation", type_adapter(name)) for name in keyed]
+    values, shared = TypeAdapter.json_schemas(requests)
     root = _object_schema()
     for name, source in keyed.items():
-        own = cast("_Object", values[(name, "validation")])
-        _insert(root, source.key.split("."), _with_description(name, source, own))
+        value_schema = cast("_Object", values[(name, "validation")])
+        _insert(root, source.key.split("."), _with_description(name, source, value_schema))
     _allow_short_model(root)
     definitions = cast("_Object", shared.get("$defs", {}))
     return {
@@ -48,8 +48,8 @@ def _object_schema() -> _Object:
 
 def _insert(root: _Object, parts: list[str], value: _Object) -> None:
     """Insert a value's schema at its dotted key."""
-    *above, last = parts
-    for part in above:
+    *parents, last = parts
+    for part in parents:
         known = cast("_Object", root["properties"])
         root = cast("_Object", known.setdefault(part, _object_schema()))
     cast("_Object", root["properties"])[last] = value
@@ -65,11 +65,11 @@ def _allow_short_model(root: _Object) -> None:
 def _with_description(name: str, source: SettingSource, value: _Object) -> _Object:
     """Return a value's schema with its description and default."""
     also = f" (also the variable {source.variable})" if source.variable else ""
-    told: _Object = {"description": f"{source.description}{also}."}
+    described: _Object = {"description": f"{source.description}{also}."}
     default = cast("JsonValue", to_jsonable_python(Settings.model_fields[name].default))
     if default not in (None, "", [], {}):
-        told["default"] = default
-    return told | cast("_Object", _without_titles(value))
+        described["default"] = default
+    return described | cast("_Object", _without_titles(value))
 
 
 def _without_titles(value: JsonValue) -> JsonValue:

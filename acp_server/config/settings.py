@@ -81,8 +81,8 @@ def hermes_home(environment: Mapping[str, str]) -> Path:
 
 def child_environment(changes: Mapping[str, str | None]) -> dict[str, str]:
     """Return this process's environment with changes applied; None removes a variable."""
-    kept = {name: value for name, value in os.environ.items() if name not in changes}
-    return kept | {name: value for name, value in changes.items() if value is not None}
+    inherited = {name: value for name, value in os.environ.items() if name not in changes}
+    return inherited | {name: value for name, value in changes.items() if value is not None}
 
 
 def load(options: Mapping[str, str], environment: Mapping[str, str] | None = None) -> Configuration:
@@ -107,30 +107,30 @@ def load(options: Mapping[str, str], environment: Mapping[str, str] | None = Non
 def _resolve(layers: list[SettingsLayer], home: Path, problems: list[str]) -> Configuration:
     values: dict[str, object] = {}
     origins: dict[str, str] = {}
-    misfits = set[str]()
+    invalid_names = set[str]()
     for name in Settings.model_fields:
         for layer in reversed(layers):
             if name not in layer.values:
                 continue
             found = validate_setting(name, layer.values[name])
-            written = layer.name_of(setting_sources()[name])
+            written_name = layer.name_of(setting_sources()[name])
             problems.extend(
-                f"{layer.name}: {each.qualified_name(written)}: {each.reason}; ignored"
+                f"{layer.name}: {each.qualified_name(written_name)}: {each.reason}; ignored"
                 for each in found.invalid_parts
             )
-            misfits |= {name} if found.invalid_parts else set()
+            invalid_names |= {name} if found.invalid_parts else set()
             if found.is_usable:
                 values[name], origins[name] = found.value, layer.name
                 break
         origins.setdefault(name, "default")
     # The values are validated one by one above; validating again would reject all for one.
-    current = Settings.model_construct(None, **values)
-    return Configuration(current, home, origins, tuple(problems), frozenset(misfits))
+    settings = Settings.model_construct(None, **values)
+    return Configuration(settings, home, origins, tuple(problems), frozenset(invalid_names))
 
 
 def _variables_layer(name: str, variables: Mapping[str, str]) -> SettingsLayer:
-    given = {n: variables.get(s.variable) for n, s in setting_sources().items()}
-    return SettingsLayer(name, {n: value for n, value in given.items() if value}, "variable")
+    values = {n: variables.get(s.variable) for n, s in setting_sources().items()}
+    return SettingsLayer(name, {n: value for n, value in values.items() if value}, "variable")
 
 
 def read_text(path: Path, problems: list[str]) -> str | None:

@@ -27,7 +27,10 @@ def config_template() -> str:
     keyed = sorted(_setting_entries(), key=lambda each: each[0])
     sections = groupby(keyed, key=lambda each: each[0][:-1])
     return "\n".join(
-        [HEADER, *("\n".join(_section_lines(above, list(own))) for above, own in sections)]
+        [
+            HEADER,
+            *("\n".join(_section_lines(parents, list(entries))) for parents, entries in sections),
+        ]
     )
 
 

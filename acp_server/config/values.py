@@ -51,13 +51,13 @@ def _normalize_off(value: object) -> object:
     return "off" if value is False else value
 
 
-def _validate_private_host(place: str) -> str:
+def _validate_private_host(host: str) -> str:
     """Validate a host, an address or, if it has a slash, a network; return it unchanged."""
-    if "/" in place:
-        ip_network(place, strict=False)
-    elif not re.fullmatch(r"[\w.:-]+", place):
+    if "/" in host:
+        ip_network(host, strict=False)
+    elif not re.fullmatch(r"[\w.:-]+", host):
         raise ValueError("is not a host, address or network; write it without https://")
-    return place
+    return host
 
 
 def _number_as_text(value: object) -> object:
@@ -168,11 +168,11 @@ def _server_type(value: object) -> str:
     """Return the transport of a server: `type` or `transport` if given, else by `url`."""
     if isinstance(value, StdioServer | HttpServer | SseServer):
         return value.type
-    given = cast("dict[str, object]", value) if isinstance(value, dict) else {}
-    said = given.get("type") or given.get("transport")
-    if said in ("stdio", "http", "sse"):
-        return str(said)
-    return "http" if "url" in given and "command" not in given else "stdio"
+    entry = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    transport = entry.get("type") or entry.get("transport")
+    if transport in ("stdio", "http", "sse"):
+        return str(transport)
+    return "http" if "url" in entry and "command" not in entry else "stdio"
 
 
 McpServerSetting: TypeAlias = Annotated[

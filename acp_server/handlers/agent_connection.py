@@ -56,7 +56,7 @@ class AgentConnection:
 
     def __init__(
         self,
-        link: ClientConnection,
+        connection: ClientConnection,
         sessions: SessionRegistry,
         auth: AuthHandlers,
         initialize_params: JsonValue = None,
@@ -67,9 +67,9 @@ class AgentConnection:
         self._is_unstable = is_unstable
         self._sessions = sessions
         self._auth = auth
-        self._connection = link
-        self._peer = link.peer
-        self._client = link.client
+        self._connection = connection
+        self._peer = connection.peer
+        self._client = connection.client
         self._idle_detector = IdleDetector()
         self._pending_problems: list[str] = []
         """Problems reported while no session existed to show them."""
@@ -114,8 +114,8 @@ class AgentConnection:
     async def _warm_up(self, session: Session) -> None:
         # Swapped before the first await: two sessions that warm up together must not both show
         # them.
-        unheard, self._pending_problems = self._pending_problems, []
-        for problem in unheard:
+        problems, self._pending_problems = self._pending_problems, []
+        for problem in problems:
             session.notices.add(problem)
         await self._idle_detector.wait()
         await build_models()
@@ -127,28 +127,28 @@ class AgentConnection:
         sessions = SessionHandlers(self._connection, self._sessions, warm_up)
         auth = self._auth
         prompts = PromptHandlers(self._connection, self._sessions)
-        ready = self._require_initialize
+        check = self._require_initialize
         requests: dict[str, RequestHandler] = {
             "initialize": request_handler(InitializeRequest, self._initialize, _no_precondition),
-            "authenticate": request_handler(AuthenticateRequest, auth.authenticate, ready),
-            "logout": request_handler(LogoutRequest, auth.logout, ready),
-            "session/new": request_handler(NewSessionRequest, sessions.new, ready),
-            "session/load": request_handler(LoadSessionRequest, sessions.load, ready),
-            "session/resume": request_handler(ResumeSessionRequest, sessions.resume, ready),
-            "session/list": request_handler(ListSessionsRequest, sessions.list_sessions, ready),
-            "session/delete": request_handler(DeleteSessionRequest, sessions.delete, ready),
-            "session/close": request_handler(CloseSessionRequest, sessions.close, ready),
-            "session/set_mode": request_handler(SetSessionModeRequest, sessions.set_mode, ready),
+            "authenticate": request_handler(AuthenticateRequest, auth.authenticate, check),
+            "logout": request_handler(LogoutRequest, auth.logout, check),
+            "session/new": request_handler(NewSessionRequest, sessions.new, check),
+            "session/load": request_handler(LoadSessionRequest, sessions.load, check),
+            "session/resume": request_handler(ResumeSessionRequest, sessions.resume, check),
+            "session/list": request_handler(ListSessionsRequest, sessions.list_sessions, check),
+            "session/delete": request_handler(DeleteSessionRequest, sessions.delete, check),
+            "session/close": request_handler(CloseSessionRequest, sessions.close, check),
+            "session/set_mode": request_handler(SetSessionModeRequest, sessions.set_mode, check),
             "session/set_config_option": request_handler(
-                SetSessionConfigOptionRequest, sessions.set_config_option, ready
+                SetSessionConfigOptionRequest, sessions.set_config_option, check
             ),
         }
         if self._is_unstable:
-            requests["session/fork"] = request_handler(ForkSessionRequest, sessions.fork, ready)
+            requests["session/fork"] = request_handler(ForkSessionRequest, sessions.fork, check)
         requests = {name: self._idle_detector.track(handler) for name, handler in requests.items()}
         # Not watched: a prompt may take hours, and starts the imports that it needs itself.
-        requests["session/prompt"] = request_handler(PromptRequest, prompts.prompt, ready)
-        requests[STEERING_METHOD] = request_handler(SteeringRequest, prompts.steer, ready)
+        requests["session/prompt"] = request_handler(PromptRequest, prompts.prompt, check)
+        requests[STEERING_METHOD] = request_handler(SteeringRequest, prompts.steer, check)
         notifications = {
             "session/cancel": notification_handler(CancelNotification, prompts.cancel),
             ACTIVE_FILE_METHOD: notification_handler(

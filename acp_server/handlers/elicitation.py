@@ -37,8 +37,8 @@ PAGE_SCHEMES = frozenset({"http", "https"})
 class EditorElicitor:
     """Asks the user through one session's editor."""
 
-    def __init__(self, link: ClientConnection, session_id: str) -> None:
-        self._connection = link
+    def __init__(self, connection: ClientConnection, session_id: str) -> None:
+        self._connection = connection
         self._session_id = session_id
 
     @property
@@ -52,7 +52,7 @@ class EditorElicitor:
         if request is None:
             return DECLINED
         try:
-            return _to_answer(
+            return _to_result(
                 await ClientRequests(self._connection.client).create_elicitation(request)
             )
         except ClientError:
@@ -60,8 +60,8 @@ class EditorElicitor:
 
     async def complete(self, page_id: str) -> None:
         """Report that a page has done its work; see the port."""
-        done = CompleteElicitationNotification(elicitation_id=page_id)
-        await ClientRequests(self._connection.client).complete_elicitation(done)
+        notification = CompleteElicitationNotification(elicitation_id=page_id)
+        await ClientRequests(self._connection.client).complete_elicitation(notification)
 
     def _request(
         self, question: ElicitationForm | ElicitationUrl
@@ -104,13 +104,13 @@ class EditorElicitor:
 
 def _to_editor_schema(schema: Mapping[str, JsonValue]) -> ElicitationSchema | None:
     """Return a server's form as the editor's type, or None if it does not fit."""
-    given = schema.get("properties")
-    properties = {} if not isinstance(given, dict) else given
-    named: dict[str, JsonValue] = {
+    raw_properties = schema.get("properties")
+    properties = {} if not isinstance(raw_properties, dict) else raw_properties
+    converted: dict[str, JsonValue] = {
         name: _with_option_titles(each) for name, each in properties.items()
     }
     try:
-        return ElicitationSchema.from_wire({**schema, "properties": named})
+        return ElicitationSchema.from_wire({**schema, "properties": converted})
     except ValidationError:
         return None
 
@@ -122,10 +122,10 @@ def _with_option_titles(field: JsonValue) -> JsonValue:
     values, names = field.get("enum"), field.get("enumNames")
     if not isinstance(values, list) or not isinstance(names, list) or len(values) != len(names):
         return field
-    rest = {key: each for key, each in field.items() if key not in {"enum", "enumNames"}}
+    remaining = {key: each for key, each in field.items() if key not in {"enum", "enumNames"}}
     pairs = zip(values, names, strict=True)
     options: list[JsonValue] = [{"const": value, "title": name} for value, name in pairs]
-    return {**rest, "oneOf": options}
+    return {**remaining, "oneOf": options}
 
 
 def _is_web_url(url: str) -> bool:
@@ -137,7 +137,7 @@ def _is_web_url(url: str) -> bool:
     return parts.scheme in PAGE_SCHEMES and bool(parts.hostname)
 
 
-def _to_answer(response: CreateElicitationResponse) -> ElicitationResult:
+def _to_result(response: CreateElicitationResponse) -> ElicitationResult:
     match response.action:
         case "accept":
             content: dict[str, JsonValue] = {}

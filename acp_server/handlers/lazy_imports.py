@@ -27,16 +27,16 @@ class EditorServices:
     elicitor: "Elicitor"
 
 
-async def load_editor_services(link: ClientConnection, session_id: str) -> EditorServices:
+async def load_editor_services(connection: ClientConnection, session_id: str) -> EditorServices:
     """Return a session's editor services, importing them first."""
-    return await to_thread.run_sync(_import_editor_services, link, session_id)
+    return await to_thread.run_sync(_import_editor_services, connection, session_id)
 
 
 class LazyTrustAsker:
     """Asks the user of one session's editor, and imports that code at the first question."""
 
-    def __init__(self, link: ClientConnection, session_id: str) -> None:
-        self._connection = link
+    def __init__(self, connection: ClientConnection, session_id: str) -> None:
+        self._connection = connection
         self._session_id = session_id
 
     async def ask_trust(self, root: Path, uses: Sequence[str]) -> "TrustVerdict | None":
@@ -45,21 +45,21 @@ class LazyTrustAsker:
         return await asker.ask_trust(root, uses)
 
 
-def _import_editor_services(link: ClientConnection, session_id: str) -> EditorServices:
+def _import_editor_services(connection: ClientConnection, session_id: str) -> EditorServices:
     from acp_server.handlers.elicitation import EditorElicitor
     from acp_server.handlers.permissions import EditorPermissionAsker
     from acp_server.handlers.user_questions import EditorUserAsker
     from acp_server.handlers.workspace import EditorWorkspace
 
     return EditorServices(
-        EditorWorkspace(link, session_id),
-        EditorPermissionAsker(link, session_id),
-        EditorUserAsker(link, session_id),
-        EditorElicitor(link, session_id),
+        EditorWorkspace(connection, session_id),
+        EditorPermissionAsker(connection, session_id),
+        EditorUserAsker(connection, session_id),
+        EditorElicitor(connection, session_id),
     )
 
 
-def _import_trust_asker(link: ClientConnection, session_id: str) -> "TrustAsker":
+def _import_trust_asker(connection: ClientConnection, session_id: str) -> "TrustAsker":
     from acp_server.handlers.trust import EditorTrustAsker
 
-    return EditorTrustAsker(link, session_id)
+    return EditorTrustAsker(connection, session_id)

@@ -59,6 +59,6 @@ def notification_handler(model: type[P], handle: Callable[[P], None]) -> Notific
 
 def _describe_error(error: ValidationError) -> str:
     first, *others = error.errors(include_url=False, include_input=False)
-    place = ".".join(str(part) for part in first["loc"]) or "params"
+    location = ".".join(str(part) for part in first["loc"]) or "params"
     more = f" (and {len(others)} more)" if others else ""
-    return f"{place}: {first['msg']}{more}"
+    return f"{location}: {first['msg']}{more}"

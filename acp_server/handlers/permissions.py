@@ -24,8 +24,8 @@ from acp_server.turn.conversation import Text
 class EditorPermissionAsker:
     """Asks the user through one session's editor."""
 
-    def __init__(self, link: ClientConnection, session_id: str) -> None:
-        self._connection = link
+    def __init__(self, connection: ClientConnection, session_id: str) -> None:
+        self._connection = connection
         self._session_id = session_id
 
     async def ask(
@@ -36,7 +36,7 @@ class EditorPermissionAsker:
         Raises:
             AskingError: the editor did not answer, or chose an option that was not offered.
         """
-        told = (Text(f"Asked because: {question.reason}"),) if question.reason else ()
+        reason_content = (Text(f"Asked because: {question.reason}"),) if question.reason else ()
         request = RequestPermissionRequest(
             session_id=self._session_id,
             tool_call=ToolCallUpdate(
@@ -44,7 +44,7 @@ class EditorPermissionAsker:
                 title=question.title,
                 kind=question.kind,
                 status="pending",
-                content=content_blocks((*question.content, *told)) or None,
+                content=content_blocks((*question.content, *reason_content)) or None,
                 locations=locations(question.locations) or None,
                 meta=call_meta(question.parent_id),
             ),
@@ -60,9 +60,9 @@ class EditorPermissionAsker:
         if not isinstance(response.outcome, SelectedPermissionOutcome):
             return None
         # Never trust the id as given: an unknown option must not count as permission.
-        chosen = response.outcome.option_id
+        chosen_id = response.outcome.option_id
         for choice in choices:
-            if choice.id == chosen:
+            if choice.id == chosen_id:
                 return choice.id
-        reason = f"the editor chose {chosen!r}, which was not offered"
+        reason = f"the editor chose {chosen_id!r}, which was not offered"
         raise AskingError(reason)

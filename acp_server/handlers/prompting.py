@@ -51,18 +51,18 @@ async def build_models() -> None:
 class PromptHandlers:
     """Handlers of prompts and of their cancellation."""
 
-    def __init__(self, link: ClientConnection, sessions: SessionRegistry) -> None:
-        self._connection = link
+    def __init__(self, connection: ClientConnection, sessions: SessionRegistry) -> None:
+        self._connection = connection
         self._sessions = sessions
-        self._backpressure = Backpressure(link)
+        self._backpressure = Backpressure(connection)
 
     def prompt(self, request: PromptRequest, call: InboundRequest) -> Job:
         """Queue and answer a prompt."""
         session = self._sessions.find(request.session_id)
         # Everything up to `run` happens before the next message is read: prompts keep their order,
         # and a cancel right behind one finds its ticket.
-        manner, message = parse_busy_mode(user_message(request.prompt), session.busy_prompt)
-        queued_prompt = session.enqueue(message, manner)
+        busy_mode, message = parse_busy_mode(user_message(request.prompt), session.busy_prompt)
+        queued_prompt = session.enqueue(message, busy_mode)
         # Instead of cancelling the task: a cancelled turn must still end cleanly and answer with
         # stopReason "cancelled", not with an error.
         call.on_cancel = queued_prompt.cancel
@@ -70,8 +70,8 @@ class PromptHandlers:
         abandon = partial(call.succeed, PromptResponse(stop_reason="cancelled"))
 
         async def run() -> Reply:
-            answer = await session.prompt(queued_prompt, message, sink, abandon)
-            return Reply(_prompt_response(answer, session.instructions, session.skills.loaded))
+            result = await session.prompt(queued_prompt, message, sink, abandon)
+            return Reply(_prompt_response(result, session.instructions, session.skills.loaded))
 
         return run
 
@@ -116,28 +116,28 @@ def _reply_job(response: SteeringResponse) -> Job:
 
 
 def _prompt_response(
-    answer: PromptResult, instructions: Sequence[LoadedFile], skills: Sequence[str]
+    result: PromptResult, instructions: Sequence[LoadedFile], skills: Sequence[str]
 ) -> PromptResponse:
     """Return the answer to a prompt; facts without an ACP field go under `_meta`."""
-    told: dict[str, JsonValue] = {}
-    if answer.usage.requests:
-        told["usage"] = _usage_meta(answer.usage)
+    details: dict[str, JsonValue] = {}
+    if result.usage.requests:
+        details["usage"] = _usage_meta(result.usage)
     if instructions:
-        told["instructions"] = [_instruction_meta(file) for file in instructions]
+        details["instructions"] = [_instruction_meta(file) for file in instructions]
     if skills:
-        told["skills"] = list(skills)
-    return PromptResponse(stop_reason=answer.reason, meta={"hermes": told} if told else None)
+        details["skills"] = list(skills)
+    return PromptResponse(stop_reason=result.reason, meta={"hermes": details} if details else None)
 
 
-def _usage_meta(spent: UsageTotals) -> dict[str, JsonValue]:
-    usage = spent.usage
+def _usage_meta(totals: UsageTotals) -> dict[str, JsonValue]:
+    usage = totals.usage
     return {
-        "requests": spent.requests,
+        "requests": totals.requests,
         "inputTokens": usage.input_tokens,
         "outputTokens": usage.output_tokens,
         "cacheReadTokens": usage.cache_read_tokens,
         "cacheWriteTokens": usage.cache_write_tokens,
-        "costUsd": spent.cost_usd,
+        "costUsd": totals.cost_usd,
     }
 
 

@@ -59,13 +59,13 @@ class SessionHandlers:
 
     def __init__(
         self,
-        link: ClientConnection,
+        connection: ClientConnection,
         sessions: SessionRegistry,
         warm_up: Callable[[Session], object],
     ) -> None:
-        self._connection = link
-        self._client = link.client
-        self._backpressure = Backpressure(link)
+        self._connection = connection
+        self._client = connection.client
+        self._backpressure = Backpressure(connection)
         self._sessions = sessions
         self._warm_up = warm_up
 
@@ -217,7 +217,7 @@ class SessionHandlers:
         session = self._sessions.get(notification.session_id)
         path = Path(notification.path)
         if session is not None and path.is_absolute() and "\0" not in notification.path:
-            session.diagnostics.receive(path, [_to_problem(item) for item in notification.items])
+            session.diagnostics.receive(path, [_to_diagnostic(item) for item in notification.items])
 
     def _send_choices(self, session: Session) -> None:
         """Send the mode and options after the session changed them on its own."""
@@ -243,11 +243,11 @@ class SessionHandlers:
         session = self._sessions.find(request.session_id)
         session.set_mode(request.mode_id)
 
-        async def tell() -> None:
+        async def notify() -> None:
             await self._client.send_update(session.id, options_update(session))
 
         async def run() -> Reply:
-            return Reply(SetSessionModeResponse(), tell)
+            return Reply(SetSessionModeResponse(), notify)
 
         return run
 
@@ -264,15 +264,15 @@ class SessionHandlers:
             request.config_id, request.value
         ):
             return _choose_model_job(session, request.value)
-        mode = session.mode
+        previous_mode = session.mode
         session.set_option(request.config_id, request.value)
         response = SetSessionConfigOptionResponse(config_options=config_options(session))
 
-        async def tell() -> None:
+        async def notify() -> None:
             await self._client.send_update(session.id, mode_update(session))
 
         async def run() -> Reply:
-            return Reply(response, tell if session.mode != mode else None)
+            return Reply(response, notify if session.mode != previous_mode else None)
 
         return run
 
@@ -285,7 +285,7 @@ def _choose_model_job(session: Session, model_id: str) -> Job:
     return run
 
 
-def _to_problem(item: Diagnostic) -> FileDiagnostic:
+def _to_diagnostic(item: Diagnostic) -> FileDiagnostic:
     return FileDiagnostic(
         severity=item.severity,
         message=item.message,

@@ -73,10 +73,10 @@ def call_progress(event: CallChanged | TerminalEvent) -> ToolCallStart | ToolCal
     )
 
 
-def call_meta(parent_id: str, more: Mapping[str, JsonValue] | None = None) -> MetaObject:
+def call_meta(parent_id: str, extra: Mapping[str, JsonValue] | None = None) -> MetaObject:
     """Return the `_meta` of a call: the delegating call, for a sub-agent, and other members."""
     parent: dict[str, JsonValue] = {PARENT_KEY: parent_id} if parent_id else {}
-    return {**parent, **(more or {})} or None
+    return {**parent, **(extra or {})} or None
 
 
 def _instructions_meta(event: CallChanged) -> Mapping[str, JsonValue]:
@@ -84,14 +84,14 @@ def _instructions_meta(event: CallChanged) -> Mapping[str, JsonValue]:
     return {"hermes": {"instructions": found}} if found else {}
 
 
-def content_blocks(shown: Sequence[CallContent]) -> tuple[ToolCallContent, ...]:
+def content_blocks(content: Sequence[CallContent]) -> tuple[ToolCallContent, ...]:
     """Return the content blocks of a call."""
-    return tuple(_content_block(part) for part in shown)
+    return tuple(_content_block(part) for part in content)
 
 
-def locations(places: Sequence[Location]) -> tuple[ToolCallLocation, ...]:
+def locations(touched: Sequence[Location]) -> tuple[ToolCallLocation, ...]:
     """Return the locations a call touches."""
-    return tuple(ToolCallLocation(path=place.path, line=place.line) for place in places)
+    return tuple(ToolCallLocation(path=each.path, line=each.line) for each in touched)
 
 
 def _terminal_progress(event: TerminalEvent) -> ToolCallStart | ToolCallProgress:
@@ -100,18 +100,18 @@ def _terminal_progress(event: TerminalEvent) -> ToolCallStart | ToolCallProgress
         case TerminalOpened():
             return _terminal_start(event)
         case TerminalPrinted():
-            news: dict[str, JsonValue] = {
+            meta: dict[str, JsonValue] = {
                 "terminal_output": {"terminal_id": event.terminal_id, "data": event.data}
             }
         case TerminalEnded():
-            news = {
+            meta = {
                 "terminal_exit": {
                     "terminal_id": event.terminal_id,
                     "exit_code": event.exit_code,
                     "signal": event.signal,
                 }
             }
-    return ToolCallProgress(tool_call_id=event.call_id, meta=call_meta(event.parent_id, news))
+    return ToolCallProgress(tool_call_id=event.call_id, meta=call_meta(event.parent_id, meta))
 
 
 def _terminal_start(event: TerminalOpened) -> ToolCallStart:

@@ -29,8 +29,8 @@ _OPTIONS = (
 class EditorTrustAsker:
     """Asks the user through one session's editor."""
 
-    def __init__(self, link: ClientConnection, session_id: str) -> None:
-        self._connection = link
+    def __init__(self, connection: ClientConnection, session_id: str) -> None:
+        self._connection = connection
         self._session_id = session_id
 
     async def ask_trust(self, root: Path, uses: Sequence[str]) -> TrustVerdict | None:
@@ -56,14 +56,14 @@ class EditorTrustAsker:
 
     async def _ask_by_call(self, root: Path, text: str) -> TrustVerdict | None:
         call_id, title = f"trust_{uuid4().hex[:12]}", f"Trust the workspace {root.name}?"
-        shown = (Content(content=TextContent(text=text)),)
+        content = (Content(content=TextContent(text=text)),)
         client = self._connection.client
-        start = ToolCallStart(tool_call_id=call_id, title=title, status="pending", content=shown)
+        start = ToolCallStart(tool_call_id=call_id, title=title, status="pending", content=content)
         # A permission request needs a tool call the editor has seen.
         await client.send_update(self._session_id, start)
         request = RequestPermissionRequest(
             session_id=self._session_id,
-            tool_call=ToolCallUpdate(tool_call_id=call_id, title=title, content=shown),
+            tool_call=ToolCallUpdate(tool_call_id=call_id, title=title, content=content),
             options=_OPTIONS,
         )
         verdict: TrustVerdict | None = None

@@ -69,8 +69,8 @@ class Backpressure:
     While the editor reads slowly, turns wait in one queue and none overtakes the others.
     """
 
-    def __init__(self, link: ClientConnection) -> None:
-        self._client = link.client
+    def __init__(self, connection: ClientConnection) -> None:
+        self._client = connection.client
         self._queue_lock = anyio.Lock(fast_acquire=True)
 
     async def wait(self) -> None:
@@ -82,24 +82,24 @@ class Backpressure:
 
 
 def session_updates(
-    event: Event | PromptReceived, link: ClientConnection
+    event: Event | PromptReceived, connection: ClientConnection
 ) -> Sequence[SessionUpdate]:
     """Return the updates that show an event; a prompt gives one for each part."""
-    if isinstance(event, CompactionChanged | SummaryChunk) and not link.shows_compactions:
+    if isinstance(event, CompactionChanged | SummaryChunk) and not connection.shows_compactions:
         notice = event.notice if isinstance(event, CompactionChanged) else None
-        return () if notice is None else session_updates(notice, link)
+        return () if notice is None else session_updates(notice, connection)
     if isinstance(event, PromptReceived):
         message_id = event.message_id
         parts = (to_content_block(part) for part in event.parts)
         return [UserMessageChunk(content=part, message_id=message_id) for part in parts]
-    return (_session_update(event, shows_notices=link.shows_notices),)
+    return (_session_update(event, shows_notices=connection.shows_notices),)
 
 
 def _session_update(event: Event, *, shows_notices: bool) -> SessionUpdate:
     match event:
         case MessageChunk() | ThoughtChunk():
-            piece_type = _CHUNK_TYPES[type(event)]
-            return piece_type(content=TextContent(text=event.text), message_id=event.message_id)
+            chunk_type = _CHUNK_TYPES[type(event)]
+            return chunk_type(content=TextContent(text=event.text), message_id=event.message_id)
         case (
             CallAppeared() | CallChanged() | TerminalOpened() | TerminalPrinted() | TerminalEnded()
         ):
@@ -147,10 +147,12 @@ def _replace_key(event: Event) -> Hashable:
 class AcpEventSink:
     """Sends a session's events to the editor."""
 
-    def __init__(self, link: ClientConnection, session_id: str, outlet: Backpressure) -> None:
-        self._connection = link
+    def __init__(
+        self, connection: ClientConnection, session_id: str, backpressure: Backpressure
+    ) -> None:
+        self._connection = connection
         self._session_id = session_id
-        self._backpressure = outlet
+        self._backpressure = backpressure
         self._chunk_templates = ChunkTemplates(session_id)
 
     async def ready(self) -> None:
@@ -169,8 +171,8 @@ class AcpEventSink:
     def show(self, event: Event) -> None:
         """Send one event at once."""
         if isinstance(event, MessageChunk | ThoughtChunk):
-            form = self._chunk_templates.template(_CHUNK_TYPES[type(event)], event.message_id)
-            self._connection.client.send_chunk_now(form, event.text)
+            template = self._chunk_templates.template(_CHUNK_TYPES[type(event)], event.message_id)
+            self._connection.client.send_chunk_now(template, event.text)
             return
         for update in session_updates(event, self._connection):
             self._connection.client.send_update_now(self._session_id, update, _replace_key(event))

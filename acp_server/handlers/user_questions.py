@@ -20,8 +20,8 @@ CHOICE_FIELD, FREE_TEXT_FIELD = "choice", "answer"
 class EditorUserAsker:
     """Asks the user through one session's editor."""
 
-    def __init__(self, link: ClientConnection, session_id: str) -> None:
-        self._connection = link
+    def __init__(self, connection: ClientConnection, session_id: str) -> None:
+        self._connection = connection
         self._session_id = session_id
 
     @property
@@ -35,13 +35,13 @@ class EditorUserAsker:
         elicitation = self._connection.capabilities.elicitation
         return elicitation is not None and elicitation.form is not None
 
-    async def ask(self, enquiry: UserQuestion) -> str | None:
+    async def ask(self, question: UserQuestion) -> str | None:
         """Ask with a form attached to the call; see the port."""
         form = SessionForm(
             session_id=self._session_id,
-            tool_call_id=enquiry.call_id,
-            message=enquiry.question,
-            requested_schema=_build_schema(enquiry.choices),
+            tool_call_id=question.call_id,
+            message=question.question,
+            requested_schema=_build_schema(question.choices),
         )
         try:
             return _read_answer(
@@ -53,8 +53,8 @@ class EditorUserAsker:
 
 def _build_schema(choices: tuple[str, ...]) -> ElicitationSchema:
     """Return a form with a text field, and a choice if there are options."""
-    own_words = StringPropertySchema(title="Something else" if choices else "Answer")
-    properties: dict[str, ElicitationPropertySchema] = {FREE_TEXT_FIELD: own_words}
+    free_text = StringPropertySchema(title="Something else" if choices else "Answer")
+    properties: dict[str, ElicitationPropertySchema] = {FREE_TEXT_FIELD: free_text}
     if not choices:
         return ElicitationSchema(properties=properties, required=(FREE_TEXT_FIELD,))
     options = tuple(EnumOption(const=choice, title=choice) for choice in choices)
@@ -65,6 +65,6 @@ def _build_schema(choices: tuple[str, ...]) -> ElicitationSchema:
 def _read_answer(response: CreateElicitationResponse) -> str | None:
     """Return the user's answer; a typed text takes precedence over a choice."""
     content = response.content or {}
-    given = [content.get(field) for field in (FREE_TEXT_FIELD, CHOICE_FIELD)]
-    texts = [text.strip() for text in given if isinstance(text, str) and text.strip()]
+    values = [content.get(field) for field in (FREE_TEXT_FIELD, CHOICE_FIELD)]
+    texts = [text.strip() for text in values if isinstance(text, str) and text.strip()]
     return texts[0] if texts else None

@@ -44,9 +44,9 @@ R = TypeVar("R")
 class EditorWorkspace:
     """One session's view of its editor, limited to the client's latest capabilities."""
 
-    def __init__(self, link: ClientConnection, session_id: str) -> None:
-        self._connection = link
-        self._calls = ClientRequests(link.client)
+    def __init__(self, connection: ClientConnection, session_id: str) -> None:
+        self._connection = connection
+        self._calls = ClientRequests(connection.client)
         self._session_id = session_id
 
     @property
@@ -81,21 +81,21 @@ class EditorWorkspace:
         with _translate_errors():
             await self._calls.write_text_file(request)
 
-    async def open_terminal(self, launch: TerminalCommand) -> EditorTerminal:
+    async def open_terminal(self, command_spec: TerminalCommand) -> EditorTerminal:
         """Start a command in an editor terminal.
 
         Raises:
             EditorError: the editor refused.
             TimeoutError: it did not answer; a terminal it still opens is released.
         """
-        command, *args = launch.argv
+        command, *args = command_spec.argv
         request = CreateTerminalRequest(
             session_id=self._session_id,
             command=command,
             args=tuple(args),
-            env=tuple(EnvVariable(name=n, value=v) for n, v in launch.environment.items()),
-            cwd=str(launch.cwd),
-            output_byte_limit=launch.output_limit_bytes,
+            env=tuple(EnvVariable(name=n, value=v) for n, v in command_spec.environment.items()),
+            cwd=str(command_spec.cwd),
+            output_byte_limit=command_spec.output_limit_bytes,
         )
         uncancellable = _UncancellableRequest(
             self._connection, lambda: self._calls.create_terminal(request)
@@ -129,13 +129,13 @@ class EditorWorkspace:
 class _UncancellableRequest(Generic[R]):
     """A request to the editor that is not cancelled together with its caller."""
 
-    def __init__(self, link: ClientConnection, ask: Callable[[], Awaitable[R]]) -> None:
-        self._ask = ask
+    def __init__(self, connection: ClientConnection, send: Callable[[], Awaitable[R]]) -> None:
+        self._send = send
         self._is_done = anyio.Event()
         self._response: R | None = None
         self._error: EditorError | None = None
         # In the connection's task group, which outlives the caller.
-        link.background.start_soon(self._run)
+        connection.background.start_soon(self._run)
 
     async def result(self) -> R:
         """Wait for the response.
@@ -151,7 +151,7 @@ class _UncancellableRequest(Generic[R]):
     async def _run(self) -> None:
         try:
             with _translate_errors():
-                self._response = await self._ask()
+                self._response = await self._send()
         except EditorError as error:
             self._error = error
         finally:
@@ -161,9 +161,9 @@ class _UncancellableRequest(Generic[R]):
 class _EditorTerminal:
     """An editor terminal."""
 
-    def __init__(self, link: ClientConnection, session_id: str, terminal_id: str) -> None:
-        self._connection = link
-        self._calls = ClientRequests(link.client)
+    def __init__(self, connection: ClientConnection, session_id: str, terminal_id: str) -> None:
+        self._connection = connection
+        self._calls = ClientRequests(connection.client)
         self._session_id = session_id
         self._id = terminal_id
 

@@ -61,42 +61,42 @@ class DirectoryFiles:
         self._on_written(Path(request.path))
         return WriteTextFileResponse()
 
-    def _read(self, given: str) -> str:
-        path = self._resolve_inside(given)
+    def _read(self, name: str) -> str:
+        path = self._resolve_inside(name)
         try:
             with os.fdopen(os.open(path, _READ | _SAFE_OPEN_FLAGS), "rb") as file:
                 return file.read().decode("utf-8")
         except FileNotFoundError:
-            raise RpcError(RESOURCE_NOT_FOUND, "Resource not found", {"message": given}) from None
+            raise RpcError(RESOURCE_NOT_FOUND, "Resource not found", {"message": name}) from None
         except (OSError, UnicodeDecodeError) as error:
-            raise InvalidParamsError(f"{given} cannot be read: {error}") from None
+            raise InvalidParamsError(f"{name} cannot be read: {error}") from None
 
-    def _write(self, given: str, text: str) -> None:
-        path = self._resolve_inside(given)
+    def _write(self, name: str, text: str) -> None:
+        path = self._resolve_inside(name)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with os.fdopen(os.open(path, _WRITE | _SAFE_OPEN_FLAGS, _NEW_FILE_MODE), "wb") as file:
                 file.write(text.encode("utf-8"))
         except (OSError, UnicodeEncodeError) as error:
-            raise InvalidParamsError(f"{given} cannot be written: {error}") from None
+            raise InvalidParamsError(f"{name} cannot be written: {error}") from None
 
-    def _resolve_inside(self, given: str) -> Path:
+    def _resolve_inside(self, name: str) -> Path:
         """Resolve a path and check that it is inside the directory.
 
         Raises:
             InvalidParamsError: The target is outside, or exists and is not a regular file.
         """
-        if not Path(given).is_absolute():
-            raise InvalidParamsError(f"{given!r} is not absolute")
+        if not Path(name).is_absolute():
+            raise InvalidParamsError(f"{name!r} is not absolute")
         try:
-            folder, path = self._directory.resolve(), Path(given).resolve()
+            folder, path = self._directory.resolve(), Path(name).resolve()
             is_taken = path.exists() and not path.is_file()
         except (OSError, RuntimeError, ValueError) as error:
-            raise InvalidParamsError(f"{given!r} is no path: {error}") from None
+            raise InvalidParamsError(f"{name!r} is no path: {error}") from None
         if path == folder or not path.is_relative_to(folder):
-            raise InvalidParamsError(f"{given} lies outside of {self._directory}")
+            raise InvalidParamsError(f"{name} lies outside of {self._directory}")
         if is_taken:
-            raise InvalidParamsError(f"{given} is not a file")
+            raise InvalidParamsError(f"{name} is not a file")
         return path
 
 

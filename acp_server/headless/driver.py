@@ -58,9 +58,9 @@ class SpawnedAgent:
 
     async def _finish_sending(self) -> None:
         """Wait until everything is written; kill an agent that does not read it."""
-        with anyio.move_on_after(self._process.timeouts.flush_seconds) as flushing:
+        with anyio.move_on_after(self._process.timeouts.flush_seconds) as flush_scope:
             await self.agent.finish_sending()
-        if flushing.cancelled_caught:
+        if flush_scope.cancelled_caught:
             self._process.kill()
             await self.agent.finish_sending()  # returns now: the write to the dead process fails
 
@@ -73,10 +73,10 @@ async def connect_agent(
 
     `record` is called for every line sent and received, in order.
     """
-    tapped = RecordingTransport(transport, record)
-    agent = AgentClient(tapped, profile or ClientProfile())
+    recording_transport = RecordingTransport(transport, record)
+    agent = AgentClient(recording_transport, profile or ClientProfile())
     with unwrap_single_exception():
-        async with tapped, anyio.create_task_group() as tasks:
+        async with recording_transport, anyio.create_task_group() as tasks:
             tasks.start_soon(agent.run)
             try:
                 yield agent

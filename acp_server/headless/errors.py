@@ -32,8 +32,8 @@ class AgentDisconnectedError(AgentClientError):
 
     def __init__(self, method: str, exit_code: int | None = None, stderr_tail: str = "") -> None:
         code = "" if exit_code is None else f" with exit code {exit_code}"
-        words = f":\n{stderr_tail.rstrip()}" if stderr_tail.strip() else ""
-        super().__init__(f"the agent exited{code} before it answered {method}{words}")
+        details = f":\n{stderr_tail.rstrip()}" if stderr_tail.strip() else ""
+        super().__init__(f"the agent exited{code} before it answered {method}{details}")
         self.method = method
         self.exit_code = exit_code
         self.stderr_tail = stderr_tail

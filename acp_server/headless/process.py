@@ -103,7 +103,7 @@ class AgentProcess:
 
     async def shut_down(self) -> AgentExit:
         """Close stdin and wait for the exit; kill after a timeout. Do not write afterwards."""
-        closed = time.perf_counter()
+        closed_at = time.perf_counter()
         self._close_stdin()
         was_killed = False
         with anyio.move_on_after(self.timeouts.exit_seconds) as waiting:
@@ -111,7 +111,7 @@ class AgentProcess:
         if waiting.cancelled_caught:
             was_killed = self.kill()
         code = await self._process.wait()
-        seconds = time.perf_counter() - closed
+        seconds = time.perf_counter() - closed_at
         with anyio.move_on_after(STDERR_DRAIN_SECONDS):
             await self._stderr_closed.wait()
         return AgentExit(code, seconds, was_killed)
@@ -148,23 +148,23 @@ class AgentProcess:
 
 
 async def _start_process(launch: AgentLaunch) -> tuple[Process, Descriptors]:
-    its_input, our_output = os.pipe()
-    our_input, its_output = os.pipe()
+    child_stdin, stdin_writer = os.pipe()
+    stdout_reader, child_stdout = os.pipe()
     try:
         process = await anyio.open_process(
             launch.command,
-            stdin=its_input,
-            stdout=its_output,
+            stdin=child_stdin,
+            stdout=child_stdout,
             stderr=PIPE if launch.stderr == "capture" else None,
             cwd=launch.cwd,
             env=launch.environment,
             start_new_session=True,
         )
     except OSError as error:
-        os.close(our_output)
-        os.close(our_input)
+        os.close(stdin_writer)
+        os.close(stdout_reader)
         raise AgentStartError(launch.command[0], str(error)) from error
     finally:
-        os.close(its_input)
-        os.close(its_output)
-    return process, Descriptors(our_input, our_output)
+        os.close(child_stdin)
+        os.close(child_stdout)
+    return process, Descriptors(stdout_reader, stdin_writer)

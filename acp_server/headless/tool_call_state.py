@@ -83,8 +83,8 @@ class ToolCallState:
         content = request.tool_call.content or ()
         texts = [block.content for block in content if isinstance(block, Content)]
         remarks = [text.text for text in texts if isinstance(text, TextContent)]
-        kept = tuple(block for block in content if not isinstance(block, Content)) or None
-        self.apply(request.tool_call.model_copy(update={"content": kept}), now)
+        other_blocks = tuple(block for block in content if not isinstance(block, Content)) or None
+        self.apply(request.tool_call.model_copy(update={"content": other_blocks}), now)
         self.question = ToolCallQuestion(request.options, remarks)
 
     def output(self, terminal: Terminal) -> str:
@@ -97,10 +97,10 @@ class ToolCallState:
 
     def _append_output(self, meta: dict[str, JsonValue]) -> None:
         """Append output sent under `_meta`: the channel for clients without terminals."""
-        printed = meta.get("terminal_output")
-        if not isinstance(printed, dict):
+        output = meta.get("terminal_output")
+        if not isinstance(output, dict):
             return
-        terminal_id, data = printed.get("terminal_id"), printed.get("data")
+        terminal_id, data = output.get("terminal_id"), output.get("data")
         if isinstance(terminal_id, str) and isinstance(data, str):
             text = self._output.get(terminal_id, "") + data
             self._output[terminal_id] = text[-MAX_OUTPUT_CHARACTERS:]

@@ -41,11 +41,11 @@ RunWriter = Callable[[Path, WriterQueue, Callable[[str], None]], None]
 NO_WRITER = "sessions are no longer saved: the writer thread has ended; restart the server"
 
 
-def _run_writer(path: Path, inbox: WriterQueue, tell: Callable[[str], None]) -> None:
+def _run_writer(path: Path, queue: WriterQueue, on_problem: Callable[[str], None]) -> None:
     from acp_server.history.database import SessionDatabase
     from acp_server.history.writer import ArchiveWriter
 
-    ArchiveWriter(SessionDatabase(path), inbox, tell).run()
+    ArchiveWriter(SessionDatabase(path), queue, on_problem).run()
 
 
 class LazyArchive:
@@ -109,13 +109,13 @@ class LazyArchive:
             ArchiveError: the writer has ended.
         """
         self._ensure_started()
-        question = _PendingQuery(action, self._call_in_loop)
-        self._queue.submit(question)
+        query = _PendingQuery(action, self._call_in_loop)
+        self._queue.submit(query)
         # After adding it, not before: the writer may end in between, and then fails only the
         # queries it finds in the queue.
         if self._queue.is_closed:
             raise ArchiveError(NO_WRITER)
-        return await question.wait()
+        return await query.wait()
 
     async def ask_if_running(self, action: Callable[[ArchiveQueries], None]) -> None:
         """Run an action that is pointless once the writer has ended."""
@@ -145,10 +145,10 @@ class LazyArchive:
 class SessionJournal:
     """Saves one session until it is closed."""
 
-    def __init__(self, session_id: str, archive: LazyArchive, inbox: WriterQueue) -> None:
+    def __init__(self, session_id: str, archive: LazyArchive, queue: WriterQueue) -> None:
         self._id = session_id
         self._archive = archive
-        self._queue = inbox
+        self._queue = queue
 
     def show(self, event: Event | PromptReceived | TaskMessage) -> None:
         """Save an event that is shown."""
@@ -193,9 +193,11 @@ class SessionJournal:
 class _PendingQuery(Generic[QueryResult]):
     """A query to the writer, and the task that waits for its answer."""
 
-    def __init__(self, action: Callable[[ArchiveQueries], QueryResult], hop: LoopCaller) -> None:
+    def __init__(
+        self, action: Callable[[ArchiveQueries], QueryResult], call_in_loop: LoopCaller
+    ) -> None:
         self._action = action
-        self.call_in_loop = hop
+        self.call_in_loop = call_in_loop
         self._is_answered = anyio.Event()
         self._results: list[QueryResult] = []
         self._error: SessionError | None = None
@@ -243,14 +245,14 @@ def _copy_facts(facts: SessionFacts) -> SessionFacts:
 
 
 def _loop_caller(token: lowlevel.EventLoopToken) -> LoopCaller:
-    def hop(action: Callable[[], None]) -> None:
+    def call_in_loop(action: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the loop has ended, and with it the waiting task
             from_thread.run_sync(action, token=token)
 
-    return hop
+    return call_in_loop
 
 
-def open_recall(home: Path) -> "SessionSearch":
+def open_session_search(home: Path) -> "SessionSearch":
     """Return the search over a home directory's past sessions; blocks on imports.
 
     Sessions of Hermes in the same directory are included.

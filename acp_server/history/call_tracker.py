@@ -65,13 +65,13 @@ class CallTracker:
     def change(self, event: CallChanged | TerminalOpened | TerminalEnded) -> None:
         """Apply a change to a call; changes of calls that never appeared are ignored."""
         call = self._calls.get(event.call_id)
-        before = None if call is None else self._record_of_call(call)
-        if call is None or before is None:
+        previous = None if call is None else self._record_of_call(call)
+        if call is None or previous is None:
             return
         # `_record_of_call` may have read it from the database: an ended call changes again, for
         # example when its terminal closes after its turn.
-        call.record = apply_change(before, event)
-        if call.record != before:
+        call.record = apply_change(previous, event)
+        if call.record != previous:
             self._changed[event.call_id] = None
 
     def print(self, event: TerminalPrinted) -> None:
@@ -132,12 +132,12 @@ class CallTracker:
         """Queue a chunk of output, and drop the oldest chunks that are no longer needed."""
         number = call.output_chunks[-1][0] + 1 if call.output_chunks else 0
         call.output_chunks.append((number, len(data)))
-        where = {"session_id": self._session_id, "entry": call.entry}
-        self._writes.append(partial(save_output, **where, row=(number, data)))
-        kept = sum(length for _, length in call.output_chunks)
-        before = call.output_chunks[0][0]
+        entry_key = {"session_id": self._session_id, "entry": call.entry}
+        self._writes.append(partial(save_output, **entry_key, row=(number, data)))
+        stored_characters = sum(length for _, length in call.output_chunks)
+        first_number = call.output_chunks[0][0]
         # Whole chunks only: the reader cuts the rest, so a chunk never has to be rewritten.
-        while kept - call.output_chunks[0][1] >= MAX_OUTPUT_CHARACTERS:
-            kept -= call.output_chunks.popleft()[1]
-        if call.output_chunks[0][0] > before:
-            self._writes.append(partial(drop_output, **where, before=call.output_chunks[0][0]))
+        while stored_characters - call.output_chunks[0][1] >= MAX_OUTPUT_CHARACTERS:
+            stored_characters -= call.output_chunks.popleft()[1]
+        if call.output_chunks[0][0] > first_number:
+            self._writes.append(partial(drop_output, **entry_key, before=call.output_chunks[0][0]))

@@ -37,11 +37,11 @@ def to_index_text(text: str) -> str:
     """Return the text to put into the word index."""
     if text.isascii():
         return text
-    singles = dict.fromkeys(each for run in CJK_RUN.findall(text) for each in run)
-    if not singles:
+    characters = dict.fromkeys(each for run in CJK_RUN.findall(text) for each in run)
+    if not characters:
         return text
     inline = CJK_RUN.sub(lambda run: f" {_adjacent_pairs(run[0])} {run[0][-1]} ", text)
-    return " ".join((inline, _SEPARATOR_WORD, *singles))
+    return " ".join((inline, _SEPARATOR_WORD, *characters))
 
 
 def phrase_query(text: str, *, is_prefix: bool = False) -> str:

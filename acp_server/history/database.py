@@ -65,7 +65,7 @@ class SessionDatabase:
         A damaged file is moved aside and a new one created.
 
         Raises:
-            StoreError: it cannot be used.
+            SessionStoreError: it cannot be used.
         """
         self.close()
         with self._lock():
@@ -78,13 +78,13 @@ class SessionDatabase:
         """Move the file aside, unless another process already has, and open a new one.
 
         Raises:
-            StoreError: it cannot be used.
+            SessionStoreError: it cannot be used.
         """
         with self._lock():
             # Inside the lock: another process may have replaced the damaged file already, and its
             # new one must not be moved aside.
-            is_ours = self.is_open and self._is_in_place()
-            notices = [damage_notice(self._move_aside())] if is_ours else []
+            is_in_place = self.is_open and self._is_in_place()
+            notices = [damage_notice(self._move_aside())] if is_in_place else []
             self.close()
             return [*notices, *self._open()]
 
@@ -102,7 +102,7 @@ class SessionDatabase:
         Write transactions of several processes run one after the other.
 
         Raises:
-            StoreError: nothing was written.
+            SessionStoreError: nothing was written.
         """
         with self._translate_errors():
             connection = self._checked_connection()
@@ -128,7 +128,7 @@ class SessionDatabase:
         """Give the body one consistent snapshot of the database.
 
         Raises:
-            StoreError: it cannot be read.
+            SessionStoreError: it cannot be read.
         """
         with self._translate_errors():
             connection = self._checked_connection()
@@ -165,8 +165,8 @@ class SessionDatabase:
         """Set the journal and sync modes; return notices for the user."""
         # The write-ahead log needs memory shared between processes, which network file systems
         # lack: there it corrupts the database.
-        wanted = "delete" if self._is_network(self.path.parent) else "wal"
-        pragma = f"PRAGMA journal_mode = {wanted}"
+        requested_mode = "delete" if self._is_network(self.path.parent) else "wal"
+        pragma = f"PRAGMA journal_mode = {requested_mode}"
         mode: str = _retry_while_locked(lambda: connection.execute(pragma)).fetchone()[0]
         for setting in ("synchronous = NORMAL", "foreign_keys = ON", "fullfsync = ON"):
             connection.execute(f"PRAGMA {setting}")
@@ -176,7 +176,7 @@ class SessionDatabase:
         """Return the connection, if its file is still in place.
 
         Raises:
-            StoreError: the file is not open, or another one has taken its place.
+            SessionStoreError: the file is not open, or another one has taken its place.
         """
         if self._connection is None:
             raise SessionStoreError(f"{self.path} is not open")
@@ -207,17 +207,17 @@ class SessionDatabase:
         """
         if sys.platform == "win32":  # open files cannot be renamed there
             self.close()
-        stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
+        timestamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
         # An earlier damaged file may bear the same second.
-        names = [stamp, *(f"{stamp}.{number}" for number in range(2, 100))]
-        places = [self.path.with_name(f"{self.path.name}.corrupt-{name}") for name in names]
-        moved = next(place for place in places if not place.exists())
+        names = [timestamp, *(f"{timestamp}.{number}" for number in range(2, 100))]
+        candidates = [self.path.with_name(f"{self.path.name}.corrupt-{name}") for name in names]
+        target = next(candidate for candidate in candidates if not candidate.exists())
         # The log belongs to its database: left behind, it would be applied to the new file.
-        for companion in _COMPANION_SUFFIXES:
+        for suffix in _COMPANION_SUFFIXES:
             with suppress(FileNotFoundError):
-                _companion_path(self.path, companion).rename(_companion_path(moved, companion))
+                _companion_path(self.path, suffix).rename(_companion_path(target, suffix))
         self.close()
-        return moved
+        return target
 
     @contextmanager
     def _translate_errors(self) -> Generator[None]:
@@ -234,10 +234,10 @@ class SessionDatabase:
             raise SessionStoreError(reason) from error
 
 
-def damage_notice(moved: Path) -> str:
+def damage_notice(moved_path: Path) -> str:
     """Return the notice that the database was damaged."""
     return (
-        f"The session database was damaged. It was moved to {moved} and a new one was created:"
+        f"The session database was damaged. It was moved to {moved_path} and a new one was created:"
         " earlier sessions are no longer listed."
     )
 

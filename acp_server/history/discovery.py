@@ -63,7 +63,7 @@ class _RankedText:
 class _Search:
     """One search with the notes collected so far."""
 
-    inquiry: SessionQuery
+    request: SessionQuery
     query: SearchQuery
     notes: dict[str, None]
 
@@ -84,107 +84,121 @@ class _Search:
         return found
 
     def _find_in(self, database: HistoryDatabase, roles: tuple[Role, ...]) -> list[_RankedText]:
-        inquiry = self.inquiry
-        reach = TextFilter(roles, inquiry.sort == "oldest", inquiry.excluded_id)
-        whole = self._rank(database, self._find_words(database, reach), is_whole=True)
+        request = self.request
+        text_filter = TextFilter(roles, request.sort == "oldest", request.excluded_id)
+        word_matches = self._rank(
+            database, self._find_words(database, text_filter), is_whole_word=True
+        )
         # Enough sessions match whole words; parts of words would only add weaker hits.
-        if len({each.candidate.session_id for each in whole}) >= inquiry.limit:
-            return whole
+        if len({each.candidate.session_id for each in word_matches}) >= request.limit:
+            return word_matches
         # A whole-word match is also a partial one; keep it once, with its higher weight.
-        known = {each.candidate.text.id for each in whole}
-        parts = self._rank(database, self._find_parts(database, reach), is_whole=False)
-        return whole + [each for each in parts if each.candidate.text.id not in known]
+        known = {each.candidate.text.id for each in word_matches}
+        part_matches = self._rank(
+            database, self._find_parts(database, text_filter), is_whole_word=False
+        )
+        return word_matches + [each for each in part_matches if each.candidate.text.id not in known]
 
-    def _find_words(self, database: HistoryDatabase, reach: TextFilter) -> Sequence[CandidateText]:
+    def _find_words(
+        self, database: HistoryDatabase, text_filter: TextFilter
+    ) -> Sequence[CandidateText]:
         """Search whole words in the word index."""
-        is_ours = database.layout.is_own
-        asked = own_word_query(self.query, reach.roles) if is_ours else plain_word_query(self.query)
-        if asked is None or database.layout.word_index is None:
+        is_own = database.layout.is_own
+        index_query = (
+            own_word_query(self.query, text_filter.roles)
+            if is_own
+            else plain_word_query(self.query)
+        )
+        if index_query is None or database.layout.word_index is None:
             return ()
         found = self._collect_notes(
-            database.search_index(database.layout.word_index, asked.text, reach)
+            database.search_index(database.layout.word_index, index_query.text, text_filter)
         )
-        return found if asked.is_exact else self._filter(found, is_whole=True)
+        return found if index_query.is_exact else self._filter(found, is_whole_word=True)
 
-    def _find_parts(self, database: HistoryDatabase, reach: TextFilter) -> Sequence[CandidateText]:
+    def _find_parts(
+        self, database: HistoryDatabase, text_filter: TextFilter
+    ) -> Sequence[CandidateText]:
         """Search parts of words, unless the word index already covers them."""
         # The word index holds Chinese, Japanese and Korean as pairs of characters, so it has found
         # every part already.
         if database.layout.is_own and all(term.is_cjk for term in self.query.terms):
             return ()
-        asked = trigram_query(self.query)
-        if asked is not None and database.layout.trigram_index is not None:
+        index_query = trigram_query(self.query)
+        if index_query is not None and database.layout.trigram_index is not None:
             found = self._collect_notes(
-                database.search_index(database.layout.trigram_index, asked.text, reach)
+                database.search_index(database.layout.trigram_index, index_query.text, text_filter)
             )
         else:
             groups = [[term.text for term in group] for group in self.query.required]
-            found = self._collect_notes(database.scan(groups, reach))
-        return self._filter(found, is_whole=False)
+            found = self._collect_notes(database.scan(groups, text_filter))
+        return self._filter(found, is_whole_word=False)
 
-    def _filter(self, found: Sequence[CandidateText], *, is_whole: bool) -> Sequence[CandidateText]:
-        matcher = Matcher(self.query, is_whole=is_whole)
+    def _filter(
+        self, found: Sequence[CandidateText], *, is_whole_word: bool
+    ) -> Sequence[CandidateText]:
+        matcher = Matcher(self.query, is_whole_word=is_whole_word)
         return [each for each in found if matcher.accepts(each.text.text)]
 
-    def _collect_notes(self, catch: CandidateBatch) -> Sequence[CandidateText]:
+    def _collect_notes(self, batch: CandidateBatch) -> Sequence[CandidateText]:
         """Record the notes of one search step and return its candidates."""
-        if catch.is_scan:
+        if batch.is_scan:
             self.notes[SCANNED_NOTE] = None
-        if catch.is_cut_short:
+        if batch.is_cut_short:
             self.notes[CUT_SHORT_NOTE] = None
-        return catch.candidates
+        return batch.candidates
 
     def _rank(
-        self, database: HistoryDatabase, found: Sequence[CandidateText], *, is_whole: bool
+        self, database: HistoryDatabase, found: Sequence[CandidateText], *, is_whole_word: bool
     ) -> list[_RankedText]:
-        matcher = Matcher(self.query, is_whole=is_whole)
+        matcher = Matcher(self.query, is_whole_word=is_whole_word)
         newest_seconds = max((each.text.at.timestamp() for each in found), default=0.0)
-        weight = 1.0 if is_whole else PART_WEIGHT
+        weight = 1.0 if is_whole_word else PART_WEIGHT
 
-        def rank(said: PastText) -> float:
-            at_seconds = said.at.timestamp()
-            match self.inquiry.sort:
+        def rank(past_text: PastText) -> float:
+            at_seconds = past_text.at.timestamp()
+            match self.request.sort:
                 case "newest":
                     return at_seconds
                 case "oldest":
                     return -at_seconds
                 case "relevance":
                     age_seconds = newest_seconds - at_seconds
-                    return weight * matcher.score(said.text, said.role, age_seconds)
+                    return weight * matcher.score(past_text.text, past_text.role, age_seconds)
 
         return [_RankedText(database, each, matcher, rank(each.text)) for each in found]
 
 
-def discover(databases: HistoryDatabases, inquiry: SessionQuery) -> SessionSearchResults:
+def discover(databases: HistoryDatabases, request: SessionQuery) -> SessionSearchResults:
     """Return the best matching sessions."""
-    query = parse(inquiry.query)
+    query = parse(request.query)
     notes = dict.fromkeys(databases.notes)
     if not query.required:
         return SessionSearchResults((), (*notes, NO_WORD_NOTE))
-    search = _Search(inquiry, query, notes)
-    found = search.find(databases.databases, inquiry.roles or DEFAULT_ROLES)
-    if not found and not inquiry.roles:
+    search = _Search(request, query, notes)
+    found = search.find(databases.databases, request.roles or DEFAULT_ROLES)
+    if not found and not request.roles:
         # Only as a fallback: tool output would crowd out messages.
         found = search.find(databases.databases, ("tool",))
         notes |= {TOOLS_ONLY_NOTE: None} if found else {}
-    hits = tuple(islice(_best_hits(found, inquiry), inquiry.limit))
+    hits = tuple(islice(_best_hits(found, request), request.limit))
     return SessionSearchResults(hits, tuple(notes))
 
 
-def _best_hits(found: Sequence[_RankedText], inquiry: SessionQuery) -> Iterator[SessionHit]:
+def _best_hits(found: Sequence[_RankedText], request: SessionQuery) -> Iterator[SessionHit]:
     """Yield the best sessions, each with its best text."""
     by_session: dict[tuple[str, str], list[_RankedText]] = {}
     for each in found:
         # With the source: session ids of two programs may be equal.
         key = (each.database.layout.source, each.candidate.session_id)
         by_session.setdefault(key, []).append(each)
-    is_timed = inquiry.sort != "relevance"
+    is_sorted_by_time = request.sort != "relevance"
 
-    def worth(group: Sequence[_RankedText]) -> float:
+    def score(group: Sequence[_RankedText]) -> float:
         best = max(each.rank for each in group)
-        return best if is_timed else best + SESSION_WEIGHT * log1p(len(group))
+        return best if is_sorted_by_time else best + SESSION_WEIGHT * log1p(len(group))
 
-    for group in sorted(by_session.values(), key=worth, reverse=True):
+    for group in sorted(by_session.values(), key=score, reverse=True):
         best = max(group, key=lambda each: each.rank)
         session = best.database.find_session(best.candidate.session_id)
         if session is not None:  # the session may be hidden although its texts are not
@@ -192,6 +206,8 @@ def _best_hits(found: Sequence[_RankedText], inquiry: SessionQuery) -> Iterator[
 
 
 def _to_hit(session: PastSession, best: _RankedText, matches: int) -> SessionHit:
-    said = best.candidate.text
-    passage = best.database.texts_around(session, said.id, CONTEXT_TEXTS, DEFAULT_ROLES)
-    return SessionHit(session, said, best.matcher.snippet(said.text), passage.texts, matches)
+    past_text = best.candidate.text
+    excerpt = best.database.texts_around(session, past_text.id, CONTEXT_TEXTS, DEFAULT_ROLES)
+    return SessionHit(
+        session, past_text, best.matcher.snippet(past_text.text), excerpt.texts, matches
+    )

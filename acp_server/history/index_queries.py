@@ -46,28 +46,32 @@ def trigram_query(query: SearchQuery) -> IndexQuery | None:
 
 
 def _join_groups(
-    query: SearchQuery, spell: Callable[[SearchTerm], str | None]
+    query: SearchQuery, to_expression: Callable[[SearchTerm], str | None]
 ) -> IndexQuery | None:
     """Join the terms the index can find; the caller checks the rest against the texts."""
-    groups = [_join_alternatives(group, spell) for group in query.required]
+    groups = [_join_alternatives(group, to_expression) for group in query.required]
     known = [group for group in groups if group is not None]
     if not known:
         return None
     has_signs = any(term.is_literal for term in (*query.terms, *query.excluded))
     # An index ignores signs: excluding `-c++` here would also exclude every text with a plain "c".
-    without = None if has_signs or not query.excluded else _join_alternatives(query.excluded, spell)
-    is_exact = len(known) == len(groups) and not has_signs and (without or not query.excluded)
-    wanted = " AND ".join(known)
-    return IndexQuery(f"({wanted}) NOT {without}" if without else wanted, bool(is_exact))
+    excluded = (
+        None
+        if has_signs or not query.excluded
+        else _join_alternatives(query.excluded, to_expression)
+    )
+    is_exact = len(known) == len(groups) and not has_signs and (excluded or not query.excluded)
+    required = " AND ".join(known)
+    return IndexQuery(f"({required}) NOT {excluded}" if excluded else required, bool(is_exact))
 
 
 def _join_alternatives(
-    terms: Iterable[SearchTerm], spell: Callable[[SearchTerm], str | None]
+    terms: Iterable[SearchTerm], to_expression: Callable[[SearchTerm], str | None]
 ) -> str | None:
-    spelled = [spell(term) for term in terms]
-    known = [each for each in spelled if each is not None]
+    expressions = [to_expression(term) for term in terms]
+    known = [each for each in expressions if each is not None]
     # If one alternative is unknown to the index, asking for the others would lose its matches.
-    return f"({' OR '.join(known)})" if len(known) == len(spelled) else None
+    return f"({' OR '.join(known)})" if len(known) == len(expressions) else None
 
 
 def _own_phrase(term: SearchTerm) -> str | None:
@@ -86,9 +90,9 @@ def _trigrams(term: SearchTerm) -> str | None:
     count = len(term.text) - TRIGRAM_CHARACTERS + 1
     if count < 1:
         return None
-    places = range(min(count, MAX_TRIGRAMS))
-    threes = dict.fromkeys(term.text[at : at + TRIGRAM_CHARACTERS] for at in places)
-    return f"({' AND '.join(map(_quote, threes))})"
+    offsets = range(min(count, MAX_TRIGRAMS))
+    trigrams = dict.fromkeys(term.text[offset : offset + TRIGRAM_CHARACTERS] for offset in offsets)
+    return f"({' AND '.join(map(_quote, trigrams))})"
 
 
 def _quote(text: str) -> str:

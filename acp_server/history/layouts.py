@@ -76,12 +76,12 @@ def hermes_layout(connection: Connection) -> DatabaseLayout | None:
 def _hermes_texts(columns: set[str]) -> str:
     calls = "tool_calls" if "tool_calls" in columns else "NULL"
     # Inactive rows were undone, or compacted away; compacted ones were part of the conversation.
-    is_there = "active = 1" if "active" in columns else "TRUE"  # added in a later version
-    was_summed_up = "compacted = 1" if "compacted" in columns else "FALSE"
+    is_active = "active = 1" if "active" in columns else "TRUE"  # added in a later version
+    is_compacted = "compacted = 1" if "compacted" in columns else "FALSE"
     return (
         "(SELECT id, session_id, role, timestamp AS at,"  # noqa: S608 - names of ours
         f" coalesce(nullif(content, ''), {calls}, '') AS text FROM messages"
-        f" WHERE role IN ('user', 'assistant', 'tool') AND ({is_there} OR {was_summed_up})"
+        f" WHERE role IN ('user', 'assistant', 'tool') AND ({is_active} OR {is_compacted})"
         f" AND session_id NOT IN (SELECT id FROM sessions WHERE source IN {_HIDDEN_SOURCES}))"
     )
 

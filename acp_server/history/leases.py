@@ -3,7 +3,7 @@
 A lease expires when its process is gone. A process on another machine cannot be checked; there it
 expires after a while without a heartbeat. Clocks differ and can be set back, so a time in the
 future is no sign of life either. A process that loses its lease anyway may not write any more
-(`held_sessions`).
+(the table `held_sessions`).
 """
 
 import os
@@ -32,10 +32,10 @@ _MICROSECONDS = 1_000_000
 def _machine_name() -> str:
     """Return a name for this machine and process namespace; each container has its own."""
     try:
-        space = Path("/proc/self/ns/pid").readlink().name
+        namespace = Path("/proc/self/ns/pid").readlink().name
     except OSError:
-        space = ""
-    return f"{socket.gethostname()}/{space}"
+        namespace = ""
+    return f"{socket.gethostname()}/{namespace}"
 
 
 @frozen_dataclass
@@ -55,25 +55,25 @@ class Lease:
     holder: LeaseHolder
     heartbeat_us: int
 
-    def has_expired(self, here: LeaseHolder, now_us: int) -> bool:
+    def has_expired(self, own_holder: LeaseHolder, now_us: int) -> bool:
         """Whether the holder is gone, as far as this process can see."""
         # abs: a heartbeat from the future, of a clock that was wrong, must not hold the session
         # forever.
         is_silent = abs(now_us - self.heartbeat_us) > LEASE_TIMEOUT_SECONDS * _MICROSECONDS
-        if self.holder.machine != here.machine:
+        if self.holder.machine != own_holder.machine:
             return is_silent
-        since = process_start_token(self.holder.pid)
-        if since is None:
+        start_token = process_start_token(self.holder.pid)
+        if start_token is None:
             return True
         # A different start means that the process id was reused. But where the start is measured by
         # the system's clock, setting the clock changes it too, so the heartbeat decides.
-        return since != self.holder.start_token and is_silent
+        return start_token != self.holder.start_token and is_silent
 
-    def describe_holder(self, here: LeaseHolder) -> str:
+    def describe_holder(self, own_holder: LeaseHolder) -> str:
         """Return the holder as text for the user."""
         process = f"process {self.holder.pid}"
         machine = self.holder.machine.partition("/")[0]
-        return process if self.holder.machine == here.machine else f"{process} on {machine}"
+        return process if self.holder.machine == own_holder.machine else f"{process} on {machine}"
 
 
 def now_us() -> int:
@@ -81,12 +81,19 @@ def now_us() -> int:
     return time.time_ns() // 1000
 
 
-def claim(connection: Connection, session_id: str, here: LeaseHolder) -> None:
+def claim(connection: Connection, session_id: str, own_holder: LeaseHolder) -> None:
     """Claim a session, whoever held it."""
     connection.execute(
         # The caller checks the former lease in the same transaction.
         "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?)",
-        (session_id, here.key, here.machine, here.pid, here.start_token, now_us()),
+        (
+            session_id,
+            own_holder.key,
+            own_holder.machine,
+            own_holder.pid,
+            own_holder.start_token,
+            now_us(),
+        ),
     )
 
 
@@ -99,21 +106,21 @@ def find(connection: Connection, session_id: str) -> Lease | None:
     return None if row is None else Lease(LeaseHolder(*row[:4]), row[4])
 
 
-def held_sessions(connection: Connection, here: LeaseHolder) -> Collection[str]:
+def held_session_ids(connection: Connection, own_holder: LeaseHolder) -> Collection[str]:
     """Return the ids of the sessions this holder has."""
-    found = connection.execute("SELECT session_id FROM leases WHERE holder = ?", (here.key,))
+    found = connection.execute("SELECT session_id FROM leases WHERE holder = ?", (own_holder.key,))
     return {cast("str", row[0]) for row in found}
 
 
-def release(connection: Connection, session_id: str, here: LeaseHolder) -> None:
+def release(connection: Connection, session_id: str, own_holder: LeaseHolder) -> None:
     """Give up a session, if this holder has it."""
     connection.execute(
         # Only our own: another process may have taken the session over meanwhile.
         "DELETE FROM leases WHERE session_id = ? AND holder = ?",
-        (session_id, here.key),
+        (session_id, own_holder.key),
     )
 
 
-def send_heartbeat(connection: Connection, here: LeaseHolder) -> None:
+def send_heartbeat(connection: Connection, own_holder: LeaseHolder) -> None:
     """Renew the heartbeat of all leases of this holder."""
-    connection.execute("UPDATE leases SET beat_us = ? WHERE holder = ?", (now_us(), here.key))
+    connection.execute("UPDATE leases SET beat_us = ? WHERE holder = ?", (now_us(), own_holder.key))

@@ -25,11 +25,11 @@ _HALF_LIFE_SECONDS = 30 * 86_400
 class Matcher:
     """A query compiled for many texts."""
 
-    def __init__(self, query: SearchQuery, *, is_whole: bool) -> None:
-        """Compile a query; with `is_whole` only whole words match, else parts of words too."""
-        self._groups = [_pattern(group, is_whole=is_whole) for group in query.required]
-        self._any = _pattern(query.terms, is_whole=is_whole)
-        self._excluded = _pattern(query.excluded, is_whole=True) if query.excluded else None
+    def __init__(self, query: SearchQuery, *, is_whole_word: bool) -> None:
+        """Compile a query; with `is_whole_word` only whole words match, else parts of words too."""
+        self._groups = [_pattern(group, is_whole_word=is_whole_word) for group in query.required]
+        self._any = _pattern(query.terms, is_whole_word=is_whole_word)
+        self._excluded = _pattern(query.excluded, is_whole_word=True) if query.excluded else None
 
     def accepts(self, text: str) -> bool:
         """Whether a text has all required terms and no excluded one."""
@@ -45,24 +45,24 @@ class Matcher:
         # statistics.
         length = 0.3 + 0.7 * len(folded) / _TYPICAL_CHARACTERS
         counts = [len(group.findall(folded)) for group in self._groups]
-        fit = sum(count / (count + 1.2 * length) for count in counts) / max(1, len(counts))
+        frequency = sum(count / (count + 1.2 * length) for count in counts) / max(1, len(counts))
         freshness = math.exp2(-max(0.0, age_seconds) / _HALF_LIFE_SECONDS)
-        return fit * _WEIGHTS[role] + 0.2 * freshness
+        return frequency * _WEIGHTS[role] + 0.2 * freshness
 
     def snippet(self, text: str) -> str:
         """Return one line around the densest group of matches."""
-        places = self._find_matches(text)
-        if not places:
+        spans = self._find_matches(text)
+        if not spans:
             return _one_line(text[:SNIPPET_CHARACTERS])
-        begin = max(0, _densest_start(places) - SNIPPET_CHARACTERS // 4)
+        begin = max(0, _densest_start(spans) - SNIPPET_CHARACTERS // 4)
         end = begin + SNIPPET_CHARACTERS
-        line, at = "", begin
-        for first, last in places:
-            if at <= first and last <= end:
-                line += f"{text[at:first]}{MARK_BEGIN}{text[first:last]}{MARK_END}"
-                at = last
-        before, behind = "…" if begin else "", "…" if end < len(text) else ""
-        return f"{before}{_one_line(line + text[at:end])}{behind}"
+        line, position = "", begin
+        for first, last in spans:
+            if position <= first and last <= end:
+                line += f"{text[position:first]}{MARK_BEGIN}{text[first:last]}{MARK_END}"
+                position = last
+        prefix, suffix = "…" if begin else "", "…" if end < len(text) else ""
+        return f"{prefix}{_one_line(line + text[position:end])}{suffix}"
 
     def _find_matches(self, text: str) -> list[tuple[int, int]]:
         found = self._any.finditer(fold(text))
@@ -90,10 +90,10 @@ def fold(text: str) -> str:
     return text.lower() if text.isascii() else text.translate(_FOLD_TABLE)
 
 
-def _pattern(terms: Iterable[SearchTerm], *, is_whole: bool) -> re.Pattern[str]:
+def _pattern(terms: Iterable[SearchTerm], *, is_whole_word: bool) -> re.Pattern[str]:
     """Return a pattern that finds any of the terms in a folded text."""
     found = [
-        _whole_word_pattern(term) if is_whole else re.escape(fold(term.text)) for term in terms
+        _whole_word_pattern(term) if is_whole_word else re.escape(fold(term.text)) for term in terms
     ]
     return re.compile("|".join(found))
 
@@ -103,10 +103,10 @@ def _whole_word_pattern(term: SearchTerm) -> str:
     words: list[str] = re.findall(r"[^\W_]+", text)
     signs_matter = term.is_literal or not words
     core = re.escape(text) if signs_matter else r"[\W_]+".join(map(re.escape, words))
-    begin, end = text[0], text[-1]
-    before = r"(?<![^\W_])" if _needs_boundary(begin) else ""
-    behind = r"(?![^\W_])" if _needs_boundary(end) and not term.is_prefix else ""
-    return f"{before}{core}{behind}"
+    first, last = text[0], text[-1]
+    left_boundary = r"(?<![^\W_])" if _needs_boundary(first) else ""
+    right_boundary = r"(?![^\W_])" if _needs_boundary(last) and not term.is_prefix else ""
+    return f"{left_boundary}{core}{right_boundary}"
 
 
 def _needs_boundary(character: str) -> bool:
@@ -114,13 +114,13 @@ def _needs_boundary(character: str) -> bool:
     return character.isalnum() and not CJK_RUN.match(character)
 
 
-def _densest_start(places: list[tuple[int, int]]) -> int:
+def _densest_start(spans: list[tuple[int, int]]) -> int:
     """Return the start of the stretch of text with the most matches."""
 
-    def held(begin: int) -> int:
-        return sum(begin <= first < begin + SNIPPET_CHARACTERS // 2 for first, _ in places)
+    def count_matches(begin: int) -> int:
+        return sum(begin <= first < begin + SNIPPET_CHARACTERS // 2 for first, _ in spans)
 
-    return max((first for first, _ in places), key=held)
+    return max((first for first, _ in spans), key=count_matches)
 
 
 def _one_line(text: str) -> str:

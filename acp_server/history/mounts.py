@@ -26,13 +26,16 @@ def is_on_network_filesystem(directory: Path, table: str | None = None) -> bool:
     lines = (read_mounts() if table is None else table).splitlines()
     found = [mount for line in lines if (mount := _MACOS.match(line) or _LINUX.match(line))]
     resolved = directory.resolve()
-    around = [
-        (len(point), mount["type"])
+    enclosing = [
+        (len(mount_point), mount["type"])
         for mount in found
-        if (point := _unescape_mount_point(mount["point"])) == "/" or resolved.is_relative_to(point)
+        if (mount_point := _unescape_mount_point(mount["point"])) == "/"
+        or resolved.is_relative_to(mount_point)
     ]
     # Of two mounts on the same point the later one hides the other, hence `reversed`.
-    return bool(around) and max(reversed(around), key=lambda each: each[0])[1] in NETWORK_TYPES
+    return (
+        bool(enclosing) and max(reversed(enclosing), key=lambda each: each[0])[1] in NETWORK_TYPES
+    )
 
 
 def read_mounts() -> str:
@@ -42,15 +45,15 @@ def read_mounts() -> str:
             return Path("/proc/self/mounts").read_text(errors="surrogateescape")
         if sys.platform == "darwin":
             command = ["/sbin/mount"]
-            told = subprocess.run(  # noqa: S603 - a fixed command
+            result = subprocess.run(  # noqa: S603 - a fixed command
                 command, capture_output=True, check=True, timeout=_MOUNT_SECONDS
             )
-            return told.stdout.decode(errors="surrogateescape")
+            return result.stdout.decode(errors="surrogateescape")
     except (OSError, subprocess.SubprocessError):
         pass
     return ""
 
 
-def _unescape_mount_point(written: str) -> str:
+def _unescape_mount_point(escaped: str) -> str:
     """Return a mount point; Linux writes blanks in it as octal escapes."""
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), written)
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), escaped)

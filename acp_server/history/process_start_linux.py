@@ -9,11 +9,11 @@ _STATE, _STARTED = 0, 19
 def process_start_token(pid: int) -> str | None:
     """Return a token unique among processes with this id, or None if the process has ended."""
     try:
-        told = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        stat_line = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return None
     except OSError:  # hidden from this user, so it is alive
         return ""
     # The last parenthesis: the process name before it may itself contain some, and spaces.
-    words = told.rpartition(")")[2].split()
+    words = stat_line.rpartition(")")[2].split()
     return None if words[_STATE] in {"Z", "X"} else words[_STARTED]

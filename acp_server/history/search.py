@@ -38,36 +38,36 @@ MAX_CONCURRENT_SEARCHES = 2
 class PastSessions:
     """The past sessions of a home directory."""
 
-    def __init__(self, places: DatabasePaths) -> None:
-        self._places = places
+    def __init__(self, paths: DatabasePaths) -> None:
+        self._paths = paths
         self._limiter = CapacityLimiter(MAX_CONCURRENT_SEARCHES)
 
-    async def search(self, inquiry: SessionQuery) -> SessionSearchResults:
+    async def search(self, request: SessionQuery) -> SessionSearchResults:
         """Return the sessions that match a query."""
-        return await self._run_search(partial(discover, inquiry=inquiry))
+        return await self._run_search(partial(discover, request=request))
 
     async def scroll(self, session_id: str, text_id: int, window: int) -> SessionExcerpt:
         """Return a text of a session with `window` texts before it and as many after it."""
 
-        def look(databases: HistoryDatabases) -> SessionExcerpt:
+        def read_excerpt(databases: HistoryDatabases) -> SessionExcerpt:
             database, session = _find_session(databases, session_id)
             return database.texts_around(session, text_id, window, ROLES)
 
-        return await self._run_search(look)
+        return await self._run_search(read_excerpt)
 
     async def read(self, session_id: str, max_texts: int) -> SessionExcerpt:
         """Return a session: its beginning and end, if it has more than `max_texts` texts."""
 
-        def look(databases: HistoryDatabases) -> SessionExcerpt:
+        def read_excerpt(databases: HistoryDatabases) -> SessionExcerpt:
             database, session = _find_session(databases, session_id)
             return database.first_and_last_texts(session, max_texts)
 
-        return await self._run_search(look)
+        return await self._run_search(read_excerpt)
 
     async def browse(self, limit: int, excluded_id: str | None = None) -> Sequence[PastSession]:
         """Return the most recently used sessions, newest first."""
 
-        def look(databases: HistoryDatabases) -> Sequence[PastSession]:
+        def list_recent(databases: HistoryDatabases) -> Sequence[PastSession]:
             recent = (
                 each
                 for database in databases.databases
@@ -75,38 +75,38 @@ class PastSessions:
             )
             return sorted(recent, key=lambda session: session.updated_at, reverse=True)[:limit]
 
-        return await self._run_search(look)
+        return await self._run_search(list_recent)
 
-    async def find_by_id_prefix(self, beginning: str, most: int) -> Sequence[PastSession]:
+    async def find_by_id_prefix(self, prefix: str, limit: int) -> Sequence[PastSession]:
         """Return sessions by id prefix, this server's first; an exact id matches alone."""
 
-        def look(databases: HistoryDatabases) -> Sequence[PastSession]:
+        def find(databases: HistoryDatabases) -> Sequence[PastSession]:
             found = [
                 each
                 for database in databases.databases
-                for each in database.find_by_id_prefix(beginning, most)
+                for each in database.find_by_id_prefix(prefix, limit)
             ]
-            itself = [session for session in found if session.id == beginning]
-            return itself[:1] or found[:most]
+            exact = [session for session in found if session.id == prefix]
+            return exact[:1] or found[:limit]
 
-        return await self._run_search(look)
+        return await self._run_search(find)
 
-    async def _run_search(self, look: Callable[[HistoryDatabases], Result]) -> Result:
+    async def _run_search(self, action: Callable[[HistoryDatabases], Result]) -> Result:
         """Run an action on the databases in a thread.
 
         If the caller is cancelled, the thread is abandoned and ends by its own time limit.
         """
 
-        def work() -> Result:
+        def run() -> Result:
             # Opened in this thread: an SQLite connection belongs to the thread that made it.
-            with open_databases(self._places) as databases:
+            with open_databases(self._paths) as databases:
                 try:
-                    return look(databases)
+                    return action(databases)
                 except sqlite3.Error as error:
-                    raise to_archive_error(self._places.own, error) from error
+                    raise to_archive_error(self._paths.own, error) from error
 
         # A search cannot be interrupted inside SQLite; a cancelled turn should not wait for it.
-        return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+        return await to_thread.run_sync(run, abandon_on_cancel=True, limiter=self._limiter)
 
 
 def _find_session(

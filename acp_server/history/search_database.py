@@ -65,40 +65,45 @@ class HistoryDatabase:
         self.layout = layout
         self._connection = connection
 
-    def search_index(self, index: str, expression: str, reach: TextFilter) -> CandidateBatch:
+    def search_index(self, index: str, expression: str, text_filter: TextFilter) -> CandidateBatch:
         """Return the first texts that match an index query."""
-        order = "ASC" if reach.is_oldest_first else "DESC"
+        order = "ASC" if text_filter.is_oldest_first else "DESC"
         statement = (
             f"SELECT t.id, t.session_id, t.role, t.at, t.text FROM {index} AS found"  # noqa: S608 - names of ours
             # CROSS JOIN fixes the order in SQLite: index first. The planner might scan all texts.
             f" CROSS JOIN {self.layout.texts} AS t ON t.id = found.rowid"
-            f" WHERE {index} MATCH ? AND found.rowid BETWEEN ? AND ? AND {_role_in(reach.roles)}"
-            f" AND t.session_id IS NOT ? ORDER BY found.rowid {order} LIMIT {MAX_CANDIDATES}"
+            f" WHERE {index} MATCH ? AND found.rowid BETWEEN ? AND ?"
+            f" AND {_role_in(text_filter.roles)} AND t.session_id IS NOT ?"
+            f" ORDER BY found.rowid {order} LIMIT {MAX_CANDIDATES}"
         )
         found: list[CandidateText] = []
         deadline_seconds = time.monotonic() + SEARCH_TIMEOUT_SECONDS
-        for low, high in self._id_ranges(is_upwards=reach.is_oldest_first):
+        for low, high in self._id_ranges(is_upwards=text_filter.is_oldest_first):
             # Checked between ranges: a query that runs cannot be interrupted, so each range is
             # bounded.
             if time.monotonic() > deadline_seconds:
                 return CandidateBatch(tuple(found), is_cut_short=True)
-            values = (expression, low, high, *reach.roles, reach.excluded_id)
+            values = (expression, low, high, *text_filter.roles, text_filter.excluded_id)
             found += map(self._candidate, self._connection.execute(statement, values))
             if len(found) >= MAX_CANDIDATES:
                 break
         return CandidateBatch(tuple(found[:MAX_CANDIDATES]))
 
-    def scan(self, groups: Iterable[Sequence[str]], reach: TextFilter) -> CandidateBatch:
+    def scan(self, groups: Iterable[Sequence[str]], text_filter: TextFilter) -> CandidateBatch:
         """Return those of the newest texts that contain a part of each group."""
-        likes = [[_like_pattern(part) for part in _case_variants(group)] for group in groups]
-        one = "t.text LIKE ? ESCAPE '!'"
-        condition = " AND ".join(f"({' OR '.join([one] * len(group))})" for group in likes)
+        patterns = [[_like_pattern(part) for part in _case_variants(group)] for group in groups]
+        clause = "t.text LIKE ? ESCAPE '!'"
+        condition = " AND ".join(f"({' OR '.join([clause] * len(group))})" for group in patterns)
         rows = self._connection.execute(
             "SELECT t.id, t.session_id, t.role, t.at, t.text FROM"  # noqa: S608 - names of ours
             f" (SELECT * FROM {self.layout.texts} ORDER BY id DESC LIMIT {SCANNED_TEXTS}) AS t"
-            f" WHERE {_role_in(reach.roles)} AND t.session_id IS NOT ? AND {condition}"
+            f" WHERE {_role_in(text_filter.roles)} AND t.session_id IS NOT ? AND {condition}"
             f" LIMIT {MAX_CANDIDATES}",
-            (*reach.roles, reach.excluded_id, *(like for group in likes for like in group)),
+            (
+                *text_filter.roles,
+                text_filter.excluded_id,
+                *(pattern for group in patterns for pattern in group),
+            ),
         )
         return CandidateBatch(tuple(map(self._candidate, rows)), is_scan=True)
 
@@ -110,13 +115,13 @@ class HistoryDatabase:
         )
         return next(map(self._past_session, rows), None)
 
-    def find_by_id_prefix(self, beginning: str, limit: int) -> list[PastSession]:
-        """Return the sessions whose ids start with `beginning`, ordered by id."""
+    def find_by_id_prefix(self, prefix: str, limit: int) -> list[PastSession]:
+        """Return the sessions whose ids start with `prefix`, ordered by id."""
         rows = self._connection.execute(
             f"SELECT id, title, cwd, began, updated FROM {self.layout.sessions}"  # noqa: S608 - names of ours
             " WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
             # A range instead of LIKE: uses the primary key and needs no escaping.
-            (repair_surrogates(beginning), repair_surrogates(beginning) + "\U0010ffff", limit),
+            (repair_surrogates(prefix), repair_surrogates(prefix) + "\U0010ffff", limit),
         )
         return list(map(self._past_session, rows))
 
@@ -135,14 +140,14 @@ class HistoryDatabase:
         self, session: PastSession, text_id: int, window: int, roles: tuple[Role, ...]
     ) -> SessionExcerpt:
         """Return a text with its neighbours; no texts if it does not exist."""
-        itself = self._texts(session.id, "id = ?", (text_id,), 1)
-        if not itself:
+        current = self._texts(session.id, "id = ?", (text_id,), 1)
+        if not current:
             return SessionExcerpt(session, ())
         condition = f"id {{}} ? AND {_role_in(roles)} ORDER BY id {{}}"
         values = (text_id, *roles)
         earlier = self._texts(session.id, condition.format("<", "DESC"), values, window)[::-1]
         later = self._texts(session.id, condition.format(">", "ASC"), values, window)
-        texts = (*earlier, *itself, *later)
+        texts = (*earlier, *current, *later)
         return SessionExcerpt(
             session,
             texts,
@@ -150,17 +155,17 @@ class HistoryDatabase:
             after=self._count(session.id, "id > ?", texts[-1].id),
         )
 
-    def first_and_last_texts(self, session: PastSession, most: int) -> SessionExcerpt:
-        """Return up to `most` texts of a session: two thirds from its start, the rest its end."""
+    def first_and_last_texts(self, session: PastSession, limit: int) -> SessionExcerpt:
+        """Return up to `limit` texts of a session: two thirds from its start, the rest its end."""
         total = self._count(session.id, "id > ?", 0)
-        if total <= most:
+        if total <= limit:
             return SessionExcerpt(
-                session, tuple(self._texts(session.id, "TRUE ORDER BY id", (), most))
+                session, tuple(self._texts(session.id, "TRUE ORDER BY id", (), limit))
             )
-        tail = most // 3
-        beginning = self._texts(session.id, "TRUE ORDER BY id", (), most - tail)
-        end = self._texts(session.id, "TRUE ORDER BY id DESC", (), tail)[::-1]
-        return SessionExcerpt(session, (*beginning, *end), omitted=total - most)
+        tail_count = limit // 3
+        first_texts = self._texts(session.id, "TRUE ORDER BY id", (), limit - tail_count)
+        last_texts = self._texts(session.id, "TRUE ORDER BY id DESC", (), tail_count)[::-1]
+        return SessionExcerpt(session, (*first_texts, *last_texts), omitted=total - limit)
 
     def _id_ranges(self, *, is_upwards: bool) -> Iterator[tuple[int, int]]:
         """Yield adjacent ranges of ids, each twice as long as the one before."""
@@ -198,27 +203,27 @@ class HistoryDatabase:
         return row[0]
 
     def _candidate(self, row: Row) -> CandidateText:
-        number, session_id, role, at, text = row
-        past = PastText(
+        number, session_id, role, timestamp, text = row
+        past_text = PastText(
             cast("int", number),
             cast("Role", role),
-            self._moment(at),
+            self._to_datetime(timestamp),
             self.layout.to_text(_to_text(text)),
         )
-        return CandidateText(_to_text(session_id), past)
+        return CandidateText(_to_text(session_id), past_text)
 
     def _past_session(self, row: Row) -> PastSession:
-        session_id, title, cwd, began, updated = row
+        session_id, title, cwd, started, updated = row
         return PastSession(
             _to_text(session_id),
             self.layout.source,
             _to_text(title),
             _to_text(cwd),
-            self._moment(began),
-            self._moment(updated),
+            self._to_datetime(started),
+            self._to_datetime(updated),
         )
 
-    def _moment(self, column: Column) -> datetime:
+    def _to_datetime(self, column: Column) -> datetime:
         ticks = column if isinstance(column, int | float) else 0
         seconds = min(max(0, ticks / self.layout.ticks_per_second), _MAX_TIMESTAMP_SECONDS)
         return datetime.fromtimestamp(seconds, UTC)
@@ -237,7 +242,9 @@ def _to_text(column: Column) -> str:
 
 def _case_variants(parts: Iterable[str]) -> list[str]:
     """Return the parts in the usual cases, because LIKE only folds the case of ASCII."""
-    return list(dict.fromkeys(form for p in parts for form in (p, p.lower(), p.upper())))
+    return list(
+        dict.fromkeys(variant for part in parts for variant in (part, part.lower(), part.upper()))
+    )
 
 
 def _like_pattern(part: str) -> str:

@@ -38,7 +38,7 @@ class HistoryDatabases:
 
 
 @contextmanager
-def open_databases(places: DatabasePaths) -> Generator[HistoryDatabases]:
+def open_databases(paths: DatabasePaths) -> Generator[HistoryDatabases]:
     """Open the existing databases.
 
     Raises:
@@ -47,17 +47,17 @@ def open_databases(places: DatabasePaths) -> Generator[HistoryDatabases]:
     with ExitStack() as stack:
         databases: list[HistoryDatabase] = []
         notes: list[str] = []
-        with _translate_errors(places.own):
-            if places.own.is_file():
-                connection = stack.enter_context(closing(_connect(places.own)))
+        with _translate_errors(paths.own):
+            if paths.own.is_file():
+                connection = stack.enter_context(closing(_connect(paths.own)))
                 databases += (
                     [HistoryDatabase(connection, OWN_LAYOUT)]
-                    if _is_ready(connection, places)
+                    if _is_ready(connection, paths)
                     else []
                 )
         try:
-            if places.hermes is not None and places.hermes.is_file():
-                connection = stack.enter_context(closing(_connect(places.hermes)))
+            if paths.hermes is not None and paths.hermes.is_file():
+                connection = stack.enter_context(closing(_connect(paths.hermes)))
                 databases += _open_hermes(connection)
         except (sqlite3.Error, OSError) as error:
             notes.append(f"the sessions of Hermes could not be read ({error})")
@@ -94,11 +94,11 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _is_ready(connection: sqlite3.Connection, places: DatabasePaths) -> bool:
+def _is_ready(connection: sqlite3.Connection, paths: DatabasePaths) -> bool:
     """Whether it has tables, of a known version."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > len(MIGRATIONS):
-        raise ArchiveError(newer_notice(places.own, version, len(MIGRATIONS)))
+        raise ArchiveError(newer_notice(paths.own, version, len(MIGRATIONS)))
     return version > 0
 
 
@@ -106,14 +106,18 @@ def _open_hermes(connection: sqlite3.Connection) -> list[HistoryDatabase]:
     layout = hermes_layout(connection)
     if layout is None:
         return []
-    works = {
+    usable_indexes = {
         name
         for name in (layout.word_index, layout.trigram_index)
         if name and _is_index_usable(connection, name)
     }
-    words = layout.word_index if layout.word_index in works else None
-    threes = layout.trigram_index if layout.trigram_index in works else None
-    return [HistoryDatabase(connection, replace(layout, word_index=words, trigram_index=threes))]
+    word_index = layout.word_index if layout.word_index in usable_indexes else None
+    trigram_index = layout.trigram_index if layout.trigram_index in usable_indexes else None
+    return [
+        HistoryDatabase(
+            connection, replace(layout, word_index=word_index, trigram_index=trigram_index)
+        )
+    ]
 
 
 def _is_index_usable(connection: sqlite3.Connection, index: str) -> bool:

@@ -69,31 +69,31 @@ class _QueryToken:
 
 def parse(text: str) -> SearchQuery:
     """Return the parsed query: words, "phrases", this OR that, -without, NOT this, begin*."""
-    wanted: list[list[SearchTerm]] = []
-    unwanted: list[SearchTerm] = []
+    required: list[list[SearchTerm]] = []
+    excluded: list[SearchTerm] = []
     previous = _QueryToken()
     for piece in _tokens(text):
         if piece.term is not None:
             if piece.is_excluded or previous.is_not:
-                unwanted.append(piece.term)
-            elif previous.is_or and wanted:
-                wanted[-1].append(piece.term)
+                excluded.append(piece.term)
+            elif previous.is_or and required:
+                required[-1].append(piece.term)
             else:
-                wanted.append([piece.term])
+                required.append([piece.term])
         previous = piece
-    if not wanted:  # "-v" alone is a flag to search for, not an exclusion
-        wanted, unwanted = [[SearchTerm(f"-{term.text}")] for term in unwanted], []
-    return SearchQuery(tuple(map(tuple, wanted)), tuple(unwanted))
+    if not required:  # "-v" alone is a flag to search for, not an exclusion
+        required, excluded = [[SearchTerm(f"-{term.text}")] for term in excluded], []
+    return SearchQuery(tuple(map(tuple, required)), tuple(excluded))
 
 
 def _tokens(text: str) -> Iterator[_QueryToken]:
     clean = repair_surrogates(text)[:MAX_CHARACTERS].translate(_QUOTE_TABLE)
-    terms = 0
+    term_count = 0
     for found in _PIECE.finditer(clean):
         piece = _word_token(found["word"]) if found["phrase"] is None else _phrase_token(found)
-        terms += piece.term is not None
+        term_count += piece.term is not None
         # Bounds the index query, which grows with each term.
-        if terms > MAX_TERMS:
+        if term_count > MAX_TERMS:
             return
         if piece != _QueryToken():
             yield piece
@@ -113,9 +113,9 @@ def _word_token(text: str) -> _QueryToken:
         return _QueryToken(is_not=True)
     if text in {"AND", "&", "&&"}:
         return _QueryToken()
-    is_unwanted = len(text) > 1 and text[0] == "-" and text[1] != "-"
-    bare = text[1:] if is_unwanted else text
+    is_excluded = len(text) > 1 and text[0] == "-" and text[1] != "-"
+    word = text[1:] if is_excluded else text
     # A piece of punctuation alone stays as it is: it may be meant.
-    bare = bare.lstrip(_LEADING_PUNCTUATION).rstrip(_BEHIND) or bare
-    is_prefix = len(bare) > 1 and bare.endswith("*") and has_word_character(bare[-2])
-    return _QueryToken(SearchTerm(bare[:-1] if is_prefix else bare, is_prefix), is_unwanted)
+    word = word.lstrip(_LEADING_PUNCTUATION).rstrip(_BEHIND) or word
+    is_prefix = len(word) > 1 and word.endswith("*") and has_word_character(word[-2])
+    return _QueryToken(SearchTerm(word[:-1] if is_prefix else word, is_prefix), is_excluded)

@@ -84,7 +84,7 @@ def load_session(connection: Connection, session_id: str) -> StoredSession:
 
 
 def list_page(
-    connection: Connection, cwd: Path | None, cursor: str | None, here: LeaseHolder
+    connection: Connection, cwd: Path | None, cursor: str | None, own_holder: LeaseHolder
 ) -> SessionPage:
     """Return a page of sessions, most recently used first, without system prompts.
 
@@ -93,21 +93,21 @@ def list_page(
     Raises:
         InvalidCursorError: the cursor was not issued by this server.
     """
-    wanted: list[str] = []
+    conditions: list[str] = []
     values: list[Column] = []
     if cursor is not None:
         # By position instead of OFFSET: sessions that are used between two pages do not shift the
         # rest.
-        wanted.append("(updated_us, id) < (?, ?)")
+        conditions.append("(updated_us, id) < (?, ?)")
         values += _decode_cursor(cursor)
     if cwd is not None:
-        wanted.append("cwd = ?")
+        conditions.append("cwd = ?")
         values.append(text_to_column(str(cwd)))
     is_empty = IS_EMPTY_SQL.format("sessions.id")
-    wanted.append(f"(NOT ({is_empty}) OR id IN (SELECT value FROM json_each(?)))")  # noqa: S608 - names of ours
-    values.append(json.dumps(list(_held_empty_sessions(connection, here))))
+    conditions.append(f"(NOT ({is_empty}) OR id IN (SELECT value FROM json_each(?)))")  # noqa: S608 - names of ours
+    values.append(json.dumps(list(_held_empty_sessions(connection, own_holder))))
     rows: list[Row] = connection.execute(
-        f"SELECT {FACT_COLUMNS} FROM sessions WHERE {' AND '.join(wanted)}"  # noqa: S608 - ours too
+        f"SELECT {FACT_COLUMNS} FROM sessions WHERE {' AND '.join(conditions)}"  # noqa: S608 - ours too
         f" ORDER BY updated_us DESC, id DESC LIMIT {PAGE_SIZE + 1}",
         values,
     ).fetchall()
@@ -117,16 +117,16 @@ def list_page(
     return SessionPage(found, None if last is None else _encode_cursor(last))
 
 
-def find_abandoned(connection: Connection, here: LeaseHolder) -> Sequence[str]:
+def find_abandoned(connection: Connection, own_holder: LeaseHolder) -> Sequence[str]:
     """Return the empty sessions that no process holds."""
-    held = set(_held_empty_sessions(connection, here))
+    held_ids = set(_held_empty_sessions(connection, own_holder))
     found: list[tuple[str]] = connection.execute(
         f"SELECT id FROM sessions WHERE {IS_EMPTY_SQL.format('sessions.id')}"  # noqa: S608 - names of ours
     ).fetchall()
-    return [session_id for (session_id,) in found if session_id not in held]
+    return [session_id for (session_id,) in found if session_id not in held_ids]
 
 
-def _held_empty_sessions(connection: Connection, here: LeaseHolder) -> Iterator[str]:
+def _held_empty_sessions(connection: Connection, own_holder: LeaseHolder) -> Iterator[str]:
     """Return the empty sessions that a process holds."""
     found: list[tuple[str]] = connection.execute(
         f"SELECT session_id FROM leases AS held WHERE {IS_EMPTY_SQL.format('held.session_id')}"  # noqa: S608 - names of ours
@@ -134,7 +134,7 @@ def _held_empty_sessions(connection: Connection, here: LeaseHolder) -> Iterator[
     now = leases.now_us()
     for (session_id,) in found:
         lease = leases.find(connection, session_id)
-        if lease is not None and not lease.has_expired(here, now):
+        if lease is not None and not lease.has_expired(own_holder, now):
             yield session_id
 
 
@@ -207,7 +207,7 @@ def _decode_cursor(cursor: str) -> Position:
     except (ValueError, RecursionError):
         raise InvalidCursorError from None
     match found:
-        case [int() as moment, str() as session_id]:
-            return moment, session_id
+        case [int() as updated_us, str() as session_id]:
+            return updated_us, session_id
         case _:
             raise InvalidCursorError

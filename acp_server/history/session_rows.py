@@ -71,11 +71,11 @@ GAP_NOTICE = "Some of the output shown here could not be saved."
 class SessionRowWriter:
     """Database writes of one session."""
 
-    def __init__(self, session_id: str, here: LeaseHolder, read: ReadCall) -> None:
+    def __init__(self, session_id: str, own_holder: LeaseHolder, read: ReadCall) -> None:
         self.id = session_id
         self.is_new = False
         """Whether it is not in the database yet."""
-        self._holder = here
+        self._holder = own_holder
         self._facts: SessionFacts | None = None
         """The current facts, once they have been recorded."""
         self._saved_facts: SessionFacts | None = None
@@ -124,14 +124,14 @@ class SessionRowWriter:
     def pending_writes(self) -> Sequence[Write]:
         """Return the pending writes, in order."""
         self._close_stream()
-        begun: list[Write] = []
+        first_writes: list[Write] = []
         # First: the rows of all other tables refer to the session's row.
         if self._facts is not None and self._facts is not self._saved_facts:
-            begun.append(partial(_save_facts, facts=self._facts, before=self._saved_facts))
+            first_writes.append(partial(_save_facts, facts=self._facts, previous=self._saved_facts))
         if self.is_new:
-            begun.append(partial(leases.claim, session_id=self.id, here=self._holder))
+            first_writes.append(partial(leases.claim, session_id=self.id, own_holder=self._holder))
         self._writes += self._calls.take_writes()
-        return begun + self._writes
+        return first_writes + self._writes
 
     def mark_written(self) -> None:
         """Note that all pending writes were committed."""
@@ -171,26 +171,26 @@ class SessionRowWriter:
         It is if the session was deleted, is held by another process, or has lost earlier messages.
         The writes are queued; the caller executes them.
         """
-        base = self._stored_message_count
+        base_count = self._stored_message_count
         if self._holds_lease(connection):
             self.load_state(connection)
             # `load_state` counts the messages in the file, some of which are also held here. Keep
             # our own base, or they would be numbered twice.
-            kept, self._stored_message_count = self._stored_message_count, base
+            file_count, self._stored_message_count = self._stored_message_count, base_count
         elif is_other_file or self.is_new:
-            kept, self.is_new, self._next_entry = 0, True, 0
+            file_count, self.is_new, self._next_entry = 0, True, 0
         else:
             return False
-        # Messages before `base` exist only in the file; if it has fewer, they are lost.
-        if (kept < base and not self._are_messages_replaced) or (
+        # Messages before `base_count` exist only in the file; if it has fewer, they are lost.
+        if (file_count < base_count and not self._are_messages_replaced) or (
             self._facts is None and self.is_new
         ):
             return False
-        self._queue_missing(0 if self._are_messages_replaced else kept - base)
+        self._queue_missing(0 if self._are_messages_replaced else file_count - base_count)
         return True
 
     def _holds_lease(self, connection: Connection) -> bool:
-        return self.id in leases.held_sessions(connection, self._holder)
+        return self.id in leases.held_session_ids(connection, self._holder)
 
     def _queue_missing(self, first: int) -> None:
         """Queue all state that is missing, the messages from index `first` on."""
@@ -300,18 +300,18 @@ class SessionRowWriter:
         return self._next_entry - 1
 
 
-def _newest_facts(before: SessionFacts | None, facts: SessionFacts) -> SessionFacts:
+def _newest_facts(previous: SessionFacts | None, facts: SessionFacts) -> SessionFacts:
     """Return the newer facts; if the clock was set back, the session keeps its later time."""
-    if before is None or before.updated_at <= facts.updated_at:
+    if previous is None or previous.updated_at <= facts.updated_at:
         return facts
-    return replace(facts, updated_at=before.updated_at)
+    return replace(facts, updated_at=previous.updated_at)
 
 
-def _save_facts(connection: Connection, facts: SessionFacts, before: SessionFacts | None) -> None:
+def _save_facts(connection: Connection, facts: SessionFacts, previous: SessionFacts | None) -> None:
     connection.execute(SAVE_FACTS, facts_row(facts))
     if facts.system is None:
         connection.execute("DELETE FROM prompts WHERE session_id = ?", (facts.id,))
-    elif before is None or facts.system != before.system:
+    elif previous is None or facts.system != previous.system:
         connection.execute(SAVE_SYSTEM, system_row(facts.id, facts.system))
 
 

@@ -78,13 +78,13 @@ class _TextIndex:
 
 
 def add_message_texts(
-    connection: Connection, session_id: str, at: datetime, message: Message
+    connection: Connection, session_id: str, timestamp: datetime, message: Message
 ) -> None:
     """Store the texts of a message. No search finds them before `index_pending`."""
     connection.executemany(
         "INSERT INTO texts (session_id, role, at_us, text) VALUES (?, ?, ?, ?)",
         [
-            (session_id, role, time_to_column(at), clean)
+            (session_id, role, time_to_column(timestamp), clean)
             for role, text in _message_texts(message)
             if (clean := repair_surrogates(text).replace("\0", " ")).strip()
         ],
@@ -159,10 +159,10 @@ def _message_texts(message: Message) -> Iterator[tuple[Role, str]]:
                 if isinstance(part, ToolResult):
                     yield "tool", _without_middle(part.text)
         case AssistantMessage():
-            said = "".join(
+            text = "".join(
                 part.text for part in message.parts if isinstance(part, Text | ProviderBlock)
             )
-            yield "assistant", said[:MAX_MESSAGE_CHARACTERS]
+            yield "assistant", text[:MAX_MESSAGE_CHARACTERS]
             for part in message.parts:
                 if isinstance(part, ToolCall):
                     yield "tool", _without_middle(f"{part.name} {_argument_texts(part)}")

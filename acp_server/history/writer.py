@@ -57,15 +57,15 @@ class ArchiveWriter:
     def __init__(
         self,
         database: SessionDatabase,
-        inbox: WriterQueue,
-        tell: Callable[[str], None],
-        beat_seconds: float = HEARTBEAT_SECONDS,
+        queue: WriterQueue,
+        on_problem: Callable[[str], None],
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> None:
-        """Set up; while this process holds sessions, it sends a heartbeat every `beat_seconds`."""
-        self._beat_seconds = beat_seconds
+        """Set up; the heartbeat is sent while this process holds sessions."""
+        self._heartbeat_seconds = heartbeat_seconds
         self._database = database
-        self._queue = inbox
-        self._on_problem = tell
+        self._queue = queue
+        self._on_problem = on_problem
         self._reported: set[str] = set()
         # One identity for the process's lifetime; leases outlive a reopened database.
         self._holder = LeaseHolder()
@@ -75,7 +75,7 @@ class ArchiveWriter:
         self._is_sync_due = False
         self._is_shutting_down = False
         self._queries: deque[ArchiveQuery] = deque()
-        self._next_beat_seconds = time.monotonic() + self._beat_seconds
+        self._next_heartbeat_seconds = time.monotonic() + self._heartbeat_seconds
 
     def run(self) -> None:
         """Write until a query asks to end."""
@@ -85,8 +85,8 @@ class ArchiveWriter:
                 self._run_once()
         finally:
             self._database.close()
-            for question in self._queries:  # taken from the queue, but not answered yet
-                question.fail()
+            for query in self._queries:  # taken from the queue, but not answered yet
+                query.fail()
 
     def read(self, session_id: str) -> StoredSession:
         """Return a stored session."""
@@ -95,7 +95,7 @@ class ArchiveWriter:
     def page(self, cwd: Path | None, cursor: str | None) -> SessionPage:
         """Return a page of stored sessions."""
         return self._run_read(
-            partial(session_reads.list_page, cwd=cwd, cursor=cursor, here=self._holder)
+            partial(session_reads.list_page, cwd=cwd, cursor=cursor, own_holder=self._holder)
         )
 
     def resume(self, session_id: str) -> None:
@@ -143,8 +143,8 @@ class ArchiveWriter:
 
     def _answer_queries(self) -> None:
         """Answer all queries, and wake their tasks in one hop: no session goes ahead of others."""
-        for question in self._queries:
-            question.execute(self)
+        for query in self._queries:
+            query.execute(self)
         answered, self._queries = self._queries, deque()
         if answered:
             answered[0].call_in_loop(lambda: _wake(answered))
@@ -153,7 +153,7 @@ class ArchiveWriter:
         """Return the time until the next heartbeat; None while no session is held."""
         if not self._sessions:
             return None
-        return max(0.0, self._next_beat_seconds - time.monotonic())
+        return max(0.0, self._next_heartbeat_seconds - time.monotonic())
 
     def _record(self, session_id: str, recorded: RecordedItem) -> None:
         if isinstance(recorded, SessionCreated):
@@ -200,11 +200,11 @@ class ArchiveWriter:
         with self._database.transaction() as connection:
             # Inside the transaction: no other process can take a lease over between check and
             # write.
-            ours = leases.held_sessions(connection, self._holder)
+            held_ids = leases.held_session_ids(connection, self._holder)
             lost = [
                 row_writer
                 for row_writer in pending
-                if not row_writer.is_new and row_writer.id not in ours
+                if not row_writer.is_new and row_writer.id not in held_ids
             ]
             for row_writer, rows in pending.items():
                 # A lost session belongs to another process now; writing on would mix two histories.
@@ -216,7 +216,7 @@ class ArchiveWriter:
 
     def _sync(self) -> None:
         """Sync to the disk, index new texts for search, and send a heartbeat."""
-        self._next_beat_seconds = time.monotonic() + self._beat_seconds
+        self._next_heartbeat_seconds = time.monotonic() + self._heartbeat_seconds
         self._is_sync_due, is_durable = False, self._is_sync_due
         if self._problem is None:
             try:
@@ -240,10 +240,10 @@ class ArchiveWriter:
 
     def _open(self, open_file: Callable[[], Sequence[str]]) -> None:
         """Open the database and write the missing state of the open sessions."""
-        before = self._database.origin
+        previous_origin = self._database.origin
         try:
             notices = open_file()
-            self._recover(is_other_file=self._database.origin != before)
+            self._recover(is_other_file=self._database.origin != previous_origin)
         except SessionStoreError as error:
             self._suspend_all()
             # Replace at most once: a new file that is damaged at once points to the disk.
@@ -288,10 +288,10 @@ class ArchiveWriter:
         self._problem = error.reason
         self._report(NOT_SAVED.format(reason=error.reason))
 
-    def _drop_sessions(self, lost: Sequence[SessionRowWriter], why: str) -> None:
+    def _drop_sessions(self, lost: Sequence[SessionRowWriter], message: str) -> None:
         for row_writer in lost:
             del self._sessions[row_writer.id]
-            self._report(why.format(session_id=row_writer.id))
+            self._report(message.format(session_id=row_writer.id))
 
     def _report(self, problem: str) -> None:
         if problem not in self._reported:
@@ -335,13 +335,13 @@ class ArchiveWriter:
 
     def _release_sessions(self, connection: Connection, session_ids: Sequence[str]) -> None:
         """Release sessions this process holds, and delete the empty ones."""
-        ours = leases.held_sessions(connection, self._holder)
+        held_ids = leases.held_session_ids(connection, self._holder)
         for session_id in session_ids:
-            if session_id in ours and tables.is_empty(connection, session_id):
+            if session_id in held_ids and tables.is_empty(connection, session_id):
                 tables.delete_session(connection, session_id)
             leases.release(connection, session_id, self._holder)
 
 
-def _wake(questions: Iterable[ArchiveQuery]) -> None:
-    for question in questions:
-        question.wake()
+def _wake(queries: Iterable[ArchiveQuery]) -> None:
+    for query in queries:
+        query.wake()

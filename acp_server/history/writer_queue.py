@@ -136,12 +136,12 @@ class WriterQueue:
         if not self._is_filled.is_set():
             self._is_filled.set()
 
-    def submit(self, question: ArchiveQuery) -> None:
+    def submit(self, query: ArchiveQuery) -> None:
         """Add a query; everything before it is written at once.
 
         Afterwards the caller must check `is_closed`: if it is set, there may be no answer.
         """
-        self._items.append(question)
+        self._items.append(query)
         self._is_urgent.set()
         self._is_filled.set()
 

@@ -39,8 +39,8 @@ class HookResult:
 
 def as_json(event: HookEvent, values: Mapping[str, JsonValue]) -> bytes:
     """Return the JSON line that a hook reads on stdin."""
-    told: dict[str, JsonValue] = {"event": event, **values}
-    return repair_surrogates(json.dumps(told, ensure_ascii=False)).encode() + b"\n"
+    document: dict[str, JsonValue] = {"event": event, **values}
+    return repair_surrogates(json.dumps(document, ensure_ascii=False)).encode() + b"\n"
 
 
 def outcome_as_json(text: str, *, is_error: bool) -> JsonValue:
@@ -48,26 +48,26 @@ def outcome_as_json(text: str, *, is_error: bool) -> JsonValue:
     return {"is_error": is_error, "text": text[:MAX_OUTCOME_CHARACTERS]}
 
 
-def parse_refusal(ran: HookResult) -> str | None:
+def parse_refusal(result: HookResult) -> str | None:
     """Return why a call is refused; None if the hook allows it."""
-    said = ran.output.strip()[:MAX_OUTPUT_CHARACTERS]
-    if ran.failure:
-        return f"it did not answer: {ran.failure}"
-    if ran.exit_code == REFUSING_CODE:
-        return _parse_reason(said) or said or "it gave no reason"
-    if ran.exit_code != 0:
-        return f"it failed with exit code {ran.exit_code}{f': {said}' if said else ''}"
+    output = result.output.strip()[:MAX_OUTPUT_CHARACTERS]
+    if result.failure:
+        return f"it did not answer: {result.failure}"
+    if result.exit_code == REFUSING_CODE:
+        return _parse_reason(output) or output or "it gave no reason"
+    if result.exit_code != 0:
+        return f"it failed with exit code {result.exit_code}{f': {output}' if output else ''}"
     # Fail closed: a refusal may be in the part that was cut.
-    if ran.is_truncated:
+    if result.is_truncated:
         return "it said too much to be read"
-    return _parse_decision(ran.output)
+    return _parse_decision(result.output)
 
 
-def _parse_decision(said: str) -> str | None:
+def _parse_decision(output: str) -> str | None:
     """Return the reason of a JSON refusal; an unreadable decision refuses, too."""
-    answer = _parse_answer(said)
+    answer = _parse_answer(output)
     if answer is None:
-        return "its decision cannot be read" if '"decision"' in said else None
+        return "its decision cannot be read" if '"decision"' in output else None
     match answer.get("decision"):
         case None | "allow":  # same as no decision: the gate still decides
             return None
@@ -77,19 +77,19 @@ def _parse_decision(said: str) -> str | None:
             return f"its decision cannot be read: {_text(other)}"
 
 
-def _parse_reason(said: str) -> str:
-    answer = _parse_answer(said)
+def _parse_reason(output: str) -> str:
+    answer = _parse_answer(output)
     return _text(answer.get("reason")) if answer is not None else ""
 
 
-def _parse_answer(said: str) -> Mapping[str, JsonValue] | None:
+def _parse_answer(output: str) -> Mapping[str, JsonValue] | None:
     """Return the whole output if it is a JSON object, else the last line with a decision."""
-    for text in (said, *reversed(said.splitlines())):
+    for text in (output, *reversed(output.splitlines())):
         try:
             found = cast("JsonValue", json.loads(text)) if text.strip().startswith("{") else None
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, dict) and (text is said or "decision" in found):
+        if isinstance(found, dict) and (text is output or "decision" in found):
             return found
     return None
 

@@ -30,7 +30,7 @@ BROKEN = (
     "the settings hold hooks before tools that cannot be understood, so no call is made; the user "
     "can see why with `acp-server config check`"
 )
-SAID = "[A hook of the user's says after this call, as data:]\n{said}"
+OUTPUT_NOTE = "[A hook of the user's says after this call, as data:]\n{said}"
 
 RunHook = Callable[[Hook, bytes], Awaitable[HookResult]]
 """Runs a command with these bytes on stdin until it ends or times out. Raises only cancellation."""
@@ -55,20 +55,20 @@ class HookRunner:
 
     async def run_before(self, call: ToolCall) -> ToolOutcome | None:
         """Run the hooks before a call in order; return the outcome of the first refusal."""
-        said = await self._refusal_reason(call)
-        if said is None:
+        reason = await self._refusal_reason(call)
+        if reason is None:
             return None
-        self.on_refusal(call, said)
-        return ToolOutcome(said, is_error=True)
+        self.on_refusal(call, reason)
+        return ToolOutcome(reason, is_error=True)
 
     async def _refusal_reason(self, call: ToolCall) -> str | None:
         if self.rules.is_invalid:
             # Fail closed: the hook that cannot be parsed may be the one that forbids this call.
             return BROKEN
         hooks = matching_hooks(self.rules.before_tool, call.name)
-        told = as_json("before_tool", self._call_facts(call)) if hooks else b""
+        payload = as_json("before_tool", self._call_facts(call)) if hooks else b""
         for hook in hooks:
-            reason = parse_refusal(await self.run(hook, told))
+            reason = parse_refusal(await self.run(hook, payload))
             if reason is not None:
                 return REFUSED.format(reason=reason)
         return None
@@ -78,17 +78,17 @@ class HookRunner:
         hooks = matching_hooks(self.rules.after_tool, call.name)
         if not hooks:
             return ""
-        ended = outcome_as_json(outcome.text, is_error=outcome.is_error)
-        told = as_json("after_tool", {**self._call_facts(call), "outcome": ended})
-        said = [_hook_output(await self.run(hook, told)) for hook in hooks]
-        text = "\n".join(each for each in said if each)
-        return SAID.format(said=_truncate(text)) if text else ""
+        outcome_json = outcome_as_json(outcome.text, is_error=outcome.is_error)
+        payload = as_json("after_tool", {**self._call_facts(call), "outcome": outcome_json})
+        outputs = [_hook_output(await self.run(hook, payload)) for hook in hooks]
+        text = "\n".join(each for each in outputs if each)
+        return OUTPUT_NOTE.format(said=_truncate(text)) if text else ""
 
     def end_turn(self, stop_reason: str) -> None:
         """Run the hooks after a turn in the background."""
         if self.rules.after_turn and not self._is_closed:
-            told = as_json("after_turn", {**self.facts(), "stop_reason": stop_reason})
-            self.spawn(partial(self._after_turn, told))
+            payload = as_json("after_turn", {**self.facts(), "stop_reason": stop_reason})
+            self.spawn(partial(self._after_turn, payload))
 
     def close(self) -> None:
         """Cancel the running hooks and start no more."""
@@ -97,7 +97,7 @@ class HookRunner:
         for scope in self._scopes:
             scope.cancel()
 
-    async def _after_turn(self, told: bytes) -> None:
+    async def _after_turn(self, payload: bytes) -> None:
         with anyio.CancelScope() as scope:
             # Spawned before `close`, started after it: `close` had no scope to cancel.
             if self._is_closed:
@@ -105,24 +105,24 @@ class HookRunner:
             self._scopes.add(scope)
             try:
                 for hook in self.rules.after_turn:
-                    ran = await self.run(hook, told)
-                    if ran.failure or ran.exit_code:
-                        logger.warning("an after_turn hook failed: %s", _hook_output(ran))
+                    result = await self.run(hook, payload)
+                    if result.failure or result.exit_code:
+                        logger.warning("an after_turn hook failed: %s", _hook_output(result))
             finally:
                 self._scopes.discard(scope)
 
     def _call_facts(self, call: ToolCall) -> dict[str, JsonValue]:
         arguments = dict(parse_arguments(call))
-        named: dict[str, JsonValue] = {"call_id": call.id, "tool": call.name}
-        return {**self.facts(), **named, "arguments": arguments}
+        call_facts: dict[str, JsonValue] = {"call_id": call.id, "tool": call.name}
+        return {**self.facts(), **call_facts, "arguments": arguments}
 
 
 def _hook_output(ran: HookResult) -> str:
     """Return a hook's output, prefixed with its failure if it failed."""
-    said = _truncate(ran.output.strip())
+    text = _truncate(ran.output.strip())
     if ran.failure:
-        return f"(it did not come to its end: {ran.failure}) {said}".rstrip()
-    return f"(it failed with exit code {ran.exit_code}) {said}".rstrip() if ran.exit_code else said
+        return f"(it did not come to its end: {ran.failure}) {text}".rstrip()
+    return f"(it failed with exit code {ran.exit_code}) {text}".rstrip() if ran.exit_code else text
 
 
 def _truncate(text: str) -> str:

@@ -55,19 +55,19 @@ class _HookedCall:
 
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Run the call unless a hook refuses; append the output of the hooks after it."""
-        refused = await self.hooks.run_before(call)
-        if refused is not None:
-            return refused
+        refusal = await self.hooks.run_before(call)
+        if refusal is not None:
+            return refusal
         outcome = await self.inner.run(call)
-        remarks = await self.hooks.run_after(call, outcome)
-        return _with_remarks(outcome, remarks) if remarks else outcome
+        hook_output = await self.hooks.run_after(call, outcome)
+        return _with_hook_output(outcome, hook_output) if hook_output else outcome
 
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the outcome so far."""
         return self.inner.interrupted_outcome(reason)
 
 
-def _with_remarks(outcome: ToolOutcome, remarks: str) -> ToolOutcome:
-    text = f"{outcome.text}\n\n{remarks}".lstrip()
+def _with_hook_output(outcome: ToolOutcome, hook_output: str) -> ToolOutcome:
+    text = f"{outcome.text}\n\n{hook_output}".lstrip()
     shown = (Text(outcome.text), *outcome.media) if outcome.shown is None else outcome.shown
-    return replace(outcome, text=text, shown=(*shown, Text(remarks)))
+    return replace(outcome, text=text, shown=(*shown, Text(hook_output)))

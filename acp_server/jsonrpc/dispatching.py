@@ -34,11 +34,11 @@ logging.getLogger("jsonrpcserver").setLevel(logging.CRITICAL)  # the peer logs f
 class Reply:
     """The result of a handler, and an action to run after the response is queued.
 
-    `then` is for updates that must follow the response on the wire.
+    `after_response` is for updates that must follow the response on the wire.
     """
 
     result: Payload
-    then: Callable[[], Awaitable[None]] | None = None
+    after_response: Callable[[], Awaitable[None]] | None = None
 
 
 Job = Callable[[], Awaitable[Reply]]

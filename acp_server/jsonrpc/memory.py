@@ -111,6 +111,6 @@ def create_memory_pair(
     `capacity_bytes` bounds the first end's outgoing queue (the second's is unbounded). With
     `is_file` the first end's input ends like a file: requests that were read are still answered.
     """
-    there, back = _Pipe(capacity_bytes), _Pipe(UNBOUNDED_BYTES)
-    first = MemoryTransport(there, back, limit_bytes, is_file=is_file)
-    return first, MemoryTransport(back, there, limit_bytes, is_file=False)
+    outbound, inbound = _Pipe(capacity_bytes), _Pipe(UNBOUNDED_BYTES)
+    first = MemoryTransport(outbound, inbound, limit_bytes, is_file=is_file)
+    return first, MemoryTransport(inbound, outbound, limit_bytes, is_file=False)

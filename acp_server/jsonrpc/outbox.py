@@ -37,7 +37,7 @@ class Outbox:
         self._next = 0
         self._last_coalesce_key: CoalesceKey | None = None
         """The coalesce key of the most recent line."""
-        self._is_behind = False
+        self._is_reader_behind = False
         """Whether the queue was full and has not been empty since."""
         self._unsent_bytes = 0
         self._is_delivering = False
@@ -63,7 +63,7 @@ class Outbox:
             self._unsent_bytes += len(line)
             # Stays set until the queue is empty (see `_pop`), so a reader that fell behind gets its
             # whole backlog coalesced.
-            self._is_behind = self._is_behind or not self.has_capacity
+            self._is_reader_behind = self._is_reader_behind or not self.has_capacity
             self._changed.notify()
 
     @property
@@ -106,41 +106,43 @@ class Outbox:
                 self._pop(self._unsent_bytes)
             self._changed.notify()
 
-    def _try_coalesce(self, line: bytes, seam: CoalesceKey | None) -> bool:
+    def _try_coalesce(self, line: bytes, coalesce_key: CoalesceKey | None) -> bool:
         """Append a line's text to the previous line if the reader is behind; return whether."""
         # Compared by identity: two sessions may have templates of equal length, and their texts
         # must not mix.
-        former, self._last_coalesce_key = self._last_coalesce_key, seam
-        if seam is None or seam is not former or not self._is_behind:
+        previous_key, self._last_coalesce_key = self._last_coalesce_key, coalesce_key
+        if coalesce_key is None or coalesce_key is not previous_key or not self._is_reader_behind:
             return False
-        last = self._lines.get(self._next - 1)
+        last_line = self._lines.get(self._next - 1)
         # None: the previous line is already with the writer.
-        if last is None or len(last) > MAX_COALESCED_BYTES:
+        if last_line is None or len(last_line) > MAX_COALESCED_BYTES:
             return False
-        self._lines[self._next - 1] = last[: -seam.tail_bytes] + line[seam.head_bytes :]
-        self._unsent_bytes += len(line) - seam.head_bytes - seam.tail_bytes
+        self._lines[self._next - 1] = (
+            last_line[: -coalesce_key.tail_bytes] + line[coalesce_key.head_bytes :]
+        )
+        self._unsent_bytes += len(line) - coalesce_key.head_bytes - coalesce_key.tail_bytes
         return True
 
     def _replace(self, key: Hashable) -> None:
         # The new line goes to the end and not to the old one's place: it must not overtake lines
         # queued since.
-        older = self._number_by_key.get(key)
-        if older is not None:
-            self._unsent_bytes -= len(self._lines.pop(older))
-            del self._key_by_number[older]
+        old_number = self._number_by_key.get(key)
+        if old_number is not None:
+            self._unsent_bytes -= len(self._lines.pop(old_number))
+            del self._key_by_number[old_number]
         self._number_by_key[key] = self._next
         self._key_by_number[self._next] = key
 
     def _pop(self, limit_bytes: int) -> list[bytes]:
-        taken: list[bytes] = []
+        lines: list[bytes] = []
         size = 0
         while self._lines and size < limit_bytes:
             number, line = self._lines.popitem(last=False)
             key = self._key_by_number.pop(number, None)
             if key is not None:
                 del self._number_by_key[key]
-            taken.append(line)
+            lines.append(line)
             size += len(line)
         self._unsent_bytes -= size
-        self._is_behind = self._is_behind and bool(self._lines)
-        return taken
+        self._is_reader_behind = self._is_reader_behind and bool(self._lines)
+        return lines

@@ -41,14 +41,14 @@ def parse_message(line: bytes) -> Message | None:
     """
     # Collected while decoding and judged afterwards: the right answer depends on the kind of
     # message, which is known only once all of it is decoded.
-    endless: list[str] = []
-    value = _decode(line, partial(_parse_float, endless))
+    overflowed: list[str] = []
+    value = _decode(line, partial(_parse_float, overflowed))
     if not isinstance(value, dict):
         raise MalformedError(
             INVALID_REQUEST, "Invalid Request", f"expected an object, not {_describe_type(value)}"
         )
     message = _parse_response(value) if "method" not in value else _parse_call(value)
-    return _reject_overflow(message, endless[0]) if endless else message
+    return _reject_overflow(message, overflowed[0]) if overflowed else message
 
 
 def find_leading_id(head: bytes) -> RequestId:

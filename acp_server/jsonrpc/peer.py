@@ -175,12 +175,12 @@ class Peer:
         """
         if self._is_closed:
             raise ConnectionClosedError
-        number, waiter = next(self._ids), _PendingRequest()
+        number, pending_request = next(self._ids), _PendingRequest()
         # Register before sending: the response may be read before this task runs again.
-        self._pending_requests[number] = waiter
+        self._pending_requests[number] = pending_request
         self._transport.send(request_line(number, method, params))
         try:
-            await waiter.done.wait()
+            await pending_request.done.wait()
         except anyio.get_cancelled_exc_class():
             # `send` does not wait, so it also works inside a cancelled scope.
             self._transport.send(notification_line(CANCEL_METHOD, {"requestId": number}))
@@ -188,11 +188,11 @@ class Peer:
         finally:
             # A response that arrives after a cancel finds no entry and is ignored.
             self._pending_requests.pop(number, None)
-        if waiter.response is None:
+        if pending_request.response is None:
             raise ConnectionClosedError
-        if waiter.response.error is not None:
-            raise RemoteError(waiter.response.error)
-        return waiter.response.result
+        if pending_request.response.error is not None:
+            raise RemoteError(pending_request.response.error)
+        return pending_request.response.result
 
     async def notify(self, method: str, params: Payload, replace_key: Hashable = None) -> None:
         """Send a notification, first waiting while too much is unsent.
@@ -324,17 +324,17 @@ class Peer:
                 call.on_cancel()
 
     def _handle_response(self, response: Response) -> None:
-        waiter = self._pending_requests.pop(response.id, None)
-        if waiter is None:
+        pending_request = self._pending_requests.pop(response.id, None)
+        if pending_request is None:
             logger.debug("ignored a response to %r: no request is pending under it", response.id)
         else:
-            waiter.resolve(response)
+            pending_request.resolve(response)
 
     def _fail_pending_requests(self) -> None:
         self._is_closed = True
-        for waiter in self._pending_requests.values():
+        for pending_request in self._pending_requests.values():
             # Only wakes them; each removes itself from the dict later, so iterating it is safe.
-            waiter.resolve(None)
+            pending_request.resolve(None)
 
 
 def _prepare_job(handler: RequestHandler, call: InboundRequest) -> Job:
@@ -375,8 +375,8 @@ async def _respond(call: InboundRequest, outcome: Reply | ErrorObject) -> None:
             call.fail(outcome)
             return
         call.succeed(outcome.result)
-        if outcome.then is not None:
-            await outcome.then()
+        if outcome.after_response is not None:
+            await outcome.after_response()
     except Exception as error:
         logger.exception("%s failed at its answer", call.request.method)
         # If the response was already sent, `fail` does nothing and the log line is all there is.

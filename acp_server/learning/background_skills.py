@@ -31,7 +31,7 @@ class BackgroundSkills:
 
     skill_roots: SkillRoots
     skill_editor: BackgroundSkillEditor
-    circumstances: VisibilityFacts
+    visibility_facts: VisibilityFacts
     viewer: ViewContext
     is_trusted: TrustCheck
     """Whether the user has approved a text that would otherwise be withheld from the model."""
@@ -44,7 +44,7 @@ class BackgroundSkills:
     async def listing(self, category: str | None = None) -> SkillListing:
         """Return the skills of one category, or all."""
         return await self._query(
-            lambda library: library.list_skills(self.circumstances, category or None)
+            lambda library: library.list_skills(self.visibility_facts, category or None)
         )
 
     async def view(self, name: str) -> SkillView:
@@ -55,7 +55,7 @@ class BackgroundSkills:
         """
 
         def load(library: SkillLibrary) -> SkillView:
-            view = library.view(name, self.viewer, self.circumstances)
+            view = library.view(name, self.viewer, self.visibility_facts)
             self._screen(library.find(name), SKILL_FILE, view.content)
             return view
 
@@ -69,7 +69,7 @@ class BackgroundSkills:
         """
 
         def load(library: SkillLibrary) -> FileView:
-            view = library.view_file(name, path, self.viewer, self.circumstances)
+            view = library.view_file(name, path, self.viewer, self.visibility_facts)
             if isinstance(view, TextFileView):
                 self._screen(library.find(name), path, view.content)
             return view
@@ -96,15 +96,15 @@ class BackgroundSkills:
             SkillError: the change is no longer possible.
             OSError: a write failed; every file is as it was.
         """
-        done = await to_thread.run_sync(self.skill_editor.commit, change, undo_id)
+        result = await to_thread.run_sync(self.skill_editor.commit, change, undo_id)
         await self.skill_roots.invalidate()
-        return done
+        return result
 
-    async def _query(self, question: Callable[[SkillLibrary], Result]) -> Result:
+    async def _query(self, query: Callable[[SkillLibrary], Result]) -> Result:
         # Without an event from a file watch the index may be stale, and this run changes skills
         # itself.
         self.skill_roots.library.mark_changed()
-        return await to_thread.run_sync(question, self.skill_roots.library)
+        return await to_thread.run_sync(query, self.skill_roots.library)
 
     def _screen(self, skill: Skill, path: str, text: str) -> None:
         # Bundled skills ship with this program: their text is trusted.

@@ -69,9 +69,9 @@ class Curator:
     overlaps: Sequence[str] = ()
     """Skills that reviews found to overlap, a few names in each entry."""
     usage_totals: UsageTotals = field(default_factory=UsageTotals)
-    block: CuratorSummary = field(default_factory=CuratorSummary, init=False)
+    summary: CuratorSummary = field(default_factory=CuratorSummary, init=False)
     """The curator's own account of its changes, as far as it can be parsed."""
-    faults: tuple[str, ...] = field(default=(), init=False)
+    issues: tuple[str, ...] = field(default=(), init=False)
     """Differences between the account and the real changes, or why the run ended early."""
     has_answered: bool = field(default=False, init=False)
     """Whether the account covers everything done so far."""
@@ -84,17 +84,17 @@ class Curator:
             return
         turn_context = self._build_context()
         question = _first_question(candidates, self.overlaps)
-        corrections = done = 0
+        corrections = archived_count = 0
         for _ in range(MAX_ROUNDS):
             if not await self._ask(question, turn_context):
                 return
-            # Corrections are bounded by MOST_CORRECTIONS, rounds by MOST_ROUNDS: a model that never
+            # Corrections are bounded by MAX_CORRECTIONS, rounds by MAX_ROUNDS: a model that never
             # agrees with the facts must not run up costs.
-            corrections += bool(self.faults)
-            question = await self._next_question(corrections, done)
+            corrections += bool(self.issues)
+            question = await self._next_question(corrections, archived_count)
             if question is None:
                 return
-            done = len(archive_outcomes(self.skill_editor.changes))
+            archived_count = len(archive_outcomes(self.skill_editor.changes))
 
     async def _ask(self, question: str, turn_context: TurnContext) -> bool:
         """Ask once and check the account against the real changes; return whether it answered."""
@@ -104,7 +104,7 @@ class Curator:
         try:
             await turn.run(UserMessage((Text(question),)))
         except TurnError as error:
-            self.faults = (f"The model failed: {error.reason}",)
+            self.issues = (f"The model failed: {error.reason}",)
             return False
         self._check_account(last_answer(self._conversation))
         return True
@@ -112,23 +112,23 @@ class Curator:
     def _check_account(self, answer: str) -> None:
         self.has_answered = True
         try:
-            self.block = parse_summary(answer)
+            self.summary = parse_summary(answer)
         except CuratorSummaryError as error:
-            self.faults = (f"The curator's account cannot be read: {error}.",)
+            self.issues = (f"The curator's account cannot be read: {error}.",)
         else:
-            self.faults = find_discrepancies(
-                self.block, archive_outcomes(self.skill_editor.changes)
+            self.issues = find_discrepancies(
+                self.summary, archive_outcomes(self.skill_editor.changes)
             )
 
-    async def _next_question(self, corrections: int, done: int) -> str | None:
+    async def _next_question(self, corrections: int, archived_count: int) -> str | None:
         """Return the next question, or None to stop."""
-        if self.faults:
-            faults = "\n".join(f"- {fault}" for fault in self.faults)
-            return CORRECTION.format(faults=faults) if corrections <= MAX_CORRECTIONS else None
+        if self.issues:
+            issue_lines = "\n".join(f"- {issue}" for issue in self.issues)
+            return CORRECTION.format(faults=issue_lines) if corrections <= MAX_CORRECTIONS else None
         candidates = await to_thread.run_sync(find_candidates, self.skill_editor)
         hints = find_name_hints(each.name for each in candidates)
         # Without progress the same question would get the same answer.
-        has_progressed = len(archive_outcomes(self.skill_editor.changes)) > done
+        has_progressed = len(archive_outcomes(self.skill_editor.changes)) > archived_count
         return NEXT_ROUND.format(hints=_hint_list(hints)) if hints and has_progressed else None
 
     def _build_context(self) -> TurnContext:
@@ -152,10 +152,10 @@ def _first_question(candidates: Sequence[CurationCandidate], overlaps: Sequence[
         f"- {_qualified_name(each)}: {' '.join(each.description.split())}" for each in candidates
     )
     hints = find_name_hints(each.name for each in candidates)
-    told = NAME_HINTS.format(hints=_hint_list(hints)) if hints else NO_HINTS
-    asked = FIRST_QUESTION.format(skills="\n".join(lines), hints=told)
-    found = "\n".join(f"- {each}" for each in overlaps)
-    return f"{asked}\n\n{OVERLAPS_FOUND.format(overlaps=found)}" if overlaps else asked
+    hint_text = NAME_HINTS.format(hints=_hint_list(hints)) if hints else NO_HINTS
+    question = FIRST_QUESTION.format(skills="\n".join(lines), hints=hint_text)
+    overlap_list = "\n".join(f"- {each}" for each in overlaps)
+    return f"{question}\n\n{OVERLAPS_FOUND.format(overlaps=overlap_list)}" if overlaps else question
 
 
 def _qualified_name(candidate: CurationCandidate) -> str:
@@ -169,8 +169,8 @@ def _hint_list(hints: NameHints) -> str:
 def _hint_lines(hints: NameHints) -> Iterator[str]:
     for word, names in hints.clusters:
         yield f"begin with {word!r}: {', '.join(names)}"
-    for name, why in hints.narrow:
-        yield f"{name} {why}"
+    for name, reason in hints.narrow:
+        yield f"{name} {reason}"
 
 
 def _new_id() -> str:

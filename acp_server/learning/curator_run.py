@@ -46,19 +46,19 @@ class CuratorResult:
     """The result of a curator run."""
 
     report: CurationReport
-    spent: UsageTotals
+    usage_totals: UsageTotals
     directory: Path | None = None
     """The directory of the report; None for a dry run."""
 
     @property
     def notice(self) -> str:
         """A notice for the user, who was not watching the run."""
-        cost = self.spent.cost_usd
-        cost_told = "" if cost is None else f" It cost ${cost:.2f}."
+        cost = self.usage_totals.cost_usd
+        cost_text = "" if cost is None else f" It cost ${cost:.2f}."
         where = f"see {self.directory / 'report.md'}" if self.directory else "nothing was written"
         undo = "; undo with `acp-server skills curate --undo`" if self.report.changes else ""
-        told = f"The curator reviewed your skills: {self.report.summary} ({where}{undo})."
-        return f"{told}{cost_told}"
+        text = f"The curator reviewed your skills: {self.report.summary} ({where}{undo})."
+        return f"{text}{cost_text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +93,17 @@ class CuratorRuns:
             OSError: the snapshot or the report cannot be written.
         """
         async with self._lock():
-            begun = await to_thread.run_sync(self._start)
+            started_run = await to_thread.run_sync(self._start)
             curator = self._curator(self.skill_service)
             try:
                 await curator.run()
             finally:
                 # Shielded, also when cancelled: the changes are on disk already, and without this
                 # step there would be no report and no correct entry to undo.
-                report = _build_report(curator, begun)
+                report = _build_report(curator, started_run)
                 with anyio.CancelScope(shield=True):
-                    await to_thread.run_sync(self._finish, begun, report)
-        return CuratorResult(report, curator.usage_totals, begun.directory)
+                    await to_thread.run_sync(self._finish, started_run, report)
+        return CuratorResult(report, curator.usage_totals, started_run.directory)
 
     async def dry_run(self) -> CuratorResult:
         """Return what a run would do, without writing to the home directory.
@@ -111,14 +111,14 @@ class CuratorRuns:
         Raises:
             OSError: the skills cannot be copied.
         """
-        begun = _StartedRun(self.now())
-        with tempfile.TemporaryDirectory(prefix="acp-server-") as place:
-            copy = Path(place)
+        started_run = _StartedRun(self.now())
+        with tempfile.TemporaryDirectory(prefix="acp-server-") as directory:
+            copy = Path(directory)
             await to_thread.run_sync(_copy_skills, self.skill_service.home, copy)
             # No watch: file events of the copy must not reach the sessions.
             curator = self._curator(replace(self.skill_service, home=copy, watch=None))
             await curator.run()
-            return CuratorResult(_build_report(curator, begun), curator.usage_totals)
+            return CuratorResult(_build_report(curator, started_run), curator.usage_totals)
 
     async def undo(self) -> CuratorUndo:
         """Restore all skills to their state before the last run.
@@ -157,18 +157,18 @@ class CuratorRuns:
         time = self.now()
         folder = _new_directory(self.skill_service.home / "acp" / "curator", time)
         snapshot_id = BackupStore(self._home, self.now).create("before a curator's pass")
-        former = self._schedule.last_curation()
+        previous_run = self._schedule.last_curation()
         self._schedule.record_curation(LastCuration(folder.name, snapshot_id))
-        return _StartedRun(time, folder, snapshot_id, former)
+        return _StartedRun(time, folder, snapshot_id, previous_run)
 
-    def _finish(self, begun: "_StartedRun", report: CurationReport) -> None:
+    def _finish(self, started_run: "_StartedRun", report: CurationReport) -> None:
         """Write the report. A run without changes leaves the previous run to be undone."""
         if not report.changes:
-            self._schedule.record_curation(begun.previous_run)
+            self._schedule.record_curation(started_run.previous_run)
         if not report.issues:
             self._schedule.clear_overlaps()
-        if begun.directory is not None:
-            write_report(begun.directory, report)
+        if started_run.directory is not None:
+            write_report(started_run.directory, report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +181,12 @@ class _StartedRun:
     previous_run: LastCuration | None = None
 
 
-def _build_report(curator: Curator, begun: _StartedRun) -> CurationReport:
-    made = tuple(curator.skill_editor.changes)
-    faults = curator.faults or ((NO_ACCOUNT,) if made and not curator.has_answered else ())
-    return CurationReport(begun.time, made, curator.block, faults, begun.snapshot_id)
+def _build_report(curator: Curator, started_run: _StartedRun) -> CurationReport:
+    changes = tuple(curator.skill_editor.changes)
+    issues = curator.issues or ((NO_ACCOUNT,) if changes and not curator.has_answered else ())
+    return CurationReport(
+        started_run.time, changes, curator.summary, issues, started_run.snapshot_id
+    )
 
 
 def _new_directory(parent: Path, time: datetime) -> Path:

@@ -62,11 +62,11 @@ class Proposals:
 
 def _arguments(call: ToolCall) -> Iterator[str]:
     """Yield the arguments of a call; multi-line ones as code blocks."""
-    given = parse_arguments(call)
-    short = {name: value for name, value in given.items() if not _is_multiline(value)}
+    arguments = parse_arguments(call)
+    short = {name: value for name, value in arguments.items() if not _is_multiline(value)}
     for name, value in short.items():
         yield f"- {name}: {value}"
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name not in short:
             yield from ("", f"{name}:", "", fenced_block(str(value), ""))
 

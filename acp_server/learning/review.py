@@ -37,50 +37,50 @@ SKILL_TOOLS = frozenset({"skills_list", "skill_view", "skill_manage"})
 
 
 async def run_review(
-    rules: ReviewConfig, reviewed: ReviewContext, scope: anyio.CancelScope
+    config: ReviewConfig, review_context: ReviewContext, scope: anyio.CancelScope
 ) -> None:
     """Review a conversation. Once `scope` is cancelled, nothing more is changed."""
-    await Review(rules, reviewed, scope).run()
+    await Review(config, review_context, scope).run()
 
 
 class Review:
     """One review, from its question to the notice about its changes."""
 
     def __init__(
-        self, rules: ReviewConfig, reviewed: ReviewContext, scope: anyio.CancelScope
+        self, config: ReviewConfig, review_context: ReviewContext, scope: anyio.CancelScope
     ) -> None:
-        self._rules = rules
-        self._reviewed = reviewed
+        self._config = config
+        self._review_context = review_context
         self._gate = BackgroundGate(
-            rules.skills_directory,
-            "propose" if rules.writes == "propose" else "apply",
+            config.skills_directory,
+            "propose" if config.writes == "propose" else "apply",
             can_propose=True,
-            mode=reviewed.mode,
+            mode=review_context.mode,
             # `cancel_called` and not the end of the task: it turns true the moment a prompt
             # arrives.
             has_ended=lambda: scope.cancel_called,
         )
-        self._proposals = Proposals(rules.proposals_directory, reviewed.session_id)
+        self._proposals = Proposals(config.proposals_directory, review_context.session_id)
 
     async def run(self) -> None:
         """Review the conversation. If the model fails, log it."""
         try:
-            turn_context = await self._reviewed.context()
+            turn_context = await self._review_context.context()
         except TurnError as error:
             logger.info("cannot review the conversation: %s", error.reason)
             return
-        bench = await self._rules.build_tools(self._reviewed.workspace, self._gate)
-        question = _build_question(self._rules.intervals, turn_context, bench.toolbox)
+        tools = await self._config.build_tools(self._review_context.workspace, self._gate)
+        question = _build_question(self._config.intervals, turn_context, tools.toolbox)
         if question is not None:
-            await self._ask(question, turn_context, bench)
+            await self._ask(question, turn_context, tools)
 
-    async def _ask(self, question: str, turn_context: TurnContext, bench: ReviewToolsPort) -> None:
-        note = partial(self._record_outcome, bench)
+    async def _ask(self, question: str, turn_context: TurnContext, tools: ReviewToolsPort) -> None:
+        on_outcome = partial(self._record_outcome, tools)
         # The session's tool specifications, unchanged: any difference would miss the provider's
         # cache.
-        toolbox = ReviewToolbox(turn_context.toolbox.specs, bench.toolbox, note, MAX_CALLS)
+        toolbox = ReviewToolbox(turn_context.toolbox.specs, tools.toolbox, on_outcome, MAX_CALLS)
         # No compaction, journal or mid-turn input: those act on the session's conversation.
-        own_kit = replace(
+        isolated_context = replace(
             turn_context,
             toolbox=toolbox,
             max_requests=MAX_CALLS,
@@ -88,25 +88,25 @@ class Review:
             durability=None,
             mid_turn_input=None,
         )
-        conversation, spent = Conversation(tuple(self._reviewed.conversation)), UsageTotals()
+        conversation, totals = Conversation(tuple(self._review_context.conversation)), UsageTotals()
         try:
-            turn = Turn(conversation, own_kit, NullSink(), spent)
+            turn = Turn(conversation, isolated_context, NullSink(), totals)
             await turn.run(UserMessage((Text(question),)))
-            await self._save_overlaps(last_answer(conversation), bench)
+            await self._save_overlaps(last_answer(conversation), tools)
         except TurnError as error:
             logger.info("the review failed: %s", error.reason)
         # Also when cancelled: changes made and tokens used so far count. Nothing here awaits, so no
         # shield is needed.
         finally:
-            _add_usage(spent, self._reviewed.totals)
-            self._reviewed.save_facts()
-            self._notify_user(bench.describe_changes())
+            _add_usage(totals, self._review_context.totals)
+            self._review_context.save_facts()
+            self._notify_user(tools.describe_changes())
 
     async def _record_outcome(
-        self, bench: ReviewToolsPort, call: ToolCall, outcome: ToolOutcome
+        self, tools: ReviewToolsPort, call: ToolCall, outcome: ToolOutcome
     ) -> None:
         """Record a call; one that needs the user's decision is saved as a proposal."""
-        bench.record_outcome(call, outcome)
+        tools.record_outcome(call, outcome)
         if call.id not in self._gate.proposed_call_ids:
             return
         try:
@@ -114,42 +114,42 @@ class Review:
         except OSError as error:
             logger.warning("cannot save a proposal: %s", error)
 
-    async def _save_overlaps(self, answer: str, bench: ReviewToolsPort) -> None:
+    async def _save_overlaps(self, answer: str, tools: ReviewToolsPort) -> None:
         """Store the overlapping skills named in the answer, for the curator."""
         overlaps = [found[1].replace("`", "") for found in _OVERLAP.finditer(answer)]
         if not overlaps:
             return
         try:
-            await to_thread.run_sync(bench.save_overlaps, overlaps)
+            await to_thread.run_sync(tools.save_overlaps, overlaps)
         except OSError as error:
             logger.warning("cannot save which skills overlap: %s", error)
 
     def _notify_user(self, changes: Sequence[str]) -> None:
-        told = list(changes)
+        phrases = list(changes)
         if self._proposals:
-            told.append(f"{len(self._proposals)} proposed, see {self._proposals.path}")
-        if told:
-            self._reviewed.notices.add(f"Reviewed the conversation: {'; '.join(told)}.")
+            phrases.append(f"{len(self._proposals)} proposed, see {self._proposals.path}")
+        if phrases:
+            self._review_context.notices.add(f"Reviewed the conversation: {'; '.join(phrases)}.")
 
 
-def _add_usage(own: UsageTotals, total: UsageTotals) -> None:
+def _add_usage(review_totals: UsageTotals, session_totals: UsageTotals) -> None:
     """Add a review's usage to the session's, except the context size, which did not change."""
-    total.usage += own.usage
-    total.requests += own.requests
-    if own.cost_usd is not None:
-        total.cost_usd = (total.cost_usd or 0.0) + own.cost_usd
+    session_totals.usage += review_totals.usage
+    session_totals.requests += review_totals.requests
+    if review_totals.cost_usd is not None:
+        session_totals.cost_usd = (session_totals.cost_usd or 0.0) + review_totals.cost_usd
 
 
 def _build_question(
     intervals: ReviewIntervals, turn_context: TurnContext, working: Toolbox
 ) -> str | None:
     """Return the question, a part for each enabled interval whose tools are available, or None."""
-    told = {spec.name for spec in turn_context.toolbox.specs}
-    there = told & {spec.name for spec in working.specs}
+    offered = {spec.name for spec in turn_context.toolbox.specs}
+    available = offered & {spec.name for spec in working.specs}
     names = ["review"]
-    if intervals.prompts and there >= MEMORY_TOOLS:
+    if intervals.prompts and available >= MEMORY_TOOLS:
         names.append("review_memory")
-    if intervals.steps and there >= SKILL_TOOLS:
+    if intervals.steps and available >= SKILL_TOOLS:
         names.append("review_skills")
     if len(names) == 1:
         return None

@@ -45,8 +45,8 @@ class ReviewCounters:
 
     def is_due(self, intervals: ReviewIntervals) -> bool:
         """Whether either interval has passed; one review covers both."""
-        work = 0 < intervals.steps <= self.steps
-        return work or 0 < intervals.prompts <= self.prompts
+        are_steps_due = 0 < intervals.steps <= self.steps
+        return are_steps_due or 0 < intervals.prompts <= self.prompts
 
     def reset(self) -> None:
         """Start again after a review."""
@@ -64,7 +64,7 @@ class ReviewCounters:
         if self.conversation.generation == self._generation:
             # Positions are only valid within one generation: a compaction replaces the messages.
             return messages[self._counted_length :]
-        prompts = [place for place, message in enumerate(messages) if _is_prompt(message)]
+        prompts = [index for index, message in enumerate(messages) if _is_prompt(message)]
         return messages[prompts[-1] :] if prompts else messages
 
     def _count(self, message: Message) -> None:

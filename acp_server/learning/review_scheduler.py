@@ -85,11 +85,11 @@ class ReviewConfig:
 class ReviewScheduler:
     """The review scheduler of one session."""
 
-    def __init__(self, rules: ReviewConfig, reviewed: ReviewContext) -> None:
+    def __init__(self, config: ReviewConfig, review_context: ReviewContext) -> None:
         """Start counting."""
-        self._rules = rules
-        self._reviewed = reviewed
-        self._counters = ReviewCounters(reviewed.conversation)
+        self._config = config
+        self._review_context = review_context
+        self._counters = ReviewCounters(review_context.conversation)
         self._scope = anyio.CancelScope()
         self._has_ended = anyio.Event()
         self._has_ended.set()
@@ -99,11 +99,11 @@ class ReviewScheduler:
     def on_turn_end(self, reason: StopReason) -> None:
         """Schedule a review if one is due."""
         self._counters.count_new_messages()
-        is_due = reason == "end_turn" and self._counters.is_due(self._rules.intervals)
+        is_due = reason == "end_turn" and self._counters.is_due(self._config.intervals)
         # One review at a time: a cancelled one may still be ending.
         if is_due and self._is_allowed() and self._has_ended.is_set():
             self._scope, self._has_ended = anyio.CancelScope(), anyio.Event()
-            self._rules.spawn(self._run)
+            self._config.spawn(self._run)
 
     def cancel(self) -> None:
         """Cancel a running or waiting review."""
@@ -115,26 +115,26 @@ class ReviewScheduler:
             await self._has_ended.wait()
 
     def _is_allowed(self) -> bool:
-        is_allowed = self._rules.writes != "off" and self._reviewed.mode() != "plan"
-        return is_allowed and self._rules.is_attended()
+        is_allowed = self._config.writes != "off" and self._review_context.mode() != "plan"
+        return is_allowed and self._config.is_attended()
 
     async def _run(self) -> None:
-        scope, is_over = self._scope, self._has_ended
+        scope, has_ended = self._scope, self._has_ended
         try:
             with scope:
                 # A task cancelled before its start still runs up to its first await. That is this
                 # one, so a prompt that arrives immediately costs no model request.
-                await self._rules.sleep(self._rules.wait_seconds * self._wait_factor())
+                await self._config.sleep(self._config.wait_seconds * self._wait_factor())
                 if self._is_allowed():  # the mode may have changed during the wait
                     await self._review(scope)
         finally:
-            is_over.set()
+            has_ended.set()
 
     async def _review(self, scope: anyio.CancelScope) -> None:
         # Counted first and reset on success: a cancellation skips the lines below, so the next wait
         # doubles and the counters still make a review due.
         self._cancelled_in_a_row += 1
-        await self._rules.review(self._rules, self._reviewed, scope)
+        await self._config.review(self._config, self._review_context, scope)
         self._cancelled_in_a_row = 0
         self._counters.reset()
 

@@ -61,14 +61,14 @@ class ReviewTools:
 
     def describe_changes(self) -> Sequence[str]:
         """Return one phrase for each kind of change, then one that says how to undo them."""
-        ways: list[str] = []
-        said = list(describe_skill_changes(self.skill_editor.changes))
-        if said:
-            ways.append(f"`acp-server skills restore {self.skill_editor.undo_id}`")
+        undo_commands: list[str] = []
+        phrases = list(describe_skill_changes(self.skill_editor.changes))
+        if phrases:
+            undo_commands.append(f"`acp-server skills restore {self.skill_editor.undo_id}`")
         if self.memory_changes:
-            said.append(f"changed the memory ({self.memory_changes})")
-            ways.append("`acp-server memory undo`")
-        return (*said, f"to undo: {' and '.join(ways)}") if said else ()
+            phrases.append(f"changed the memory ({self.memory_changes})")
+            undo_commands.append("`acp-server memory undo`")
+        return (*phrases, f"to undo: {' and '.join(undo_commands)}") if phrases else ()
 
 
 def build_review_tools(
@@ -117,13 +117,13 @@ def _build_skill_tools(skills: BackgroundSkills, gate: Gate) -> tuple[Tool, ...]
     )
 
 
-def describe_skill_changes(made: Sequence[SkillChange]) -> tuple[str, ...]:
+def describe_skill_changes(changes: Sequence[SkillChange]) -> tuple[str, ...]:
     """Summarize changes: each verb with the names of its skills."""
     names: dict[str, dict[str, None]] = {}
-    for change in made:
+    for change in changes:
         names.setdefault(ACTION_VERBS[change.action], {})[change.name] = None
     created = names.get("created", {})
     # A skill created in this run is not also reported as changed.
     changed = {name: None for name in names.get("changed", {}) if name not in created}
-    told = {**names, "changed": changed}
-    return tuple(f"{verb} {', '.join(skills)}" for verb, skills in told.items() if skills)
+    names_by_verb = {**names, "changed": changed}
+    return tuple(f"{verb} {', '.join(skills)}" for verb, skills in names_by_verb.items() if skills)

@@ -66,18 +66,18 @@ class LearningContext:
 class LearningService:
     """Reviews of all sessions, and the maintenance of the skills."""
 
-    def __init__(self, rules: LearningConfig, context: LearningContext) -> None:
-        self._rules = rules
+    def __init__(self, config: LearningConfig, context: LearningContext) -> None:
+        self._config = config
         self._context = context
-        self._review_rules = ReviewConfig(
-            skills_directory=rules.home / "skills",
-            proposals_directory=rules.home / "acp" / "proposals",
+        self._review_config = ReviewConfig(
+            skills_directory=config.home / "skills",
+            proposals_directory=config.home / "acp" / "proposals",
             spawn=context.spawn,
             build_tools=self._build_review_tools,
             review=_run_review,
-            writes=rules.review_writes,
-            intervals=rules.intervals,
-            wait_seconds=rules.review_wait_seconds,
+            writes=config.review_writes,
+            intervals=config.intervals,
+            wait_seconds=config.review_wait_seconds,
             is_attended=context.is_attended,
         )
         self._has_started_maintenance = False
@@ -87,12 +87,12 @@ class LearningService:
         if not self._has_started_maintenance:
             self._has_started_maintenance = True
             self._context.spawn(self._run_maintenance)
-        return ReviewScheduler(self._review_rules, make_review_context(session, context_factory))
+        return ReviewScheduler(self._review_config, make_review_context(session, context_factory))
 
     async def _build_review_tools(self, workspace: Path, gate: "BackgroundGate") -> ReviewToolsPort:
         skill_service = await self._context.skill_service()
         return await to_thread.run_sync(
-            _import_review_tools, skill_service, self._rules.memory, workspace, gate
+            _import_review_tools, skill_service, self._config.memory, workspace, gate
         )
 
     async def _run_maintenance(self) -> None:
@@ -100,16 +100,16 @@ class LearningService:
         await anyio.sleep(FIRST_CHECK_SECONDS)
         skill_service = await self._context.skill_service()
         maintenance = await to_thread.run_sync(
-            _import_maintenance, skill_service, self._rules, self._context
+            _import_maintenance, skill_service, self._config, self._context
         )
         await maintenance.run()
 
 
 async def _run_review(
-    rules: ReviewConfig, reviewed: ReviewContext, scope: anyio.CancelScope
+    config: ReviewConfig, review_context: ReviewContext, scope: anyio.CancelScope
 ) -> None:
     run = await to_thread.run_sync(_import_review)
-    await run(rules, reviewed, scope)
+    await run(config, review_context, scope)
 
 
 def _import_review() -> RunReview:
@@ -127,7 +127,7 @@ def _import_review_tools(
 
 
 def _import_maintenance(
-    skill_service: "SkillService", rules: LearningConfig, learning_context: LearningContext
+    skill_service: "SkillService", config: LearningConfig, learning_context: LearningContext
 ) -> "SkillMaintenance":
     from acp_server.learning.curator_run import CuratorRuns
     from acp_server.learning.skill_maintenance import SessionActivity, SkillMaintenance
@@ -144,5 +144,5 @@ def _import_maintenance(
             SessionActivity(each.is_idle, each.recorder.updated_at, each.notices)
             for each in learning_context.sessions()
         ],
-        curate=curate if rules.curates_automatically else None,
+        curate=curate if config.curates_automatically else None,
     )

@@ -58,23 +58,23 @@ class SkillMaintenance:
 
     async def run_if_due(self) -> None:
         """Run due maintenance. Errors are logged: no user is waiting for the result."""
-        workers = tuple(self.sessions())
-        if not all(each.is_idle for each in workers):
+        states = tuple(self.sessions())
+        if not all(each.is_idle for each in states):
             return
         try:
             await to_thread.run_sync(self._mark_aged_skills)
-            idle = self.now() - max((each.updated_at for each in workers), default=self._started_at)
-            await self._curate_if_due(workers, idle)
+            idle = self.now() - max((each.updated_at for each in states), default=self._started_at)
+            await self._curate_if_due(states, idle)
         except (OSError, SkillError) as error:
             logger.info("skill maintenance failed and is retried later: %s", error)
 
-    async def _curate_if_due(self, workers: tuple[SessionActivity, ...], idle: timedelta) -> None:
+    async def _curate_if_due(self, states: tuple[SessionActivity, ...], idle: timedelta) -> None:
         if self.curate is None:
             return
         if await to_thread.run_sync(self.schedule.is_curation_due, idle):
-            line = await self.curate()
-            if workers:  # only the most recently used session shows it
-                max(workers, key=lambda each: each.updated_at).user_notices.add(line)
+            notice = await self.curate()
+            if states:  # only the most recently used session shows it
+                max(states, key=lambda each: each.updated_at).user_notices.add(notice)
 
     def _mark_aged_skills(self) -> None:
         """Mark skills that have aged, once a day."""

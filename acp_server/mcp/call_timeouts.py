@@ -101,17 +101,17 @@ class CallTimeouts:
 
     async def complete(self, page_id: str) -> None:
         """Report that a URL elicitation is complete, once; `page_id` is the server's own id."""
-        ours = self._page_ids.pop(page_id, None)
-        if ours is not None:
-            await self._elicitor.complete(ours)
+        own_id = self._page_ids.pop(page_id, None)
+        if own_id is not None:
+            await self._elicitor.complete(own_id)
 
     def _with_own_id(self, page: ElicitationUrl) -> ElicitationUrl:
         """Return a page with a new id: different servers can use the same ids."""
-        ours = uuid4().hex
-        self._page_ids[page.id] = ours
+        own_id = uuid4().hex
+        self._page_ids[page.id] = own_id
         if len(self._page_ids) > MAX_PAGES:
             del self._page_ids[next(iter(self._page_ids))]
-        return replace(page, id=ours)
+        return replace(page, id=own_id)
 
     def _cancel_questions(self) -> None:
         """Cancel the questions that were asked during calls: no call needs the answers."""

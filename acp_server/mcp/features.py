@@ -69,21 +69,21 @@ class ServerFeatures:
 def parse_tools(entries: Iterable[JsonValue]) -> tuple[tuple[McpTool, ...], tuple[str, ...]]:
     """Parse a tool list; return the tools, unique by name, and messages about skipped entries."""
     tools: dict[str, McpTool] = {}
-    left_out: list[str] = []
+    skipped: list[str] = []
     for entry in entries:
         name = as_text(as_object(entry).get("name"))
         if not name or len(name) > MAX_NAME_CHARACTERS or name in tools:
-            left_out.append(
+            skipped.append(
                 f"{_short_name(name) or 'a tool'}: its name is missing, too long or already used"
             )
         elif len(tools) >= MAX_TOOLS:
-            left_out.append(f"{_short_name(name)}: the server has more than {MAX_TOOLS} tools")
+            skipped.append(f"{_short_name(name)}: the server has more than {MAX_TOOLS} tools")
         else:
             try:
                 tools[name] = _parse_tool(name, as_object(entry))
             except ToolSchemaError as error:
-                left_out.append(f"{_short_name(name)}: {error}")
-    return tuple(tools.values()), tuple(left_out)
+                skipped.append(f"{_short_name(name)}: {error}")
+    return tuple(tools.values()), tuple(skipped)
 
 
 def _parse_tool(name: str, entry: Json) -> McpTool:

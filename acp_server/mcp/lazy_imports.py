@@ -61,9 +61,9 @@ class McpLoader:
 
     async def close(self) -> None:
         """Close the shared resources; call it after all sessions are closed."""
-        sdk, self._connector = self._connector, None
-        if sdk is not None:
-            await sdk.close()
+        connector, self._connector = self._connector, None
+        if connector is not None:
+            await connector.close()
 
 
 def _make_binder(

@@ -35,16 +35,16 @@ class McpPromptCommand:
         Raises:
             ServerError: An argument is missing, or the server fails or returns no text.
         """
-        given = parse_prompt_arguments(arguments, self.prompt.arguments)
+        parsed = parse_prompt_arguments(arguments, self.prompt.arguments)
         missing = [
             each.name
             for each in self.prompt.arguments
-            if each.is_required and each.name not in given
+            if each.is_required and each.name not in parsed
         ]
         if missing:
             message = f"`/{self.name}` needs {', '.join(missing)}: `/{self.name} {self.hint}`"
             raise ServerError(message)
-        values: dict[str, JsonValue] = dict(given)
+        values: dict[str, JsonValue] = dict(parsed)
         parameters: Json = {"name": self.prompt.name, "arguments": values}
         result = await self.server.request("prompts/get", parameters)
         result = self.server.redact.redact_result(result)
@@ -69,25 +69,25 @@ def _argument_hint(argument: PromptArgument) -> str:
     return f"<{argument.name}>" if argument.is_required else f"[{argument.name}]"
 
 
-def parse_prompt_arguments(text: str, wanted: Sequence[PromptArgument]) -> dict[str, str]:
+def parse_prompt_arguments(text: str, declared: Sequence[PromptArgument]) -> dict[str, str]:
     """Parse prompt arguments: `name=value`, or values in order.
 
     Quotes group words. Surplus words are added to the last argument without a value.
     """
-    known = {each.name for each in wanted}
-    given: dict[str, str] = {}
-    rest: list[str] = []
+    known = {each.name for each in declared}
+    named: dict[str, str] = {}
+    positional: list[str] = []
     for word in _split_words(text):
         found = _NAMED_ARGUMENT.fullmatch(word)
         if found and found[1] in known:
-            given[found[1]] = found[2]
+            named[found[1]] = found[2]
         else:
-            rest.append(word)
-    open_names = [each.name for each in wanted if each.name not in given]
-    if open_names and len(rest) > len(open_names):
-        last = len(open_names) - 1
-        rest[last:] = [" ".join(rest[last:])]
-    return given | dict(zip(open_names, rest, strict=False))
+            positional.append(word)
+    unset_names = [each.name for each in declared if each.name not in named]
+    if unset_names and len(positional) > len(unset_names):
+        last = len(unset_names) - 1
+        positional[last:] = [" ".join(positional[last:])]
+    return named | dict(zip(unset_names, positional, strict=False))
 
 
 def _split_words(text: str) -> list[str]:

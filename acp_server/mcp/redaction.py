@@ -52,9 +52,11 @@ class Redaction:
 
 def make_redaction(server: ServerConfig) -> Redaction:
     """Return the redaction of a server's secrets."""
-    named = list(_named_secrets(server))
-    likely = [value for name, value in named if _SECRET_NAME.search(name)]
-    return Redaction(_sort_by_length(value for _, value in named), _sort_by_length(likely))
+    named_secrets = list(_named_secrets(server))
+    likely_secrets = [value for name, value in named_secrets if _SECRET_NAME.search(name)]
+    return Redaction(
+        _sort_by_length(value for _, value in named_secrets), _sort_by_length(likely_secrets)
+    )
 
 
 def _sort_by_length(values: Iterable[str]) -> Sequence[str]:

@@ -86,8 +86,8 @@ def _shorten_middle(text: str) -> str:
     if len(text) <= MAX_CHARACTERS:
         return text
     head, tail = text[: MAX_CHARACTERS * 2 // 3], text[-MAX_CHARACTERS // 3 :]
-    gone = len(text) - len(head) - len(tail)
-    return f"{head}\n\n[… {gone:,} of {len(text):,} characters are left out …]\n\n{tail}"
+    omitted = len(text) - len(head) - len(tail)
+    return f"{head}\n\n[… {omitted:,} of {len(text):,} characters are left out …]\n\n{tail}"
 
 
 def _content_parts(block: JsonValue) -> Iterator[_ContentPart]:
@@ -126,8 +126,8 @@ def _media(data: str, mime_type: str) -> _ContentPart:
         return _ContentPart(f"[{mime_type or 'data'} that is no valid base64]")
     if kind is None:
         return _ContentPart(f"[{mime_type or 'data'}, {size:,} bytes, which cannot be shown]")
-    most = MAX_IMAGE_BYTES if kind.startswith("image/") else MAX_DOCUMENT_BYTES
-    if size > most:
+    max_bytes = MAX_IMAGE_BYTES if kind.startswith("image/") else MAX_DOCUMENT_BYTES
+    if size > max_bytes:
         return _ContentPart(f"[{kind}, {size:,} bytes, too large to be shown]")
     try:
         base64.b64decode(data, validate=True)
@@ -146,8 +146,8 @@ def _link(entry: Json) -> str:
 def _is_repeated_as_text(structured: JsonValue, texts: Sequence[str]) -> bool:
     """Return whether a text repeats the structured content, as MCP asks for old clients."""
     if isinstance(structured, dict) and len(structured) == 1:
-        (only,) = structured.values()
-        if isinstance(only, str) and only in texts:
+        (value,) = structured.values()
+        if isinstance(value, str) and value in texts:
             return True
     for text in texts:
         try:

@@ -42,13 +42,13 @@ def repair_schema(schema: JsonValue) -> Object:
     if not isinstance(schema, dict):
         message = "its input schema is not an object"
         raise ToolSchemaError(message)
-    mended = _flatten_top(_SchemaRepairer(schema, MAX_DEPTH, None).repair(schema), schema)
+    repaired = _flatten_top(_SchemaRepairer(schema, MAX_DEPTH, None).repair(schema), schema)
     for depth, characters in SIZE_LIMITS:
-        if _size(mended) <= MAX_CHARACTERS:
-            return mended
-        mended = _flatten_top(_SchemaRepairer(schema, depth, characters).repair(schema), schema)
-    if _size(mended) <= MAX_CHARACTERS:
-        return mended
+        if _size(repaired) <= MAX_CHARACTERS:
+            return repaired
+        repaired = _flatten_top(_SchemaRepairer(schema, depth, characters).repair(schema), schema)
+    if _size(repaired) <= MAX_CHARACTERS:
+        return repaired
     message = f"its input schema is larger than {MAX_CHARACTERS:,} characters"
     raise ToolSchemaError(message)
 
@@ -93,12 +93,12 @@ class _SchemaRepairer:
             return value
         if not isinstance(value, dict) or depth > self._max_depth:
             return {}
-        kept: Object = {}
+        keywords: Object = {}
         for name, each in value.items():
-            mended = self._repair_keyword(name, each, depth)
-            if mended is not None:
-                kept[name] = mended
-        return _fix_required(kept)
+            repaired = self._repair_keyword(name, each, depth)
+            if repaired is not None:
+                keywords[name] = repaired
+        return _fix_required(keywords)
 
     def _repair_keyword(self, name: str, value: JsonValue, depth: int) -> JsonValue:
         match name:
@@ -126,10 +126,14 @@ class _SchemaRepairer:
         return {each: self.repair(schema, depth + 1) for each, schema in found.items()}
 
     def _shorten_description(self, value: JsonValue) -> JsonValue:
-        most = self._max_description
-        if not isinstance(value, str) or most == 0:
+        max_characters = self._max_description
+        if not isinstance(value, str) or max_characters == 0:
             return None
-        return value if most is None or len(value) <= most else f"{value[:most]}…"
+        return (
+            value
+            if max_characters is None or len(value) <= max_characters
+            else f"{value[:max_characters]}…"
+        )
 
 
 def _fix_required(schema: Object) -> Object:

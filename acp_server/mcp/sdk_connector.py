@@ -273,8 +273,8 @@ class _CloseSignalStream:
 def _find_cause(group: BaseExceptionGroup[BaseException], status: _HttpStatus) -> ServerError:
     """Return the cause of a failed connection: a `ServerError` if there is one, else the first."""
     leaves = list(_flatten(group))
-    own = [leaf for leaf in leaves if isinstance(leaf, ServerError)]
-    return own[0] if own else _to_server_error(leaves[0], status)
+    server_errors = [leaf for leaf in leaves if isinstance(leaf, ServerError)]
+    return server_errors[0] if server_errors else _to_server_error(leaves[0], status)
 
 
 def _flatten(error: BaseException) -> Iterator[BaseException]:

@@ -137,44 +137,49 @@ class Server:
         Raises:
             ServerError: The request failed or timed out, or the server answered with an error.
         """
-        wire = await self._wait_for_connection()
+        connection = await self._wait_for_connection()
         with self._timeouts.limit_call() as clock:
 
-            async def note(progress: float, total: float | None, message: str | None) -> None:
+            async def restart_and_report(
+                progress: float, total: float | None, message: str | None
+            ) -> None:
                 clock.restart()
                 if on_progress is not None:
                     await on_progress(progress, total, message)
 
             try:
-                return await wire.request(method, parameters, note)
+                return await connection.request(method, parameters, restart_and_report)
             except ServerError as error:
                 raise self._redact_error(error) from error
         raise ServerError(_NO_ANSWER.format(seconds=self._limits.call_seconds))
 
-    async def _keep_connected(self, sdk: McpConnector) -> None:
-        pauses = self._limits.backoff_seconds
-        losses = 0
+    async def _keep_connected(self, connector: McpConnector) -> None:
+        delays = self._limits.backoff_seconds
+        retries = 0
         while not self._shutting_down.is_set():
-            since = anyio.current_time()
-            was_connected = await self._connect_once(sdk)
+            started_seconds = anyio.current_time()
+            was_connected = await self._connect_once(connector)
             if self._shutting_down.is_set():
                 return
-            if was_connected and anyio.current_time() - since > self._limits.stable_seconds:
-                losses = 0
+            if (
+                was_connected
+                and anyio.current_time() - started_seconds > self._limits.stable_seconds
+            ):
+                retries = 0
             # A first connection that fails is not retried: a wrong configuration stays wrong.
-            if (was_connected or losses) and losses < len(pauses):
-                await self._wait_before_reconnect(pauses[losses])
-                losses += 1
+            if (was_connected or retries) and retries < len(delays):
+                await self._wait_before_reconnect(delays[retries])
+                retries += 1
             else:
-                losses = 0
+                retries = 0
                 await self._fail_until_retry()
 
-    async def _connect_once(self, sdk: McpConnector) -> bool:
+    async def _connect_once(self, connector: McpConnector) -> bool:
         """Connect and stay connected; return whether connecting succeeded."""
         if self.state != "reconnecting":
             self._set_state("connecting")
         try:
-            await self._stay_connected(sdk)
+            await self._stay_connected(connector)
         except ServerError as error:
             self.problem = self._redact_error(error).reason
         except TimeoutError:
@@ -182,32 +187,34 @@ class Server:
             self.problem = f"it did not introduce itself within {seconds:g} s"
         return self.state == "connected"
 
-    async def _stay_connected(self, sdk: McpConnector) -> None:
+    async def _stay_connected(self, connector: McpConnector) -> None:
         """Connect and wait until the connection is lost or the server is shut down."""
-        with anyio.fail_after(self._limits.connect_seconds) as patience:
-            async with sdk.connect(self.config, self._callbacks) as wire:
-                self.features = await _fetch_features(wire)
-                patience.deadline = math.inf  # connected: the timeout must not end the connection
-                self._connection, self.problem = wire, ""
+        with anyio.fail_after(self._limits.connect_seconds) as timeout_scope:
+            async with connector.connect(self.config, self._callbacks) as connection:
+                self.features = await _fetch_features(connection)
+                timeout_scope.deadline = (
+                    math.inf
+                )  # connected: the timeout must not end the connection
+                self._connection, self.problem = connection, ""
                 self._set_state("connected")
                 try:
                     async with anyio.create_task_group() as tasks:
-                        tasks.start_soon(self._follow_changes, wire)
-                        await _wait_for_any(wire.closed, self._shutting_down)
+                        tasks.start_soon(self._follow_changes, connection)
+                        await _wait_for_any(connection.closed, self._shutting_down)
                         tasks.cancel_scope.cancel()
                 finally:
                     self._connection = None
         if not self._shutting_down.is_set():
             self.problem = "the connection was lost"
 
-    async def _follow_changes(self, wire: McpConnection) -> None:
+    async def _follow_changes(self, connection: McpConnection) -> None:
         while True:
             await self._list_changed.wait()
             # Reset before fetching: a change during the fetch must cause another fetch.
             self._list_changed = anyio.Event()
             try:
                 with anyio.move_on_after(self._limits.connect_seconds):
-                    self.features = await _fetch_features(wire)
+                    self.features = await _fetch_features(connection)
             except ServerError as error:
                 logger.info(
                     "could not reload a changed MCP server list: %s", self._redact_error(error)
@@ -228,10 +235,13 @@ class Server:
 
     async def _wait_for_connection(self) -> McpConnection:
         with anyio.move_on_after(self._limits.reconnect_wait_seconds):
-            while not (wire := self._live_connection) and self.state not in {"failed", "closed"}:
+            while not (connection := self._live_connection) and self.state not in {
+                "failed",
+                "closed",
+            }:
                 await self._state_changed.wait()
-            if wire:
-                return wire
+            if connection:
+                return connection
         reason = f": {self.problem}" if self.problem else ""
         message = f"the server is not connected{reason}; /mcp shows more"
         raise ServerError(message)
@@ -288,28 +298,28 @@ async def _wait_for_any(*events: anyio.Event) -> None:
             tasks.start_soon(wait, event)
 
 
-async def _fetch_features(wire: McpConnection) -> ServerFeatures:
+async def _fetch_features(connection: McpConnection) -> ServerFeatures:
     """Fetch a server's features; if listing the prompts fails, there are none."""
-    capabilities = as_object(wire.initialize_result.get("capabilities"))
-    tools, left_out = parse_tools(
-        await _fetch_all_pages(wire, "tools/list", "tools") if "tools" in capabilities else ()
+    capabilities = as_object(connection.initialize_result.get("capabilities"))
+    tools, skipped = parse_tools(
+        await _fetch_all_pages(connection, "tools/list", "tools") if "tools" in capabilities else ()
     )
     if "prompts" not in capabilities:
-        return ServerFeatures(tools, (), left_out)
+        return ServerFeatures(tools, (), skipped)
     try:
-        prompts = parse_prompts(await _fetch_all_pages(wire, "prompts/list", "prompts"))
+        prompts = parse_prompts(await _fetch_all_pages(connection, "prompts/list", "prompts"))
     except ServerError as error:
         if not error.is_answer:
             raise
-        return ServerFeatures(tools, (), (*left_out, "its prompts could not be listed"))
-    return ServerFeatures(tools, prompts, left_out)
+        return ServerFeatures(tools, (), (*skipped, "its prompts could not be listed"))
+    return ServerFeatures(tools, prompts, skipped)
 
 
-async def _fetch_all_pages(wire: McpConnection, method: str, name: str) -> list[JsonValue]:
+async def _fetch_all_pages(connection: McpConnection, method: str, name: str) -> list[JsonValue]:
     entries: list[JsonValue] = []
     parameters: Json = {}
     for _ in range(MAX_PAGES):  # bounded: a server could repeat its cursor forever
-        page = await wire.request(method, parameters)
+        page = await connection.request(method, parameters)
         entries += as_list(page.get(name))
         cursor = as_text(page.get("nextCursor"))
         if not cursor:

@@ -64,15 +64,15 @@ def _error_text(error: ValidationError) -> str:
 
 
 def _to_config(name: str, entry: McpServerSetting) -> ServerConfig:
-    patience = ServerTimeouts(entry.connect_timeout, entry.timeout)
+    timeouts = ServerTimeouts(entry.connect_timeout, entry.timeout)
     match entry:
         case StdioServer():
             environment = _reveal(entry.env)
             return StdioServerConfig(
-                name, entry.command, entry.args, environment, entry.cwd, patience
+                name, entry.command, entry.args, environment, entry.cwd, timeouts
             )
         case HttpServer() | SseServer():
-            return HttpServerConfig(name, entry.url, _reveal(entry.headers), entry.type, patience)
+            return HttpServerConfig(name, entry.url, _reveal(entry.headers), entry.type, timeouts)
         case _:
             assert_never(entry)
 
@@ -119,7 +119,7 @@ def describe_in_full(server: ServerConfig) -> str:
     """Describe a workspace's server in full, for the user's decision to trust the workspace."""
     match server:
         case StdioServerConfig():
-            what = f"runs {shlex.join([server.command, *server.args])}"
+            action = f"runs {shlex.join([server.command, *server.args])}"
         case HttpServerConfig():
-            what = f"connects to {server.url}"
-    return to_single_line(f"{server.name} ({what})", MAX_COMMAND_CHARACTERS)
+            action = f"connects to {server.url}"
+    return to_single_line(f"{server.name} ({action})", MAX_COMMAND_CHARACTERS)

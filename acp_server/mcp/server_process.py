@@ -72,12 +72,12 @@ def server_environment(
     # An inherited variable can contain a key's value under another name: compare values too.
     secrets = {inherited[name] for name in secret_names if name in inherited}
     secrets = {value for value in secrets if len(value) >= MIN_SECRET_LENGTH}
-    kept = {
+    safe_variables = {
         name: value
         for name, value in inherited.items()
         if name in INHERITED and value not in secrets and not _holds_password(value)
     }
-    return kept | dict(server.environment)
+    return safe_variables | dict(server.environment)
 
 
 def _holds_password(value: str) -> bool:
@@ -150,10 +150,10 @@ class ServerProcess:
         Raises:
             OSError: The pipe is closed.
         """
-        rest = memoryview(data)
-        while rest:
+        remaining = memoryview(data)
+        while remaining:
             try:
-                rest = rest[os.write(self._pipes.stdin, rest) :]
+                remaining = remaining[os.write(self._pipes.stdin, remaining) :]
             except BlockingIOError:
                 await anyio.wait_writable(self._pipes.stdin)
 
@@ -176,14 +176,14 @@ class ServerProcess:
             with anyio.move_on_after(EXIT_SECONDS):
                 await self._process.wait()
             group = self._process.pid
-            is_over = False
+            has_ended = False
             for _ in range(END_ROUNDS):
-                is_over = is_over or await terminate_processes([group], self._mark)
+                has_ended = has_ended or await terminate_processes([group], self._mark)
             with anyio.move_on_after(REAP_SECONDS):
                 await self._process.wait()
             # Unregister only after the group is gone: the watcher must be able to end the rest if
             # this process dies here.
-            if is_over:
+            if has_ended:
                 self._watcher.unregister(group)
             else:
                 self._watcher.unregister_if_empty(group)

@@ -57,9 +57,9 @@ class ServerUse(ToolUse):
     async def run_call(self, values: Mapping[str, JsonValue]) -> ToolOutcome:
         """Ask for permission, call the tool and return its outcome."""
         await self._report.show_arguments(values)
-        shown = Text(_json_block(values))
-        await self._report.show((shown,))
-        refusal = await self._context.gate.authorize(self._question(shown))
+        arguments_text = Text(_json_block(values))
+        await self._report.show((arguments_text,))
+        refusal = await self._context.gate.authorize(self._question(arguments_text))
         if refusal is not None:
             return ToolOutcome(refusal.reason, is_error=True)
         await self._report.mark_in_progress()
@@ -81,17 +81,17 @@ class ServerUse(ToolUse):
         return await self._server.request("tools/call", parameters, self._on_progress)
 
     def _outcome(self, result: Json) -> ToolOutcome:
-        hidden = self._server.redact.redact_result(result)
-        return tool_outcome(hidden, self._server.name, self._context.scan)
+        redacted = self._server.redact.redact_result(result)
+        return tool_outcome(redacted, self._server.name, self._context.scan)
 
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the outcome of an interrupted call, with the progress messages so far."""
-        told = "\n".join(self._progress_lines)
+        progress = "\n".join(self._progress_lines)
         return ToolOutcome(
-            f"{reason}\nThe server had told:\n{told}" if told else reason, is_error=True
+            f"{reason}\nThe server had told:\n{progress}" if progress else reason, is_error=True
         )
 
-    def _question(self, shown: Text) -> PermissionQuestion:
+    def _question(self, arguments_text: Text) -> PermissionQuestion:
         server, tool = self._server, self._tool
         effect = CallMcpTool(
             server.name,
@@ -101,13 +101,15 @@ class ServerUse(ToolUse):
             tool.annotations.is_destructive,
         )
         return PermissionQuestion(
-            self._report.call_id, effect, call_title(server, tool), "other", (shown,)
+            self._report.call_id, effect, call_title(server, tool), "other", (arguments_text,)
         )
 
     async def _on_progress(self, progress: float, total: float | None, message: str | None) -> None:
-        share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
+        progress_text = f"{progress:g} of {total:g}" if total else f"{progress:g}"
         text = self._server.redact(message or "")
-        line = to_single_line(f"{share}: {text}" if text else share, MAX_PROGRESS_CHARACTERS)
+        line = to_single_line(
+            f"{progress_text}: {text}" if text else progress_text, MAX_PROGRESS_CHARACTERS
+        )
         self._progress_lines = [*self._progress_lines, line][-MAX_PROGRESS_LINES:]
         self._report.show_transient((Text("\n".join(self._progress_lines)),))
 

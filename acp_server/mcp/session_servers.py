@@ -138,13 +138,13 @@ class SessionServers:
         """
         if self._is_frozen:
             return
-        since = anyio.current_time()
+        started_seconds = anyio.current_time()
         with anyio.move_on_after(self._remaining_wait_seconds):
             # A copy: `start_registered` can add servers meanwhile.
             for server in tuple(self._servers):
                 await server.settled.wait()
         self._remaining_wait_seconds = max(
-            self._remaining_wait_seconds - (anyio.current_time() - since), 0.0
+            self._remaining_wait_seconds - (anyio.current_time() - started_seconds), 0.0
         )
         self._freeze()
 
@@ -165,14 +165,16 @@ class SessionServers:
         self._remaining_wait_seconds = self._context.limits.first_call_seconds
         await self.wait_ready()
 
-    def take_news(self, allowed: Collection[str] | None = None) -> tuple[str, ...]:
+    def take_notices(self, allowed: Collection[str] | None = None) -> tuple[str, ...]:
         """Return notices about changes since the last call, and mark them as announced.
 
         `allowed` limits the notices to these tool names; None allows all.
         """
         if not self._is_frozen:
             return ()
-        return tuple(news for server in self._servers for news in self._notices_of(server, allowed))
+        return tuple(
+            notice for server in self._servers for notice in self._notices_of(server, allowed)
+        )
 
     def prompts(self) -> Sequence[McpPromptCommand]:
         """Return the current prompts of all servers."""
@@ -271,30 +273,33 @@ class SessionServers:
                     yield tool
 
     def _notices_of(self, server: Server, allowed: Collection[str] | None) -> Iterator[str]:
-        told, now = self._announced.get(server.name, _AnnouncedTools()), _current_tools(server)
-        self._announced[server.name] = now
-        names = self._tool_names_of(server, (*told.tools, *now.tools))
+        announced, current = (
+            self._announced.get(server.name, _AnnouncedTools()),
+            _current_tools(server),
+        )
+        self._announced[server.name] = current
+        names = self._tool_names_of(server, (*announced.tools, *current.tools))
         names = {tool: name for tool, name in names.items() if allowed is None or name in allowed}
-        had = {each.name: each for each in told.tools if each.name in names}
-        has = {each.name: each for each in now.tools if each.name in names}
-        if now.is_lost and not told.is_lost and had:
+        old_tools = {each.name: each for each in announced.tools if each.name in names}
+        new_tools = {each.name: each for each in current.tools if each.name in names}
+        if current.is_lost and not announced.is_lost and old_tools:
             yield f'The MCP server "{server.name}" is lost: calls of its tools fail for now.'
-        elif told.is_lost and not now.is_lost and names:
+        elif announced.is_lost and not current.is_lost and names:
             yield f'The MCP server "{server.name}" is there again.'
-        new = [names[each] for each in has if has[each] != had.get(each)]
-        gone = [names[each] for each in had if each not in has]
-        if new or gone:
-            yield _changes_notice(server.name, new, gone)
+        changed = [names[each] for each in new_tools if new_tools[each] != old_tools.get(each)]
+        removed = [names[each] for each in old_tools if each not in new_tools]
+        if changed or removed:
+            yield _changes_notice(server.name, changed, removed)
 
     def _tool_names_of(self, server: Server, tools: Sequence[McpTool]) -> dict[str, str]:
         """Return the names that the model sees, by the tools' own names."""
-        part, taken = self._name_parts[server.name], self._context.reserved_names
-        return tool_names(part, [each.name for each in tools], taken)
+        part, reserved = self._name_parts[server.name], self._context.reserved_names
+        return tool_names(part, [each.name for each in tools], reserved)
 
 
-def _changes_notice(server: str, new: Sequence[str], gone: Sequence[str]) -> str:
-    parts = [f"new or changed: {_name_list(new)}"] if new else []
-    parts += [f"gone: {_name_list(gone)}"] if gone else []
+def _changes_notice(server: str, changed: Sequence[str], removed: Sequence[str]) -> str:
+    parts = [f"new or changed: {_name_list(changed)}"] if changed else []
+    parts += [f"gone: {_name_list(removed)}"] if removed else []
     return (
         f'The tools of the MCP server "{server}" are others now ({"; ".join(parts)}). '
         "You can use them as they are now once your tools are rebuilt; the user can have that "

@@ -34,15 +34,15 @@ def describe_servers(servers: Sequence[Server], withheld: Sequence[ServerConfig]
 
 def _lines(server: Server) -> Iterator[str]:
     yield _heading(server.config, f"{_STATES[server.state]}{_connecting_time(server)}")
-    offers = server.features
-    if server.state == "connected" or offers.tools:
-        yield f"- {_count_text(offers.tools, 'tool')}, {_count_text(offers.prompts, 'prompt')}"
+    features = server.features
+    if server.state == "connected" or features.tools:
+        yield f"- {_count_text(features.tools, 'tool')}, {_count_text(features.prompts, 'prompt')}"
     if server.problem:
         yield f"- {server.problem}"
-    for reason in offers.skipped[:MAX_SKIPPED]:
+    for reason in features.skipped[:MAX_SKIPPED]:
         yield f"- skipped: {reason}"
-    if len(offers.skipped) > MAX_SKIPPED:
-        yield f"- skipped: {len(offers.skipped) - MAX_SKIPPED} more"
+    if len(features.skipped) > MAX_SKIPPED:
+        yield f"- skipped: {len(features.skipped) - MAX_SKIPPED} more"
     if server.output:
         yield "- last output:"
         yield from (f"      {line}" for line in server.output[-MAX_OUTPUT_LINES:])
@@ -61,5 +61,5 @@ def _heading(config: ServerConfig, state: str) -> str:
     return f"**{name}** ({describe_transport(config)}): {state}"
 
 
-def _count_text(things: Sequence[object], noun: str) -> str:
-    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
+def _count_text(items: Sequence[object], noun: str) -> str:
+    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"

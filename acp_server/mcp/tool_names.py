@@ -20,8 +20,8 @@ _UNDERSCORE_RUN = re.compile(r"_{2,}")
 
 def server_name_parts(names: Sequence[str]) -> dict[str, str]:
     """Return the name part of each server, unique among the servers."""
-    plain = {name: _server_part(name) for name in names}
-    return {name: _unique_part(name, part, plain) for name, part in plain.items()}
+    parts = {name: _server_part(name) for name in names}
+    return {name: _unique_part(name, part, parts) for name, part in parts.items()}
 
 
 def _server_part(name: str) -> str:
@@ -44,18 +44,18 @@ def tool_names(
 
     Names that are too long, in `reserved` or not unique get a digest.
     """
-    plain = {
+    full_names = {
         tool: server + SEPARATOR + _INVALID_CHARACTER.sub("_", tool)
         for tool in dict.fromkeys(tools)
     }
-    times = Counter(plain.values())
+    counts = Counter(full_names.values())
     return {
         tool: name
         if len(name) <= MAX_CHARACTERS
         and name not in reserved
-        and (times[name] == 1 or name == server + SEPARATOR + tool)
+        and (counts[name] == 1 or name == server + SEPARATOR + tool)
         else _with_digest(name, tool, MAX_CHARACTERS)
-        for tool, name in plain.items()
+        for tool, name in full_names.items()
     }
 
 

@@ -39,12 +39,12 @@ async def process_streams(
         ServerError: The server cannot be started.
     """
     process = await ServerProcess.start(server, host.roots[0], context)
-    to_us, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    outgoing, to_it = anyio.create_memory_object_stream[SessionMessage](MAX_UNSENT)
+    incoming_sender, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, outgoing_receiver = anyio.create_memory_object_stream[SessionMessage](MAX_UNSENT)
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_read_messages, process, to_us, host)
-            tasks.start_soon(_write_messages, process, to_it, to_us)
+            tasks.start_soon(_read_messages, process, incoming_sender, host)
+            tasks.start_soon(_write_messages, process, outgoing_receiver, incoming_sender)
             tasks.start_soon(process.read_errors, _record_output(host))
             try:
                 yield incoming, outgoing
@@ -52,26 +52,26 @@ async def process_streams(
                 tasks.cancel_scope.cancel()
     finally:
         await process.end()
-        for stream in (incoming, outgoing, to_us, to_it):
+        for stream in (incoming, outgoing, incoming_sender, outgoing_receiver):
             stream.close()
 
 
 async def _read_messages(
     process: ServerProcess,
-    to_us: MemoryObjectSendStream[SessionMessage | Exception],
+    incoming_sender: MemoryObjectSendStream[SessionMessage | Exception],
     host: ClientCallbacks,
 ) -> None:
-    note = _record_output(host)
+    record_line = _record_output(host)
 
     async def receive(line: bytes) -> None:
         try:
             message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
-            await note(line)
+            await record_line(line)
         else:
-            await to_us.send(SessionMessage(message))
+            await incoming_sender.send(SessionMessage(message))
 
-    async with to_us:
+    async with incoming_sender:
         try:
             await process.read_output(receive)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -80,24 +80,24 @@ async def _read_messages(
 
 async def _write_messages(
     process: ServerProcess,
-    to_it: MemoryObjectReceiveStream[SessionMessage],
-    to_us: MemoryObjectSendStream[SessionMessage | Exception],
+    outgoing_receiver: MemoryObjectReceiveStream[SessionMessage],
+    incoming_sender: MemoryObjectSendStream[SessionMessage | Exception],
 ) -> None:
-    async with to_it:
-        async for each in to_it:
+    async with outgoing_receiver:
+        async for each in outgoing_receiver:
             text = each.message.model_dump_json(by_alias=True, exclude_unset=True)
             try:
                 await process.write(f"{text}\n".encode())
             except OSError:  # the server has closed stdin, so no answer can come: end the session
-                to_us.close()
+                incoming_sender.close()
                 return
 
 
 def _record_output(host: ClientCallbacks) -> Callable[[bytes], Awaitable[None]]:
-    async def note(line: bytes) -> None:
+    async def record_line(line: bytes) -> None:
         host.on_output(line.decode(errors="replace"))
 
-    return note
+    return record_line
 
 
 @asynccontextmanager
@@ -112,7 +112,7 @@ async def remote_streams(
         httpx2.HTTPError: The server cannot be reached; usually inside an exception group.
     """
 
-    async def note(response: httpx2.Response) -> None:
+    async def record_status(response: httpx2.Response) -> None:
         note_status(response.status_code)
 
     def client(
@@ -120,7 +120,7 @@ async def remote_streams(
         timeout: httpx2.Timeout | None = None,
         auth: httpx2.Auth | None = None,
     ) -> httpx2.AsyncClient:
-        hooks = {"response": [note]}
+        hooks = {"response": [record_status]}
         return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, event_hooks=hooks)
 
     headers = dict(server.headers)

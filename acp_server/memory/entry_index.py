@@ -41,9 +41,9 @@ def split_known_entries(text: str, known: KnownEntries) -> tuple[str, ...]:
 
 def filter_known(entries: Iterable[str], digests: Iterable[str]) -> KnownEntries:
     """Return the digests of those entries that are among `digests`."""
-    wanted = frozenset(digests)
+    allowed = frozenset(digests)
     found = ((digest_of(entry), len(entry)) for entry in entries)
-    return {digest: length for digest, length in found if digest in wanted}
+    return {digest: length for digest, length in found if digest in allowed}
 
 
 def _split_known(span: str, missing: dict[str, int]) -> Iterator[str]:

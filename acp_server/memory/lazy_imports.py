@@ -43,28 +43,28 @@ class LazyExternalMemory:
         """Return remembered text that fits a prompt."""
         return await (await self._load()).prefetch(query)
 
-    def record_turn(self, said: Sequence[TurnMessage], tell: Callable[[str], None]) -> None:
-        """Pass a finished turn to it in the background; `tell` receives a notice if that fails."""
-        is_over = anyio.Event()
+    def record_turn(self, messages: Sequence[TurnMessage], warn: Callable[[str], None]) -> None:
+        """Pass a finished turn to it in the background; `warn` receives a notice if that fails."""
+        is_done = anyio.Event()
 
-        async def give() -> None:
+        async def deliver() -> None:
             try:
-                reply = await (await self._load()).on_turn_end(said)
+                reply = await (await self._load()).on_turn_end(messages)
                 if reply.notice:
-                    tell(reply.notice)
+                    warn(reply.notice)
             finally:
-                is_over.set()
-                self._pending.discard(is_over)
+                is_done.set()
+                self._pending.discard(is_done)
 
         # Before `spawn`: a `close` right after this call must wait for the task.
-        self._pending.add(is_over)
-        self._spawn(give)
+        self._pending.add(is_done)
+        self._spawn(deliver)
 
     async def close(self) -> None:
         """Wait for a moment for the turns that are being passed on."""
         with anyio.move_on_after(CLOSE_SECONDS):
-            for is_over in tuple(self._pending):
-                await is_over.wait()
+            for is_done in tuple(self._pending):
+                await is_done.wait()
 
     async def _load(self) -> "IsolatedMemoryProvider":
         async with self._lock:

@@ -51,8 +51,8 @@ def apply_operations(entries: Entries, operations: Sequence[EntryOperation]) -> 
         try:
             after = _apply(after, operation)
         except EntryOperationError as error:
-            place = f"operation {number}: " if len(operations) > 1 else ""
-            raise EntryOperationError(error.kind, place + error.reason, error.matches) from None
+            prefix = f"operation {number}: " if len(operations) > 1 else ""
+            raise EntryOperationError(error.kind, prefix + error.reason, error.matches) from None
     return after
 
 
@@ -66,18 +66,18 @@ def _apply(entries: Entries, operation: EntryOperation) -> Entries:
         case "replace":
             return _replace(entries, _find_entry(entries, operation), content)
         case "remove":
-            meant = _find_entry(entries, operation)
-            return tuple(entry for entry in entries if entry != meant)
+            target = _find_entry(entries, operation)
+            return tuple(entry for entry in entries if entry != target)
         case _:
             assert_never(operation.action)
 
 
 def _replace(entries: Entries, old: str, new: str) -> Entries:
     """Put the new entry at the place of the old one, unless it exists already."""
-    kept = [entry for entry in entries if entry != old]
-    if new not in kept:
-        kept.insert(entries.index(old), new)
-    return tuple(kept)
+    others = [entry for entry in entries if entry != old]
+    if new not in others:
+        others.insert(entries.index(old), new)
+    return tuple(others)
 
 
 def _find_entry(entries: Entries, operation: EntryOperation) -> str:

@@ -71,13 +71,13 @@ class IsolatedMemoryProvider:
     async def on_turn_end(self, messages: Sequence[TurnMessage]) -> ProviderReply:
         """Pass a finished turn to the provider."""
 
-        def give(provider: MemoryProvider) -> str:
+        def deliver(provider: MemoryProvider) -> str:
             provider.on_turn_end(messages)
             return ""
 
-        return await self._call(give)
+        return await self._call(deliver)
 
-    async def _call(self, act: Callable[[MemoryProvider], str]) -> ProviderReply:
+    async def _call(self, call: Callable[[MemoryProvider], str]) -> ProviderReply:
         """Run a provider call with a time limit.
 
         The thread is a daemon, so one that hangs does not keep the process alive. While it runs,
@@ -92,7 +92,7 @@ class IsolatedMemoryProvider:
                 return
             try:
                 # Before `is_done`: the waiter reads the reply as soon as the event is set.
-                replies.append(self._call_safely(act))
+                replies.append(self._call_safely(call))
             finally:
                 self._busy.release()
             try:
@@ -106,12 +106,12 @@ class IsolatedMemoryProvider:
             return replies[0]
         return self._skip_notice(f"it took more than {self._timeout_seconds:g} s")
 
-    def _call_safely(self, act: Callable[[MemoryProvider], str]) -> ProviderReply:
+    def _call_safely(self, call: Callable[[MemoryProvider], str]) -> ProviderReply:
         """Run a provider call; every exception of third-party code ends here."""
         try:
             if self._provider is None:
                 self._provider = self._load()
-            text = cast("object", act(self._provider))
+            text = cast("object", call(self._provider))
         except (Exception, SystemExit) as error:  # noqa: BLE001
             return self._skip_notice(f"{type(error).__name__}: {error}")
         if not isinstance(text, str):
@@ -152,7 +152,7 @@ def create_external_memory(name: str, home: Path, scan: ThreatScan) -> IsolatedM
             names = ", ".join(found) or "none"
             message = f"it is not installed; installed providers: {names}"
             raise LookupError(message)
-        make = cast("Callable[[Path], MemoryProvider]", found[name].load())
-        return make(home)
+        factory = cast("Callable[[Path], MemoryProvider]", found[name].load())
+        return factory(home)
 
     return IsolatedMemoryProvider(name, load, scan)

@@ -42,13 +42,13 @@ class MemoryResult:
 
     def as_json(self) -> Mapping[str, JsonValue]:
         """Return the result as JSON for the model and for programs."""
-        said: dict[str, JsonValue] = {"success": self.is_success}
-        said["message" if self.is_success else "error"] = self.text
+        result: dict[str, JsonValue] = {"success": self.is_success}
+        result["message" if self.is_success else "error"] = self.text
         if self.contents is not None:
-            said["usage"] = self.contents.usage
-            said["entry_count"] = len(self.contents.entries)
+            result["usage"] = self.contents.usage
+            result["entry_count"] = len(self.contents.entries)
         if self.current_entries is not None:
-            said["current_entries"] = list(self.current_entries)
+            result["current_entries"] = list(self.current_entries)
         if self.matches is not None:
-            said["matches"] = list(self.matches)
-        return said
+            result["matches"] = list(self.matches)
+        return result

@@ -90,9 +90,9 @@ class MemoryStores:
         Raises:
             StoreError: it cannot be read, or is disabled.
         """
-        return self._contents(name, self._look(name))
+        return self._contents(name, self._read_state(name))
 
-    def screened(self, contents: MemoryContents) -> MemorySnapshot:
+    def screen(self, contents: MemoryContents) -> MemorySnapshot:
         """Return a store as a model may see it: blocked entries replaced, too long text cut."""
         empty = MemorySnapshot((), 0, contents.limit, str(self.path(contents.name)))
         return build_snapshot(contents.entries, empty, self._scan)
@@ -102,7 +102,7 @@ class MemoryStores:
     ) -> MemoryChange | MemoryResult:
         """Return the change that operations would make, or an answer if there is none."""
 
-        def planned() -> MemoryChange | MemoryResult:
+        def plan_change() -> MemoryChange | MemoryResult:
             contents = self.contents(name)
             after = self._apply_checked(contents, operations)
             if isinstance(after, MemoryResult):
@@ -114,7 +114,7 @@ class MemoryStores:
                 else change
             )
 
-        return self._catch_errors(name, planned)
+        return self._catch_errors(name, plan_change)
 
     def apply(
         self,
@@ -127,7 +127,7 @@ class MemoryStores:
         Nothing is changed if the change would differ from the one `shown` before.
         """
 
-        def applied() -> MemoryResult:
+        def apply_locked() -> MemoryResult:
             with self._locked(name) as state:
                 contents = self._contents(name, state)
                 after = self._apply_checked(contents, operations)
@@ -145,9 +145,9 @@ class MemoryStores:
                 self._save_index(name, filter_known(after, {*known, *map(digest_of, change.added)}))
                 return MemoryResult(SAVED, replace(contents, entries=after), is_success=True)
 
-        return self._catch_errors(name, applied)
+        return self._catch_errors(name, apply_locked)
 
-    def failed(self, name: StoreName, reason: str) -> MemoryResult:
+    def failure_result(self, name: StoreName, reason: str) -> MemoryResult:
         """Return the answer that nothing was changed, for a reason from the caller."""
         try:
             return MemoryResult(reason, self.contents(name))
@@ -160,7 +160,7 @@ class MemoryStores:
         Raises:
             StoreError: it cannot be read, or is disabled.
         """
-        return self._look(name).raw
+        return self._read_state(name).raw
 
     def rewrite(self, name: StoreName, base: bytes, data: bytes) -> MemoryResult:
         """Replace `base` by the user's own text, byte for byte and without screening.
@@ -168,7 +168,7 @@ class MemoryStores:
         Nothing is changed if the file does not contain `base` any more.
         """
 
-        def rewritten() -> MemoryResult:
+        def rewrite_locked() -> MemoryResult:
             if data == base:
                 return MemoryResult("nothing was changed", self.contents(name), is_success=True)
             try:
@@ -183,46 +183,46 @@ class MemoryStores:
                 self._reindex(name, data)
             return MemoryResult("saved", self.contents(name), is_success=True)
 
-        return self._catch_errors(name, rewritten)
+        return self._catch_errors(name, rewrite_locked)
 
     def undo(self, name: StoreName | None = None) -> MemoryResult:
         """Undo our last write, of one store or of all, unless the file was changed since."""
-        last: dict[StoreName, int] = {
-            each: kept[-1].number
+        last_numbers: dict[StoreName, int] = {
+            each: entries[-1].number
             for each in ((name,) if name is not None else self.names)
-            if (kept := self._undo.entries(each))
+            if (entries := self._undo.entries(each))
         }
-        if not last:
+        if not last_numbers:
             return MemoryResult(NOTHING_TO_UNDO)
-        chosen = max(last, key=lambda each: last[each])
+        chosen = max(last_numbers, key=lambda each: last_numbers[each])
         return self._catch_errors(chosen, lambda: self._undo_store(chosen))
 
     def _undo_store(self, name: StoreName) -> MemoryResult:
         with self._locked(name) as state:
-            for former in reversed(self._undo.entries(name)):
-                before = former.path.read_bytes()
+            for entry in reversed(self._undo.entries(name)):
+                before = entry.path.read_bytes()
                 if before == state.raw:  # the write never happened, or was undone by hand
-                    self._undo.delete(former)
+                    self._undo.delete(entry)
                     continue
                 # The file was written since by someone else: undoing our write would undo theirs,
                 # too.
-                if fingerprint(state.raw) != former.written_fingerprint:
-                    raise MemoryStoreError(CHANGED_SINCE.format(file=state.path, kept=former.path))
+                if fingerprint(state.raw) != entry.written_fingerprint:
+                    raise MemoryStoreError(CHANGED_SINCE.format(file=state.path, kept=entry.path))
                 write_memory_file(state, before)
-                self._undo.delete(former)
+                self._undo.delete(entry)
                 self._reindex(name, before)
                 return MemoryResult(f"undone in {state.path}", self.contents(name), is_success=True)
         return MemoryResult(NOTHING_TO_UNDO, self.contents(name))
 
-    def _catch_errors(self, name: StoreName, act: Callable[[], Result]) -> Result | MemoryResult:
+    def _catch_errors(self, name: StoreName, action: Callable[[], Result]) -> Result | MemoryResult:
         """Run an operation on a store; turn its errors into an answer."""
         try:
-            return act()
+            return action()
         except MemoryStoreError as error:
             reason = error.reason
         except OSError as error:
             reason = f"nothing was changed: {error}"
-        return self.failed(name, reason)
+        return self.failure_result(name, reason)
 
     def _apply_checked(
         self, contents: MemoryContents, operations: Sequence[EntryOperation]
@@ -250,10 +250,10 @@ class MemoryStores:
     def _refusal(self, contents: MemoryContents, error: EntryOperationError) -> MemoryResult:
         match error.kind:
             case "no match" | "over the limit":
-                current = self.screened(contents).entries
+                current = self.screen(contents).entries
                 return MemoryResult(error.reason, contents, current_entries=current)
             case "several matches":
-                matches = self.screened(replace(contents, entries=error.matches)).entries
+                matches = self.screen(replace(contents, entries=error.matches)).entries
                 return MemoryResult(error.reason, contents, matches=matches)
             case "incomplete" | "blocked":
                 return MemoryResult(error.reason, contents)
@@ -267,7 +267,7 @@ class MemoryStores:
         with lock_memory_file(self.path(name), self._timeout_seconds):
             yield read_memory_file(self.path(name))
 
-    def _look(self, name: StoreName) -> MemoryFileState:
+    def _read_state(self, name: StoreName) -> MemoryFileState:
         self._limit(name)
         return read_memory_file(self.path(name))
 
@@ -284,11 +284,11 @@ class MemoryStores:
     def _write(self, name: StoreName, state: MemoryFileState, data: bytes) -> None:
         """Write a file under its lock; its previous content is stored for undo first."""
         # Before the write: a crash in between leaves an undo entry without effect, not a lost text.
-        former = self._undo.save(name, state.raw, data)
+        undo_entry = self._undo.save(name, state.raw, data)
         try:
             write_memory_file(state, data)
         except OSError:
-            self._undo.delete(former)
+            self._undo.delete(undo_entry)
             raise
 
     def _reindex(self, name: StoreName, data: bytes) -> None:

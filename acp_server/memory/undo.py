@@ -51,14 +51,14 @@ class MemoryUndoHistory:
             OSError: it cannot be stored.
         """
         create_private_directory(self._folder)
-        kept = self.entries(name)
+        previous = self.entries(name)
         # The clock may have been set back; the numbers must keep the order of the writes.
-        number = max(time.time_ns(), kept[-1].number + 1 if kept else 0)
+        number = max(time.time_ns(), previous[-1].number + 1 if previous else 0)
         path = self._folder / f"{number:020d}-{name}-{fingerprint(after)}.md"
         write_atomically(path, before, mode=_PRIVATE)
-        # Leaves MOST_KEPT - 1 old entries and the new one.
-        for former in kept[: 1 - MAX_ENTRIES]:
-            self.delete(former)
+        # Leaves MAX_KEPT - 1 old entries and the new one.
+        for entry in previous[: 1 - MAX_ENTRIES]:
+            self.delete(entry)
         return UndoEntry(path, number, fingerprint(after))
 
     def entries(self, name: StoreName) -> list[UndoEntry]:
@@ -74,6 +74,6 @@ class MemoryUndoHistory:
             if each[2] == name
         ]
 
-    def delete(self, former: UndoEntry) -> None:
+    def delete(self, entry: UndoEntry) -> None:
         """Delete a stored content."""
-        former.path.unlink(missing_ok=True)
+        entry.path.unlink(missing_ok=True)

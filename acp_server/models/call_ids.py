@@ -26,5 +26,5 @@ def sanitize_call_id(call_id: str) -> str:
         return call_id
     # The digest keeps ids apart that become equal by replacing and cutting.
     digest = sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARACTERS]
-    kept = _INVALID_CHARACTER.sub("_", call_id)[: MAX_CHARACTERS - _DIGEST_CHARACTERS - 1]
-    return f"{kept}-{digest}"
+    prefix = _INVALID_CHARACTER.sub("_", call_id)[: MAX_CHARACTERS - _DIGEST_CHARACTERS - 1]
+    return f"{prefix}-{digest}"

@@ -78,8 +78,8 @@ class EndpointCatalog:
     @property
     def default_id(self) -> str:
         """The configured model, else one that the endpoint lists, else the placeholder."""
-        listed = self._provider.choose_default_model([model.id for model in self._models])
-        return self._config.model_id or listed or UNDECIDED_MODEL_ID
+        listed_id = self._provider.choose_default_model([model.id for model in self._models])
+        return self._config.model_id or listed_id or UNDECIDED_MODEL_ID
 
     def choices(self) -> Sequence[ModelChoice]:
         """Return the listed models; the default comes first if the list lacks it."""
@@ -138,8 +138,8 @@ class EndpointCatalog:
         Raises:
             TurnError: The list could not be fetched.
         """
-        access, sdk = await self._sign_in(), await self._loader.load()
-        self._update_models(await sdk.list_models(access))
+        access, entry_point = await self._sign_in(), await self._loader.load()
+        self._update_models(await entry_point.list_models(access))
         await to_thread.run_sync(
             save_model_list, self._config.list_file, self._config.access.base_url, self._models
         )
@@ -161,13 +161,13 @@ class EndpointCatalog:
             ModelUnavailableError: No model is chosen and the endpoint lists no known one.
             ModelFailedError: No model is chosen and fetching the endpoint's list failed.
         """
-        access, sdk = await self._sign_in(), await self._loader.load()
+        access, entry_point = await self._sign_in(), await self._loader.load()
         if model_id == UNDECIDED_MODEL_ID:
             await self.resolve_default()
             model_id = self.default_id
         if model_id == UNDECIDED_MODEL_ID:
             raise _no_default_error(self._list_error)
-        return sdk.model(access, model_id, self.family(model_id), self._config.retry)
+        return entry_point.model(access, model_id, self.family(model_id), self._config.retry)
 
     def family(self, model_id: str) -> ModelFamily:
         """Return a model's family, corrected by the endpoint's own data about the model."""
@@ -221,9 +221,9 @@ def _no_default_error(problem: TurnError | None) -> TurnError:
     """
     if isinstance(problem, ModelFailedError) and problem.kind not in NO_LIST_FAILURE_KINDS:
         return problem
-    named = f" ({problem.reason})" if problem is not None else ""
+    details = f" ({problem.reason})" if problem is not None else ""
     return ModelUnavailableError(
-        f"choose a model: the endpoint lists no model that acp-server knows{named}"
+        f"choose a model: the endpoint lists no model that acp-server knows{details}"
     )
 
 

@@ -61,9 +61,9 @@ class ErrorResponse:
 
 def classify_connection_error(cause: BaseException, endpoint: str) -> ProviderFailure:
     """Classify a failed connection; certificate errors are permanent, all others temporary."""
-    said = shorten_message(str(cause)) or type(cause).__name__
-    reason = f"the connection to {endpoint} failed ({said})"
-    if "CERTIFICATE_VERIFY_FAILED" in said:
+    message = shorten_message(str(cause)) or type(cause).__name__
+    reason = f"the connection to {endpoint} failed ({message})"
+    if "CERTIFICATE_VERIFY_FAILED" in message:
         return ProviderFailure(
             f"{reason}; set SSL_CERT_FILE to the authority that signed it", "connection"
         )
@@ -80,25 +80,25 @@ def classify_status(response: ErrorResponse, endpoint: str, sign_in_hint: str) -
 
     `sign_in_hint` is the advice for rejected credentials.
     """
-    said = shorten_message(response.message)
+    message = shorten_message(response.message)
     match response.status:
         case HTTPStatus.UNAUTHORIZED:
-            reason = f"{endpoint} refused the credentials ({said}); {sign_in_hint}"
+            reason = f"{endpoint} refused the credentials ({message}); {sign_in_hint}"
             return ProviderFailure(reason, "authentication")
         case HTTPStatus.FORBIDDEN | HTTPStatus.PAYMENT_REQUIRED:
-            return ProviderFailure(f"{endpoint} does not permit this: {said}", "permission")
+            return ProviderFailure(f"{endpoint} does not permit this: {message}", "permission")
         case HTTPStatus.NOT_FOUND:
             reason = (
-                f"{endpoint} answered 404 Not Found: {said}; choose another model or check the "
+                f"{endpoint} answered 404 Not Found: {message}; choose another model or check the "
                 "base URL"
             )
             return ProviderFailure(reason, "unknown")
         case HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-            return ProviderFailure(f"the request is too large for {endpoint}: {said}", "request")
+            return ProviderFailure(f"the request is too large for {endpoint}: {message}", "request")
         case status if is_retryable_status(status):
-            return _retryable_failure(response, said, endpoint)
+            return _retryable_failure(response, message, endpoint)
         case _:
-            reason = f"{endpoint} refused the request: {said}"
+            reason = f"{endpoint} refused the request: {message}"
             return ProviderFailure(reason, "request", rejection_message=response.message)
 
 
@@ -139,9 +139,9 @@ def shorten_message(text: str) -> str:
 
 def _retryable_failure(response: ErrorResponse, message: str, endpoint: str) -> ProviderFailure:
     kind = failure_kind_of_status(response.status)
-    what = _PHRASES.get(kind, f"failed ({response.status})")
+    phrase = _PHRASES.get(kind, f"failed ({response.status})")
     return ProviderFailure(
-        f"{endpoint} {what}: {message}",
+        f"{endpoint} {phrase}: {message}",
         kind,
         is_temporary=True,
         retry_after_seconds=response.retry_after_seconds,

@@ -273,8 +273,8 @@ _DATE = re.compile(r"(?<!\d)\d{8}(?!\d)")
 @lru_cache(maxsize=512)  # each turn looks up a dozen times; an endpoint has few models
 def _parse_line_and_version(model_id: str) -> str | None:
     """Reduce a model id to its product line and full version, such as `sonnet-4-5`."""
-    words = "-".join(["", *re.findall(r"[a-z0-9]+", model_id.lower())])
-    _, found, rest = words.rpartition("-claude-")
+    normalized = "-".join(["", *re.findall(r"[a-z0-9]+", model_id.lower())])
+    _, found, rest = normalized.rpartition("-claude-")
     if not found:
         return None
     if old := _VERSION_FIRST_ID.match(rest):
@@ -326,16 +326,16 @@ def default_thought_level(family: ModelFamily) -> str | None:
     return None if family.thinking == "none" else family.default_effort or "medium"
 
 
-def closest_thought_level(family: ModelFamily, wanted: str | None) -> str | None:
+def closest_thought_level(family: ModelFamily, requested: str | None) -> str | None:
     """Return the wanted level, else the next milder one offered, else the mildest.
 
     A user's choice thus survives a change of model. None or an unknown level gives the default.
     """
     scale = (OFF, *FIVE_EFFORTS)
     offered = thought_levels(family)
-    if wanted not in scale or not offered:
+    if requested not in scale or not offered:
         return default_thought_level(family)
-    milder = [level for level in offered if scale.index(level) <= scale.index(wanted)]
+    milder = [level for level in offered if scale.index(level) <= scale.index(requested)]
     return milder[-1] if milder else offered[0]
 
 

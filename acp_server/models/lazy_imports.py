@@ -68,28 +68,28 @@ def scripted_model(source: str) -> "Model":
     return ScriptedModel(source)
 
 
-def anthropic_loader(mark: "CacheMarker") -> EntryPointLoader:
+def anthropic_loader(cache_marker: "CacheMarker") -> EntryPointLoader:
     """Return a loader for the Messages API."""
-    return EntryPointLoader(partial(_open_anthropic, mark))
+    return EntryPointLoader(partial(_open_anthropic, cache_marker))
 
 
-def openai_compatible_loader(quirks: "EndpointProfile") -> EntryPointLoader:
+def openai_compatible_loader(profile: "EndpointProfile") -> EntryPointLoader:
     """Return a loader for the OpenAI API formats."""
-    return EntryPointLoader(partial(_open_openai_compatible, quirks))
+    return EntryPointLoader(partial(_open_openai_compatible, profile))
 
 
 @pause_gc_on_first_call
-def _open_anthropic(mark: "CacheMarker") -> ProviderEntryPoint:
+def _open_anthropic(cache_marker: "CacheMarker") -> ProviderEntryPoint:
     from acp_server.models.anthropic.packages import make_packages_lazy
 
     make_packages_lazy()  # must precede the import: it makes the SDK's submodules lazy
     from acp_server.models.anthropic.entry_point import AnthropicEntryPoint
 
-    return AnthropicEntryPoint(mark)
+    return AnthropicEntryPoint(cache_marker)
 
 
 @pause_gc_on_first_call
-def _open_openai_compatible(quirks: "EndpointProfile") -> ProviderEntryPoint:
+def _open_openai_compatible(profile: "EndpointProfile") -> ProviderEntryPoint:
     from acp_server.models.openai_compatible.entry_point import OpenAiEntryPoint
 
-    return OpenAiEntryPoint(quirks)
+    return OpenAiEntryPoint(profile)

@@ -38,8 +38,8 @@ class ModelFacts:
 
     def configured_window(self, model_id: str) -> int | None:
         """Return a model's configured context window, if there is one."""
-        is_meant = self.configured_model in {None, model_id}
-        return self.configured_window_tokens if is_meant else None
+        is_configured_model = self.configured_model in {None, model_id}
+        return self.configured_window_tokens if is_configured_model else None
 
 
 def openai_compatible_family(

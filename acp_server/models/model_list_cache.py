@@ -28,9 +28,9 @@ def save_model_list(path: Path, base_url: str | None, models: tuple[ListedModel,
     """Store the models of an endpoint. Blocks; a write error is only logged."""
     try:
         lists = _read(path) | {base_url or VENDOR_KEY: models}
-        written = {url: [asdict(model) for model in listed] for url, listed in lists.items()}
+        document = {url: [asdict(model) for model in listed] for url, listed in lists.items()}
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_atomically(path, json.dumps(written, indent=1).encode(), 0o600)
+        write_atomically(path, json.dumps(document, indent=1).encode(), 0o600)
     except OSError as error:
         logger.info("could not save the model list: %s", error)
 

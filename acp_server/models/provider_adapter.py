@@ -44,9 +44,9 @@ class ProviderAdapter:
 
         Sources in this order: configuration, endpoint, built-in table.
         """
-        said = self.facts.configured_window(model_id) or (listed and listed.window_tokens)
-        if said:
-            return said
+        window = self.facts.configured_window(model_id) or (listed and listed.window_tokens)
+        if window:
+            return window
         return known_window_tokens(model_id) or (
             None if self._is_messages_api else self.facts.lookup_window(model_id)
         )
@@ -59,10 +59,10 @@ class ProviderAdapter:
         """Return the default model among the ids that an endpoint lists; None if none fits."""
         if self._is_messages_api:
             return choose_default_model(ids)
-        offered = [model_id for model_id in ids if self.is_selectable(model_id)]
+        selectable = [model_id for model_id in ids if self.is_selectable(model_id)]
         for part in self.profile.preferred_ids:
-            found = next((model_id for model_id in offered if part in model_id), None)
+            found = next((model_id for model_id in selectable if part in model_id), None)
             if found is not None:
                 return found
-        is_any_good = self.profile.is_local or not self.profile.preferred_ids
-        return offered[0] if offered and is_any_good else None
+        accepts_any = self.profile.is_local or not self.profile.preferred_ids
+        return selectable[0] if selectable and accepts_any else None

@@ -18,9 +18,9 @@ class RejectedFields:
 
         False means that the message names no field, or only fields that are already omitted.
         """
-        for words, name in self.fields_by_phrase.items():
+        for phrase, name in self.fields_by_phrase.items():
             # Skip known names: returning True for one would retry the same request forever.
-            if words in message and name not in self.fields:
+            if phrase in message and name not in self.fields:
                 self.fields.add(name)
                 return True
         return False

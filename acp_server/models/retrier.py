@@ -58,23 +58,23 @@ class Retrier:
         """
         number = 0
         while True:
-            made = await attempt()
+            result = await attempt()
             # With a stop reason the answer is complete: a later connection error does not matter.
-            if made.answer.stop is not None:
-                return made.answer.stop
-            fault = made.failure or self._incomplete_answer()
+            if result.answer.stop is not None:
+                return result.answer.stop
+            failure = result.failure or self._incomplete_answer()
             # Content has already reached the user: a retry would show it twice.
-            if made.answer.has_content:
-                broken = ModelInterruptedError if fault.is_temporary else ModelFailedError
-                raise broken(fault.reason, fault.kind)
+            if result.answer.has_content:
+                error_type = ModelInterruptedError if failure.is_temporary else ModelFailedError
+                raise error_type(failure.reason, failure.kind)
             # Retry at once and without counting: the request changes each time, and `learn_from`
             # returns False when there is nothing left to omit, so this terminates.
-            if fault.rejection_message is not None and self.rejected.learn_from(
-                fault.rejection_message
+            if failure.rejection_message is not None and self.rejected.learn_from(
+                failure.rejection_message
             ):
                 continue
             number += 1
-            await self._wait_for_retry(fault, number, receive)
+            await self._wait_for_retry(failure, number, receive)
 
     def _incomplete_answer(self) -> ProviderFailure:
         reason = f"{self.endpoint} closed the connection before its answer was complete"
@@ -98,8 +98,8 @@ class Retrier:
 def _final_reason(failure: ProviderFailure, attempt: int) -> str:
     if not failure.is_temporary:
         return failure.reason
-    after = failure.retry_after_seconds
-    if after is not None:
-        return f"{failure.reason}; it asks you to wait {after:.0f} s, then try again"
-    asked = "tried once" if attempt == 1 else f"tried {attempt} times"
-    return f"{failure.reason}; {asked}, try again later"
+    wait_seconds = failure.retry_after_seconds
+    if wait_seconds is not None:
+        return f"{failure.reason}; it asks you to wait {wait_seconds:.0f} s, then try again"
+    tries = "tried once" if attempt == 1 else f"tried {attempt} times"
+    return f"{failure.reason}; {tries}, try again later"

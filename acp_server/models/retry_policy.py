@@ -25,7 +25,7 @@ class RetryPolicy:
         if attempt > self.max_retries:
             return None
         if retry_after_seconds is not None:
-            is_bearable = retry_after_seconds <= MAX_RETRY_AFTER_SECONDS
-            return max(retry_after_seconds, 0.0) if is_bearable else None
+            is_acceptable = retry_after_seconds <= MAX_RETRY_AFTER_SECONDS
+            return max(retry_after_seconds, 0.0) if is_acceptable else None
         wait = min(self.initial_seconds * 2 ** (attempt - 1), self.max_seconds)
         return wait * random.uniform(0.75, 1.25)  # noqa: S311  spreads load, hides nothing

@@ -161,10 +161,10 @@ def _split_statements(text: str) -> list[tuple[int, str, str]]:
 
 
 def _parse_line(number: int, verb: str, value: str) -> ScriptLine:
-    read = _PARSERS.get(verb)
-    if read is None:
+    parse = _PARSERS.get(verb)
+    if parse is None:
         raise ScriptError(number, f"there is no verb {verb!r}")
-    return read(number, value)
+    return parse(number, value)
 
 
 def _parse_call(number: int, value: str) -> CallLine:

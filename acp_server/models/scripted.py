@@ -110,14 +110,14 @@ async def _say(line: SayLine, pace_seconds: float, receive: ReceiveEvent) -> Non
 
 async def _load(source: str) -> Sequence[ScriptBlock]:
     """Read an included script by its name, or any script file by its path."""
-    shipped = SCRIPTS / f"{source}.script"
-    path = anyio.Path(shipped if "/" not in source and shipped.is_file() else source)
+    included = SCRIPTS / f"{source}.script"
+    path = anyio.Path(included if "/" not in source and included.is_file() else source)
     try:
         return parse_script(await path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError, ScriptError) as error:
-        shipped_names = ", ".join(sorted(each.stem for each in SCRIPTS.glob("*.script")))
+        included_names = ", ".join(sorted(each.stem for each in SCRIPTS.glob("*.script")))
         reason = (
-            f"cannot play the script {source!r}: {error}; the included scripts are {shipped_names}"
+            f"cannot play the script {source!r}: {error}; the included scripts are {included_names}"
         )
         raise ModelUnavailableError(reason) from error
 

@@ -42,16 +42,16 @@ class SseDecoder:
             return []
         if self._ended_in_cr or b"\r" in chunk:
             chunk = self._normalize_newlines(chunk)
-        whole, newline, rest = chunk.rpartition(b"\n")
+        complete, newline, partial = chunk.rpartition(b"\n")
         events: list[bytes] = []
         if newline:
-            lines = b"".join((*self._line_pieces, whole)) if self._line_pieces else whole
+            lines = b"".join((*self._line_pieces, complete)) if self._line_pieces else complete
             self._line_pieces.clear()
             events = [data for line in lines.split(b"\n") if (data := self._decode_line(line))]
             self._buffered_bytes = sum(map(len, self._data))
-        if rest:
-            self._line_pieces.append(rest)
-            self._buffered_bytes += len(rest)
+        if partial:
+            self._line_pieces.append(partial)
+            self._buffered_bytes += len(partial)
         if self._buffered_bytes > self._max_bytes:
             reason = f"an event of more than {self._max_bytes:,} bytes"
             raise OversizedEventError(reason)

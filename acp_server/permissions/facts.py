@@ -99,9 +99,9 @@ class FactCollector:
             if workspace.config_home != root.path and workspace.config_home.is_relative_to(
                 root.path
             ):
-                below = workspace.config_home.relative_to(root.path).as_posix()
-                start = "/" if is_first else "**/"
-                globs.append(start + _GLOB_CHARACTERS.sub(r"\\\g<0>", below))
+                relative_path = workspace.config_home.relative_to(root.path).as_posix()
+                anchor = "/" if is_first else "**/"
+                globs.append(anchor + _GLOB_CHARACTERS.sub(r"\\\g<0>", relative_path))
         return globs
 
     def is_protected(self, path: Path) -> bool:
@@ -111,27 +111,29 @@ class FactCollector:
     def _workspace(self) -> ResolvedWorkspace:
         return resolve_workspace(self.roots, self.config_home, self._ignore_files)
 
-    def _file_facts(self, act: FileAccess, targets: Sequence[FileTarget]) -> FileFacts:
+    def _file_facts(self, access: FileAccess, targets: Sequence[FileTarget]) -> FileFacts:
         workspace = self._workspace()
         # The target as the tool resolved it; `has_moved` compares it with the disk afterwards.
         files = {target.real: target.is_inside for target in targets}
-        if act == "write":
+        if access == "write":
             # Security: deleting or moving a symlink changes the link, so its own location is
             # checked as well as its target.
-            stands = [_link_location(target.path) for target in targets]
+            link_locations = [_link_location(target.path) for target in targets]
             files |= {
-                path: workspace.is_inside(path.parent) for path in stands if path not in files
+                path: workspace.is_inside(path.parent)
+                for path in link_locations
+                if path not in files
             }
             files |= {
                 t.link: workspace.is_lexically_inside(t.link) for t in targets if t.link is not None
             }
         return FileFacts(
-            act=act,
+            access=access,
             files=tuple(files),
             outside=tuple(path for path, is_inside in files.items() if not is_inside),
             protected=tuple(t.path for t in targets if _is_any_protected(t, workspace)),
             executable_by_others=tuple(
-                t.path for t in targets if act == "write" and workspace.is_run_by_others(t.path)
+                t.path for t in targets if access == "write" and workspace.is_run_by_others(t.path)
             ),
             coverable_directory=self._coverable_directory(tuple(files), workspace),
         )
@@ -164,11 +166,11 @@ class FactCollector:
             doubts += self._doubts(effect, assessment, self._workspace())
         # Look at all doubts, then cut: the one about secrets may come after the shown ones.
         is_protected = any(doubt.endswith(MAY_HOLD_SECRETS) for doubt in doubts)
-        told = tuple(doubts[:MAX_SHOWN_DOUBTS])
+        shown_doubts = tuple(doubts[:MAX_SHOWN_DOUBTS])
         return CommandFacts(
             effect.command,
             assessment,
-            told,
+            shown_doubts,
             is_protected=is_protected,
             sandbox_status=effect.sandbox_status,
         )
@@ -182,16 +184,16 @@ class FactCollector:
         if not effect.cwd.is_inside:
             yield "it runs outside the workspace"
         try:
-            named = [*map(Path, assessment.reads), *map(Path, assessment.writes)]
+            paths = [*map(Path, assessment.reads), *map(Path, assessment.writes)]
             for pattern in assessment.globs:
-                named += expand_glob(Path(pattern), MAX_ENTRIES)
+                paths += expand_glob(Path(pattern), MAX_ENTRIES)
         except TooManyEntriesError:
             yield "a pattern in it matches too many files to check"
             return
         # The program is unknown, so any of its words may be a path.
         if assessment.verdict == "asks":
-            named += self._paths_in_words(effect)
-        yield from _doubts_on_paths(dict.fromkeys(named), workspace)
+            paths += self._paths_in_words(effect)
+        yield from _doubts_on_paths(dict.fromkeys(paths), workspace)
         # For every command, also one that only reads: git runs configured programs on `git diff`.
         yield from filter(None, (find_git_doubt(effect.command, effect.cwd.real, workspace),))
         if assessment.verdict == "reads":

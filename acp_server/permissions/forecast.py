@@ -34,7 +34,7 @@ _RUN = CommandFacts("command", Assessment("asks", "it is not known to only read"
 _CALL = McpToolFacts(
     McpToolScope("server", "", "tool"), read_only_hint=False, destructive_hint=False
 )
-_USUAL: Mapping[str, Facts] = {
+_USUAL_FACTS: Mapping[str, Facts] = {
     "read_file": _READ,
     "search_files": _READ,
     "write_file": _WRITE,
@@ -57,7 +57,7 @@ def forecast(tool: str, mode: Mode) -> str:
     >>> forecast("write_file", "ask"), forecast("write_file", "accept_edits")
     ('asks first', 'allowed in the workspace')
     """
-    facts = _USUAL.get(tool, _CALL if MCP_SEPARATOR in tool else None)
+    facts = _USUAL_FACTS.get(tool, _CALL if MCP_SEPARATOR in tool else None)
     if facts is None:
         return "allowed"
     decision = decide(facts, mode, RuleBook())
@@ -66,8 +66,8 @@ def forecast(tool: str, mode: Mode) -> str:
             is_bounded = isinstance(facts, FileFacts) and mode != "bypass"
             return "allowed in the workspace" if is_bounded else "allowed"
         case Ask():
-            only_reads = isinstance(facts, CommandFacts)
-            return "asks first, unless it only reads" if only_reads else "asks first"
+            is_command = isinstance(facts, CommandFacts)
+            return "asks first, unless it only reads" if is_command else "asks first"
         case Refuse():
             return "only for plan mode" if isinstance(facts, PlanFacts) else "refused"
         case _:

@@ -111,9 +111,9 @@ class AuditRecord:
 AuditCallback = Callable[[AuditRecord], None]
 
 
-def no_audit(passage: AuditRecord) -> None:
+def no_audit(record: AuditRecord) -> None:
     """Ignore an audit record."""
-    del passage
+    del record
 
 
 @dataclass(slots=True)
@@ -214,10 +214,10 @@ class PermissionGate:
         # Check last: a symlink swapped while the facts were collected must not get through.
         return Refuse(MOVED) if self.facts.has_moved(effect) else decision
 
-    async def _ask_user(self, question: PermissionQuestion, asked: Ask) -> Refusal | None:
-        choices = self._choices(question.effect, asked)
+    async def _ask_user(self, question: PermissionQuestion, decision: Ask) -> Refusal | None:
+        choices = self._choices(question.effect, decision)
         try:
-            answer = await self.asker.ask(replace(question, reason=asked.reason), choices)
+            answer = await self.asker.ask(replace(question, reason=decision.reason), choices)
         except AskingError as error:
             return Refusal(NOT_ASKED.format(reason=error))
         if answer is None:
@@ -227,19 +227,19 @@ class PermissionGate:
         if answer not in {choice.id for choice in choices}:
             return Refusal(NOT_ASKED.format(reason="the answer was none of those offered"))
         # Before the check for a yes, so that an "always reject" is stored, too.
-        if asked.scope is not None:
-            await self._save_rule(answer, asked.scope)
+        if decision.scope is not None:
+            await self._save_rule(answer, decision.scope)
         if answer not in _YES:
             return Refusal(self._rejection(choices))
         # The mode is switched only after this check: out of plan mode it refuses to accept a plan.
-        refusal = await self._recheck(question, asked)
+        refusal = await self._recheck(question, decision)
         if refusal is None and answer in _MODES:
             self.switch_mode(_MODES[answer])
         return refusal
 
-    def _choices(self, effect: Effect, asked: Ask) -> Sequence[PermissionChoice]:
+    def _choices(self, effect: Effect, decision: Ask) -> Sequence[PermissionChoice]:
         is_plan = isinstance(effect, LeavePlanMode)
-        return PLAN_CHOICES if is_plan else choices_for(asked.scope, self.root)
+        return PLAN_CHOICES if is_plan else choices_for(decision.scope, self.root)
 
     def _rejection(self, choices: Sequence[PermissionChoice]) -> str:
         if self.run_rules is not None:
@@ -253,12 +253,14 @@ class PermissionGate:
         await anyio.sleep_forever()  # until the cancellation arrives
         return Refusal(REJECTED)
 
-    async def _recheck(self, question: PermissionQuestion, asked: Ask) -> Refusal | None:
+    async def _recheck(
+        self, question: PermissionQuestion, previous_decision: Ask
+    ) -> Refusal | None:
         """Check an approval against the current state: mode, rules and links may have changed."""
         decision = await self._decide(question)
         if isinstance(decision, Ask):
             # A different question than the one answered: the user did not approve this effect.
-            return None if decision == asked else Refusal(CHANGED)
+            return None if decision == previous_decision else Refusal(CHANGED)
         return _refusal_of(decision)
 
     async def _save_rule(self, answer: PermissionChoiceId, scope: Scope) -> None:

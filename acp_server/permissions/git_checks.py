@@ -39,37 +39,43 @@ def find_git_doubt(command: str, folder: Path, workspace: ResolvedWorkspace) -> 
     if _is_in_bare_repository(folder, workspace):
         return "git may treat the files of that directory as its own configuration"
     # The shell removes quotes and backslashes, so `g"i"t` is git, too.
-    plain = _QUOTES.sub("", command)
-    if not _GIT.search(plain):
+    unquoted = _QUOTES.sub("", command)
+    if not _GIT.search(unquoted):
         return ""
     found = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
-    return "" if found is None else _find_repository_doubt(plain, _git_directory_of(found / ".git"))
+    return (
+        "" if found is None else _find_repository_doubt(unquoted, _git_directory_of(found / ".git"))
+    )
 
 
-def _find_repository_doubt(command: str, store: Path) -> str:
+def _find_repository_doubt(command: str, git_directory: Path) -> str:
     """Return the reason to ask before running git with this git directory; empty if none.
 
     File system monitors, index hooks and bare layouts are disabled for every command; the remaining
     risk is programs that git runs to show or compare files.
     """
-    if _PRINTS_CONFIG.search(command) and has_git_secrets(store):
+    if _PRINTS_CONFIG.search(command) and has_git_secrets(git_directory):
         return "the git configuration contains credentials"
-    if any(_PROGRAMS.search(_text(file)) for name in _SETTINGS for file in store.glob(name)):
+    if any(
+        _PROGRAMS.search(_text(file)) for name in _SETTINGS for file in git_directory.glob(name)
+    ):
         return "the git configuration of this repository names programs that git would run"
     if _PRINTS_CHANGES.search(command):
-        tracked = next((name for name in _tracked_names(store) if is_protected(Path(name))), None)
+        tracked = next(
+            (name for name in _tracked_names(git_directory) if is_protected(Path(name))), None
+        )
         if tracked is not None:
             return f"{tracked} is tracked by git, and its changes may be shown"
     return ""
 
 
-def _tracked_names(store: Path) -> list[str]:
+def _tracked_names(git_directory: Path) -> list[str]:
     """Return the names of tracked files, as far as git's index can be read without git.
 
     Version 4 of the index compresses names, so such an index is treated as if it tracked a secret.
     """
     try:
-        index = read_regular(store / "index", MAX_INDEX_BYTES)
+        index = read_regular(git_directory / "index", MAX_INDEX_BYTES)
     except OSError:
         return []
     # Fail closed: an index that cannot be read completely may track anything.
@@ -102,8 +108,8 @@ def _git_directory_of(path: Path) -> Path:
     if path.is_dir():
         return path
     # `gitdir:` and `commondir` may be relative; joining keeps an absolute path as it is.
-    named = path.parent / _text(path).removeprefix("gitdir:").strip()
-    return named / _text(named / "commondir").strip()
+    git_directory = path.parent / _text(path).removeprefix("gitdir:").strip()
+    return git_directory / _text(git_directory / "commondir").strip()
 
 
 def has_git_secrets(folder: Path) -> bool:

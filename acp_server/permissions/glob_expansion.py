@@ -25,20 +25,20 @@ def expand_glob(pattern: Path, max_entries: int) -> Sequence[Path]:
         TooManyEntriesError: more than `max_entries` entries would have to be checked.
     """
     found = [Path(pattern.anchor)]
-    looked_at = 0
+    entry_count = 0
     for part in pattern.parts[1:]:
         if _MAGIC.isdisjoint(part):
             found = [folder / part for folder in found]
             continue
-        following: list[Path] = []
+        next_paths: list[Path] = []
         for folder in found:
             names = _names(folder)
-            looked_at += len(names)
+            entry_count += len(names)
             # Bounded: `/*/*/*` would read the whole disk before the user is even asked.
-            if looked_at > max_entries:
+            if entry_count > max_entries:
                 raise TooManyEntriesError
-            following += (folder / name for name in names if _matches_part(part, name))
-        found = following
+            next_paths += (folder / name for name in names if _matches_part(part, name))
+        found = next_paths
     # `lexists` keeps dangling links, through which a command can create their target.
     return [path for path in found if os.path.lexists(path)]
 
@@ -55,8 +55,8 @@ def _matches_part(part: str, name: str) -> bool:
     is_dot_named = part.startswith("[") and "." in part and name not in {".", ".."}
     if name.startswith(".") and not part.startswith(".") and not is_dot_named:
         return False
-    wide = _SET.sub("?", part)
+    widened = _SET.sub("?", part)
     # An unclosed or nested set: shells disagree, so everything after it matches.
-    if "[" in wide:
-        wide = wide.partition("[")[0] + "*"
-    return fnmatchcase(name.casefold(), wide.casefold())
+    if "[" in widened:
+        widened = widened.partition("[")[0] + "*"
+    return fnmatchcase(name.casefold(), widened.casefold())

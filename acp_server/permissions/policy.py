@@ -25,7 +25,7 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 class FileFacts:
     """Files to be read or written, symlinks resolved."""
 
-    act: FileAccess
+    access: FileAccess
     files: tuple[Path, ...]
     outside: tuple[Path, ...] = ()
     """Those files that are outside the session's directories."""
@@ -157,42 +157,44 @@ def decide(facts: Facts, mode: Mode, rules: RuleBook) -> Decision:
     """Return the decision on an effect."""
     match facts:
         case FileFacts():
-            return _on_files(facts, mode, rules)
+            return _decide_on_files(facts, mode, rules)
         case CommandFacts():
-            return _on_command(facts, mode, rules)
+            return _decide_on_command(facts, mode, rules)
         case MemoryFacts():
-            return _on_memory(facts, mode)
+            return _decide_on_memory(facts, mode)
         case SkillFacts() | RestoreFacts():
-            return _on_doubtful(facts, mode, rules)
+            return _decide_on_doubtful(facts, mode, rules)
         case McpToolFacts() | FetchFacts():
-            return _on_remote(facts, mode, rules)
+            return _decide_on_remote(facts, mode, rules)
         case PlanFacts():
             return Ask() if mode == "plan" else Refuse(NOT_PLANNING)
         case _:
             assert_never(facts)
 
 
-def _on_files(facts: FileFacts, mode: Mode, rules: RuleBook) -> Decision:
+def _decide_on_files(facts: FileFacts, mode: Mode, rules: RuleBook) -> Decision:
     if mode == "bypass":
         return Allow()
     # Before the rules: a saved "always allow" must not permit writing in plan mode.
-    if mode == "plan" and facts.act == "write":
+    if mode == "plan" and facts.access == "write":
         return Refuse(PLANNING)
-    said = rules.verdict_on_files(facts.act, facts.files)
-    if said is False:
+    verdict = rules.verdict_on_files(facts.access, facts.files)
+    if verdict is False:
         return Refuse(REJECTED_BY_RULE)
     if facts.protected or facts.executable_by_others:
         # Before an allow rule is honored: "always allow edits in src/" does not cover secrets,
         # hooks or editor tasks below it.
         return Ask(_protected_reason(facts))
-    is_free = not facts.outside and (facts.act == "read" or mode == "accept_edits")
-    if said or is_free:
+    is_allowed_by_mode = not facts.outside and (facts.access == "read" or mode == "accept_edits")
+    if verdict or is_allowed_by_mode:
         return Allow()
-    places = ", ".join(str(path) for path in facts.outside)
-    reason = f"it is outside the workspace: {places}" if facts.outside else ""
+    outside_paths = ", ".join(str(path) for path in facts.outside)
+    reason = f"it is outside the workspace: {outside_paths}" if facts.outside else ""
     return Ask(
         reason,
-        DirectoryScope(facts.act, facts.coverable_directory) if facts.coverable_directory else None,
+        DirectoryScope(facts.access, facts.coverable_directory)
+        if facts.coverable_directory
+        else None,
     )
 
 
@@ -207,7 +209,7 @@ def _names(paths: tuple[Path, ...]) -> str:
     return ", ".join(path.name for path in paths)
 
 
-def _on_command(facts: CommandFacts, mode: Mode, rules: RuleBook) -> Decision:
+def _decide_on_command(facts: CommandFacts, mode: Mode, rules: RuleBook) -> Decision:
     assessment = facts.assessment
     # Security: before the mode, so that the deny list holds in bypass mode, too.
     if assessment.verdict == "refused":
@@ -216,10 +218,10 @@ def _on_command(facts: CommandFacts, mode: Mode, rules: RuleBook) -> Decision:
         return Allow()
     if mode == "plan":
         return Refuse(PLANNING)
-    said = rules.verdict_on_command(facts.command)
-    if said is False:
+    verdict = rules.verdict_on_command(facts.command)
+    if verdict is False:
         return Refuse(REJECTED_BY_RULE)
-    if _runs_unasked(facts, is_covered=said is True):
+    if _runs_unasked(facts, is_covered=verdict is True):
         return Allow()
     return _ask_about_command(facts)
 
@@ -238,43 +240,43 @@ def _runs_unasked(facts: CommandFacts, *, is_covered: bool) -> bool:
 
 def _ask_about_command(facts: CommandFacts) -> Ask:
     assessment = facts.assessment
-    plain = assessment.reason or "; ".join(facts.doubts)
+    reason = assessment.reason or "; ".join(facts.doubts)
     if facts.sandbox_status == "unconfined":
-        return Ask("; ".join(filter(None, (OUTSIDE_SANDBOX, plain))))
+        return Ask("; ".join(filter(None, (OUTSIDE_SANDBOX, reason))))
     prefix = None if facts.doubts else assessment.prefix
     scope = CommandScope(prefix) if prefix else None
-    return Ask(plain or (NO_SANDBOX if facts.sandbox_status == "unprotected" else ""), scope)
+    return Ask(reason or (NO_SANDBOX if facts.sandbox_status == "unprotected" else ""), scope)
 
 
-def _on_memory(facts: MemoryFacts, mode: Mode) -> Decision:
+def _decide_on_memory(facts: MemoryFacts, mode: Mode) -> Decision:
     if mode == "plan":
         return Refuse(PLANNING)
     return Ask(MEMORY_NEEDS_APPROVAL) if facts.asks_first and mode != "bypass" else Allow()
 
 
-def _on_doubtful(facts: SkillFacts | RestoreFacts, mode: Mode, rules: RuleBook) -> Decision:
+def _decide_on_doubtful(facts: SkillFacts | RestoreFacts, mode: Mode, rules: RuleBook) -> Decision:
     """Decide as for any file, but ask the user if there is any doubt, in every mode.
 
     No mode and no "always" covers a doubt: the user did not mean to allow harm to later sessions,
     or the loss of changes made after a turn.
     """
-    decision = _on_files(facts.files, mode, rules)
+    decision = _decide_on_files(facts.files, mode, rules)
     # A refusal stays a refusal; only an approval is turned into a question.
     if facts.doubts and not isinstance(decision, Refuse):
         return Ask("; ".join(facts.doubts))
     return decision
 
 
-def _on_remote(facts: McpToolFacts | FetchFacts, mode: Mode, rules: RuleBook) -> Decision:
+def _decide_on_remote(facts: McpToolFacts | FetchFacts, mode: Mode, rules: RuleBook) -> Decision:
     """Decide on an effect that is executed by another program or host."""
     match facts:
         case McpToolFacts():
-            return _on_server(facts, mode, rules)
+            return _decide_on_mcp_tool(facts, mode, rules)
         case FetchFacts():
-            return _on_fetch(facts, mode, rules)
+            return _decide_on_fetch(facts, mode, rules)
 
 
-def _on_server(facts: McpToolFacts, mode: Mode, rules: RuleBook) -> Decision:
+def _decide_on_mcp_tool(facts: McpToolFacts, mode: Mode, rules: RuleBook) -> Decision:
     """Decide on a tool call of an MCP server.
 
     Its read-only hint is unverified, so the hint alone never allows a call.
@@ -283,19 +285,19 @@ def _on_server(facts: McpToolFacts, mode: Mode, rules: RuleBook) -> Decision:
         return Allow()
     if mode == "plan" and (facts.destructive_hint or not facts.read_only_hint):
         return Refuse(PLANNING)
-    said = rules.verdict_on(facts.scope)
-    if said is not None:
-        return Allow() if said else Refuse(REJECTED_BY_RULE)
+    verdict = rules.verdict_on(facts.scope)
+    if verdict is not None:
+        return Allow() if verdict else Refuse(REJECTED_BY_RULE)
     return Ask(_server_reason(facts, mode), facts.scope)
 
 
-def _on_fetch(facts: FetchFacts, mode: Mode, rules: RuleBook) -> Decision:
+def _decide_on_fetch(facts: FetchFacts, mode: Mode, rules: RuleBook) -> Decision:
     """Decide on a page by its site: fetching changes nothing here, but the URL may leak data."""
     if mode == "bypass":
         return Allow()
-    said = rules.verdict_on(facts.scope)
-    if said is not None:
-        return Allow() if said else Refuse(REJECTED_BY_RULE)
+    verdict = rules.verdict_on(facts.scope)
+    if verdict is not None:
+        return Allow() if verdict else Refuse(REJECTED_BY_RULE)
     return Ask("", facts.scope)
 
 

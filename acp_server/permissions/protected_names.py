@@ -78,17 +78,17 @@ def is_protected(path: Path) -> bool:
 
 def is_protected_directory(name: str) -> bool:
     """Return whether a directory of this name protects all its content; a file of it is, too."""
-    plain = _plain(name)
-    return bool(_FOLDER.match(plain)) and not _HARMLESS.fullmatch(plain)
+    normalized = _normalize_name(name)
+    return bool(_FOLDER.match(normalized)) and not _HARMLESS.fullmatch(normalized)
 
 
 def is_protected_file(name: str) -> bool:
     """Return whether a file of this name is protected, wherever it is."""
-    plain = _plain(name)
-    return bool(_FILE.match(plain)) and not _HARMLESS.fullmatch(plain)
+    normalized = _normalize_name(name)
+    return bool(_FILE.match(normalized)) and not _HARMLESS.fullmatch(normalized)
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     """Return the common form of all spellings that some system treats as the same name."""
     if not name.isascii():
         # Security: `.e\u200bnv` and full-width letters are the same file on some file systems.
@@ -97,7 +97,7 @@ def _plain(name: str) -> str:
     return name.casefold().rstrip(". ")
 
 
-_OF_AGENTS = (
+_AGENT_FILES = (
     ".hermes.md",
     "hermes.md",
     ".claude/settings*.json",
@@ -141,8 +141,8 @@ _RUN_BY_OTHERS = re.compile(
             ".nvimrc",
             ".nvim.lua",
             ".dir-locals.el",
-            *_OF_AGENTS,
-            *(f"*/{pattern}" for pattern in _OF_AGENTS),
+            *_AGENT_FILES,
+            *(f"*/{pattern}" for pattern in _AGENT_FILES),
         )
     ),
     re.IGNORECASE,

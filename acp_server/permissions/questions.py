@@ -79,13 +79,15 @@ def choices_for(scope: Scope | None, root: Path) -> tuple[PermissionChoice, ...]
     reject = PermissionChoice("reject_once", "Reject", "reject_once")
     if scope is None:
         return (once, reject)
-    covered = describe_scope(scope, root)
+    scope_text = describe_scope(scope, root)
     return (
         once,
-        PermissionChoice("allow_session", f"Allow {covered} for this session", "allow_always"),
-        PermissionChoice("allow_workspace", f"Always allow {covered} (saved)", "allow_always"),
+        PermissionChoice("allow_session", f"Allow {scope_text} for this session", "allow_always"),
+        PermissionChoice("allow_workspace", f"Always allow {scope_text} (saved)", "allow_always"),
         reject,
-        PermissionChoice("reject_workspace", f"Always reject {covered} (saved)", "reject_always"),
+        PermissionChoice(
+            "reject_workspace", f"Always reject {scope_text} (saved)", "reject_always"
+        ),
     )
 
 

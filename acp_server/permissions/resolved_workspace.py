@@ -60,7 +60,7 @@ class ResolvedWorkspace:
         """Return whether a path is protected by its name, without resolving symlinks."""
         if is_protected(self._below_root(path)):
             return True
-        return self._is_own(path) or self._is_ignored(path)
+        return self._is_in_config_home(path) or self._is_ignored(path)
 
     def is_run_by_others(self, path: Path) -> bool:
         """Return whether other programs execute a file or read it as configuration.
@@ -84,7 +84,7 @@ class ResolvedWorkspace:
         if is_folder or not self.has_path_rules:
             return False
         path = Path(entry.path)
-        return self._is_own(path) or self._is_ignored(path, is_file=True)
+        return self._is_in_config_home(path) or self._is_ignored(path, is_file=True)
 
     def _below_root(self, path: Path) -> Path:
         """Return a path relative to its root: a workspace below `.git` is not protected as such."""
@@ -93,18 +93,18 @@ class ResolvedWorkspace:
                 return path.relative_to(root.path)
         return path
 
-    def _is_own(self, path: Path) -> bool:
+    def _is_in_config_home(self, path: Path) -> bool:
         if path.is_relative_to(self.config_home):
-            below = path.relative_to(self.config_home).parts
+            relative_parts = path.relative_to(self.config_home).parts
         else:
             # On a case-insensitive disk another spelling leads to the same directory.
-            folded, own = Path(_folded(path)), Path(_folded(self.config_home))
-            if not folded.is_relative_to(own):
+            folded, folded_home = Path(_folded(path)), Path(_folded(self.config_home))
+            if not folded.is_relative_to(folded_home):
                 return False
-            below = folded.relative_to(own).parts
+            relative_parts = folded.relative_to(folded_home).parts
         # Fail closed: everything in this program's directory is protected but the listed
         # directories.
-        return not below or below[0] not in OPEN_DIRECTORIES
+        return not relative_parts or relative_parts[0] not in OPEN_DIRECTORIES
 
     def _is_ignored(self, path: Path, *, is_file: bool = False) -> bool:
         return any(
@@ -119,11 +119,13 @@ def resolve_workspace(
 ) -> ResolvedWorkspace:
     """Resolve the directories of a session now. Blocks."""
     real = [resolve_links(root) for root in roots]
-    found = [ResolvedRoot(path, ignore_files.rules(path)) for path in real]
-    own = resolve_links(config_home)
-    is_own_inside = any(own.is_relative_to(path) for path in real)
+    resolved_roots = [ResolvedRoot(path, ignore_files.rules(path)) for path in real]
+    real_config_home = resolve_links(config_home)
+    is_config_home_inside = any(real_config_home.is_relative_to(path) for path in real)
     return ResolvedWorkspace(
-        found, own, is_own_inside or any(root.ignore_rules.lines for root in found)
+        resolved_roots,
+        real_config_home,
+        is_config_home_inside or any(root.ignore_rules.lines for root in resolved_roots),
     )
 
 

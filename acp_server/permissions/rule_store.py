@@ -66,7 +66,7 @@ class _SiteRule(BaseModel):
 
 _AnyRule: TypeAlias = _FolderRule | _CommandRule | _ServerRule | _SiteRule
 # The "act" field selects the model, so one kind of rule is never read as another.
-_RULE: TypeAdapter[_AnyRule] = TypeAdapter(Annotated[_AnyRule, Field(discriminator="act")])
+_RULE_ADAPTER: TypeAdapter[_AnyRule] = TypeAdapter(Annotated[_AnyRule, Field(discriminator="act")])
 
 
 class RuleStore:
@@ -74,16 +74,16 @@ class RuleStore:
 
     def __init__(self, file: Path) -> None:
         self._file = JsonFile(file)
-        self._known: tuple[Mapping[str, Json], Mapping[str, Sequence[PermissionRule]]] = ({}, {})
+        self._cache: tuple[Mapping[str, Json], Mapping[str, Sequence[PermissionRule]]] = ({}, {})
 
     def load(self, root: Path) -> Sequence[PermissionRule]:
         """Return the rules of a workspace; none if the file cannot be read."""
         document = self._file.read()
         # `read` returns the same object until the file changes, so identity means "unchanged".
-        if self._known[0] is not document:
+        if self._cache[0] is not document:
             rules = {each: tuple(_parse_rules(stored)) for each, stored in document.items()}
-            self._known = (document, rules)
-        return self._known[1].get(str(root), ())
+            self._cache = (document, rules)
+        return self._cache[1].get(str(root), ())
 
     def add(self, root: Path, rule: PermissionRule) -> None:
         """Save one more rule for a workspace. A file that cannot be parsed is set aside.
@@ -91,15 +91,15 @@ class RuleStore:
         Raises:
             OSError: it cannot be saved.
         """
-        stored = _rule_as_json(rule)
+        rule_json = _rule_as_json(rule)
 
         def change(document: JsonObject) -> None:
             # Inside `change`, under the file lock: another server may have added rules.
-            kept = document.get(str(root))
-            rules = kept if isinstance(kept, list) else []
+            saved_rules = document.get(str(root))
+            rules = saved_rules if isinstance(saved_rules, list) else []
             # Two sessions may give the same answer.
-            if stored not in rules:
-                document[str(root)] = [*rules, stored]
+            if rule_json not in rules:
+                document[str(root)] = [*rules, rule_json]
 
         self._file.update(change)
 
@@ -109,7 +109,7 @@ def _parse_rules(rules: Json) -> Sequence[PermissionRule]:
     for each in rules if isinstance(rules, list) else ():
         try:
             # Each rule by itself: one that a newer version wrote must not disable the others.
-            found.append(_RULE.validate_python(each).rule())
+            found.append(_RULE_ADAPTER.validate_python(each).rule())
         except ValidationError as error:
             logger.warning("ignoring a saved permission rule that is not valid: %s", error)
     return found
@@ -122,7 +122,7 @@ def _rule_as_json(rule: PermissionRule) -> Json:
         case CommandScope(prefix):
             return {"act": "run", "prefix": list(prefix), "allow": rule.is_allowed}
         case McpToolScope(server, identity, tool):
-            named: dict[str, Json] = {"server": server, "identity": identity, "tool": tool}
-            return {"act": "call", **named, "allow": rule.is_allowed}
+            fields: dict[str, Json] = {"server": server, "identity": identity, "tool": tool}
+            return {"act": "call", **fields, "allow": rule.is_allowed}
         case SiteScope(site):
             return {"act": "fetch", "site": site, "allow": rule.is_allowed}

@@ -30,39 +30,39 @@ class RuleBook:
 
     rules: list[PermissionRule] = field(default_factory=list[PermissionRule])
 
-    def verdict_on_files(self, act: FileAccess, files: Sequence[Path]) -> bool | None:
+    def verdict_on_files(self, access: FileAccess, files: Sequence[Path]) -> bool | None:
         """Return whether the rules allow files, symlinks resolved; None if they do not say.
 
         One rejected file rejects all of them; to be allowed, every file must be covered.
         """
-        found = [self._verdict_on_file(act, file) for file in files]
+        verdicts = [self._verdict_on_file(access, file) for file in files]
         # A rejected file first: one rejection outweighs approvals for all other files.
-        if False in found:
+        if False in verdicts:
             return False
         # No files means no approval, so that an empty list is never allowed by a rule.
-        return True if found and None not in found else None
+        return True if verdicts and None not in verdicts else None
 
     def verdict_on_command(self, command: str) -> bool | None:
         """Return whether the rules allow a command line; a rejection wins."""
-        found = [
+        verdicts = [
             rule.is_allowed
             for rule in self.rules
             if isinstance(rule.scope, CommandScope) and matches_prefix(command, rule.scope.prefix)
         ]
-        return all(found) if found else None
+        return all(verdicts) if verdicts else None
 
     def verdict_on(self, scope: McpToolScope | SiteScope) -> bool | None:
         """Return whether the rules allow a server's tool or a site; a rejection wins."""
-        found = [rule.is_allowed for rule in self.rules if rule.scope == scope]
-        return all(found) if found else None
+        verdicts = [rule.is_allowed for rule in self.rules if rule.scope == scope]
+        return all(verdicts) if verdicts else None
 
-    def _verdict_on_file(self, act: FileAccess, file: Path) -> bool | None:
-        found = [rule.is_allowed for rule in self.rules if _covers(rule.scope, act, file)]
-        return all(found) if found else None
+    def _verdict_on_file(self, access: FileAccess, file: Path) -> bool | None:
+        verdicts = [rule.is_allowed for rule in self.rules if _covers(rule.scope, access, file)]
+        return all(verdicts) if verdicts else None
 
 
-def _covers(scope: Scope, act: FileAccess, file: Path) -> bool:
-    if not isinstance(scope, DirectoryScope) or scope.act != act:
+def _covers(scope: Scope, access: FileAccess, file: Path) -> bool:
+    if not isinstance(scope, DirectoryScope) or scope.access != access:
         return False
     # Both paths are resolved, so `..` and symlinks cannot leave the approved directory.
     return file.is_relative_to(scope.directory)

@@ -87,18 +87,22 @@ class RunRules:
         if isinstance(decision, Refuse):
             return decision
         effect_summary = summarize_effect(tool, facts)
-        found = next((rule for rule in self.rules if _fits(rule, effect_summary, root)), None)
-        if found is not None and found.action == "deny":
-            return Refuse(DENIED_BY_RULE.format(rule=found.source_text))
+        matching_rule = next(
+            (rule for rule in self.rules if _fits(rule, effect_summary, root)), None
+        )
+        if matching_rule is not None and matching_rule.action == "deny":
+            return Refuse(DENIED_BY_RULE.format(rule=matching_rule.source_text))
         # Before allow rules, so that `allow: *` does not open secrets; after deny rules.
         if effect_summary.is_protected:
             return decision if isinstance(decision, Ask) else Ask(PROTECTED_FROM_RULES)
         # Allowing a command is not allowing it to leave the sandbox.
-        if found is None or (found.action == "allow" and effect_summary.is_unconfined):
+        if matching_rule is None or (
+            matching_rule.action == "allow" and effect_summary.is_unconfined
+        ):
             return decision
-        if found.action == "allow":
+        if matching_rule.action == "allow":
             return Allow()
-        return Ask(ASK_BY_RULE.format(rule=found.source_text))
+        return Ask(ASK_BY_RULE.format(rule=matching_rule.source_text))
 
 
 def summarize_effect(tool: str, facts: Facts) -> EffectSummary:
@@ -131,15 +135,16 @@ def _host(site: str) -> str:
 
 
 def _fits(rule: RunRule, effect_summary: EffectSummary, root: Path) -> bool:
-    is_yes = rule.action == "allow"
+    is_allow_rule = rule.action == "allow"
     return (
         _fits_tool(rule.tools, effect_summary.tool)
         and (
-            not rule.paths or _fits_paths(rule.paths, effect_summary.files, root, needs_all=is_yes)
+            not rule.paths
+            or _fits_paths(rule.paths, effect_summary.files, root, needs_all=is_allow_rule)
         )
         and (
             not rule.commands
-            or _fits_command(rule.commands, effect_summary.command, is_alone=is_yes)
+            or _fits_command(rule.commands, effect_summary.command, requires_single=is_allow_rule)
         )
         and (not rule.hosts or _fits_host(rule.hosts, effect_summary.host))
     )
@@ -159,20 +164,20 @@ def _fits_paths(
 
 def _fits_path(pattern: str, file: Path, root: Path) -> bool:
     if pattern.startswith("/"):
-        return _compiled(pattern).match_file(file.as_posix().lstrip("/"))
+        return _compile_pattern(pattern).match_file(file.as_posix().lstrip("/"))
     # A relative pattern such as `*` must not match files outside the workspace.
-    return file.is_relative_to(root) and _compiled(pattern).match_file(
+    return file.is_relative_to(root) and _compile_pattern(pattern).match_file(
         file.relative_to(root).as_posix()
     )
 
 
 @cache
-def _compiled(pattern: str) -> GitIgnoreSpec:
+def _compile_pattern(pattern: str) -> GitIgnoreSpec:
     return GitIgnoreSpec.from_lines([pattern])
 
 
 def _fits_command(
-    prefixes: Sequence[tuple[str, ...]], command: str | None, *, is_alone: bool
+    prefixes: Sequence[tuple[str, ...]], command: str | None, *, requires_single: bool
 ) -> bool:
     """Return whether a command line begins with one of the prefixes.
 
@@ -181,10 +186,10 @@ def _fits_command(
     """
     if command is None:
         return False
-    commands = _single_command(command) if is_alone else list_command_words(command)
+    commands = _single_command(command) if requires_single else list_command_words(command)
     if commands is None:
         # Fail closed: a line that cannot be parsed matches every denial and no permission.
-        return not is_alone
+        return not requires_single
     return any(words[: len(prefix)] == prefix for words in commands for prefix in prefixes)
 
 

@@ -13,7 +13,7 @@ FileAccess = Literal["read", "write"]
 class DirectoryScope:
     """Reading, or writing, below a directory; `directory` has its symlinks resolved."""
 
-    act: FileAccess
+    access: FileAccess
     directory: Path
 
 
@@ -47,23 +47,24 @@ def describe_scope(scope: Scope, root: Path) -> str:
     """Return a one-line description of a scope for the answers that the user is offered."""
     match scope:
         case CommandScope():
-            return f"commands that begin with `{_plain(shlex.join(scope.prefix))}`"
+            return f"commands that begin with `{_replace_unprintable(shlex.join(scope.prefix))}`"
         case McpToolScope():
-            return f"`{_plain(scope.tool)}` of the server `{_plain(scope.server)}`"
+            tool, server = _replace_unprintable(scope.tool), _replace_unprintable(scope.server)
+            return f"`{tool}` of the server `{server}`"
         case SiteScope():
-            return f"pages of `{_plain(scope.site)}`"
+            return f"pages of `{_replace_unprintable(scope.site)}`"
         case DirectoryScope():
-            effect_summary = "edits" if scope.act == "write" else "reading"
+            activity = "edits" if scope.access == "write" else "reading"
             if scope.directory == root:
-                return f"{effect_summary} in this workspace"
+                return f"{activity} in this workspace"
             is_below = scope.directory.is_relative_to(root)
             name = (
                 scope.directory.relative_to(root).as_posix() if is_below else str(scope.directory)
             )
-            return f"{effect_summary} in {_plain(name)}/"
+            return f"{activity} in {_replace_unprintable(name)}/"
 
 
-def _plain(text: str) -> str:
+def _replace_unprintable(text: str) -> str:
     """Replace unprintable characters, which could make a text look like another one."""
     # Security: control and bidirectional characters could disguise the scope that the user
     # approves.

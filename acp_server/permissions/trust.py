@@ -33,7 +33,11 @@ class TrustStore:
         """Return all decisions by resolved root path."""
         found = self._file.read().items()
         # Unknown values come from a newer version or a broken file; they trust nothing.
-        return {root: said for root, said in found if said in ("trusted", "declined")}
+        return {
+            root: saved_verdict
+            for root, saved_verdict in found
+            if saved_verdict in ("trusted", "declined")
+        }
 
     def save(self, root: Path, verdict: TrustVerdict) -> None:
         """Save a decision on a workspace.
@@ -149,7 +153,9 @@ class ContentTrust:
 
     def read_all(self) -> Mapping[str, str]:
         """Return the digests of all trusted files, by their resolved paths."""
-        return {path: said for path, said in self._file.read().items() if isinstance(said, str)}
+        return {
+            path: digest for path, digest in self._file.read().items() if isinstance(digest, str)
+        }
 
     def trust(self, path: Path, sha256: str) -> None:
         """Trust one content of a file.

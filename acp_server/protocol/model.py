@@ -43,10 +43,10 @@ class DefaultOnError:
         self, source: Callable[[], object], handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         """Build the schema; the chain keeps its default from applying to absent values."""
-        forgiving = core_schema.with_default_schema(
+        default_schema = core_schema.with_default_schema(
             handler(source), default_factory=self.make_default or source, on_error="default"
         )
-        return core_schema.chain_schema([core_schema.any_schema(), forgiving])
+        return core_schema.chain_schema([core_schema.any_schema(), default_schema])
 
 
 class UncheckedJson:
@@ -123,8 +123,8 @@ NullableMap: TypeAlias = Annotated[dict[str, T], BeforeValidator(_empty_map_for_
 
 def _json_without_surrogates(value: object) -> bytes:
     """Serialize to JSON with surrogate pairs joined and lone surrogates replaced."""
-    plain: object = json.loads(json.dumps(value), parse_constant=lambda _: None)
-    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    parsed: object = json.loads(json.dumps(value), parse_constant=lambda _: None)
+    text = json.dumps(parsed, ensure_ascii=False, separators=(",", ":"))
     return repair_surrogates(text).encode()
 
 

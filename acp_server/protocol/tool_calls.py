@@ -41,7 +41,7 @@ ToolKind: TypeAlias = Literal[
 ToolCallStatus: TypeAlias = Literal["pending", "in_progress", "completed", "failed"]
 
 
-def _other() -> ToolKind:
+def _other_kind() -> ToolKind:
     return "other"
 
 
@@ -91,7 +91,7 @@ class ToolCall(ExtensibleModel):
     tool_call_id: ToolCallId
     title: str
     name: Lenient[str] = None
-    kind: Annotated[ToolKind, DefaultOnError(_other)] = "other"
+    kind: Annotated[ToolKind, DefaultOnError(_other_kind)] = "other"
     status: Annotated[ToolCallStatus, DefaultOnError(_pending)] = "pending"
     content: Annotated[LenientArray[ToolCallContent], UNLESS_EMPTY] = ()
     locations: Annotated[LenientArray[ToolCallLocation], UNLESS_EMPTY] = ()

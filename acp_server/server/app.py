@@ -21,7 +21,7 @@ from acp_server.handlers.agent_connection import AgentConnection
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.handlers.lazy_imports import LazyTrustAsker, load_editor_services
-from acp_server.history.archive import LazyArchive, open_recall
+from acp_server.history.archive import LazyArchive, open_session_search
 from acp_server.hooks.config_mapping import build_hook_rules
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
@@ -162,13 +162,13 @@ def build_server(
         catalog = policy.wrap_catalog(catalog)
     link = ClientConnection.from_transport(transport)
     watch = _make_file_watch(link)
-    tools = _make_tool_loader(configuration, watch, policy)
-    servers = McpLoader(mcp_config(current))
+    tool_loader = _make_tool_loader(configuration, watch, policy)
+    mcp = McpLoader(mcp_config(current))
     archive = _make_archive(configuration, policy)
     memory = _open_external_memory(configuration, link)
-    parts = LearningContext(
+    learning_context = LearningContext(
         catalog=catalog,
-        skill_service=partial(_skill_service, tools),
+        skill_service=partial(_skill_service, tool_loader),
         spawn=partial(_start_in_background, link),
         sessions=lambda: sessions,  # assigned below: the registry needs the services first
         is_attended=lambda: link.is_attended,
@@ -176,19 +176,19 @@ def build_server(
     services = SessionServices(
         catalog=catalog,
         archive=archive,
-        toolbox=partial(_make_toolbox, link, tools, servers),
+        toolbox=partial(_make_toolbox, link, tool_loader, mcp),
         trust=partial(_make_trust_keeper, link, configuration.home, policy),
         memory=memory,
-        close=partial(_close_shared, tools, servers, models, memory),
+        close=partial(_close_shared, tool_loader, mcp, models, memory),
         prompt_provider=partial(
             LazyPromptProvider,
             _prompt_config(configuration, policy),
             watch=watch,
-            readings=SharedReads(),
+            shared_reads=SharedReads(),
         ),
-        skills=partial(_open_skills, tools),
+        skills=partial(_open_skills, tool_loader),
         read_memory=partial(read_memory_pages, configuration.home, memory_config(current).limits),
-        reviews=LearningService(learning_rules(configuration), parts).reviews,
+        reviews=LearningService(learning_rules(configuration), learning_context).reviews,
         compaction_threshold=current.compaction_threshold,
         mode=current.mode,
         busy_prompt=current.busy_prompt,
@@ -226,7 +226,7 @@ def _make_tool_loader(
         environment=settings.child_environment({}),
         secret_names=settings.secret_variables(),
         memory=memory_config(current),
-        open_session_search=partial(open_recall, configuration.home),
+        open_session_search=partial(open_session_search, configuration.home),
         skills=skill_rules(configuration),
         file_watch=watch,
         checks=CheckConfig(current.diagnostics_commands, current.diagnostics_timeout_seconds),
@@ -275,23 +275,23 @@ def _open_external_memory(
 
 
 async def _close_shared(
-    tools: ToolLoader, servers: McpLoader, models: ModelService, memory: LazyExternalMemory | None
+    tool_loader: ToolLoader, mcp: McpLoader, models: ModelService, memory: LazyExternalMemory | None
 ) -> None:
     """Close what sessions share: process supervisors, MCP servers, memory, model connections."""
     async with anyio.create_task_group() as closing:  # in parallel: FORCED_EXIT_SECONDS is short
-        closing.start_soon(tools.close)
-        closing.start_soon(servers.close)
+        closing.start_soon(tool_loader.close)
+        closing.start_soon(mcp.close)
         if memory is not None:
             closing.start_soon(memory.close)
     await models.close()
 
 
 async def _make_toolbox(
-    link: ClientConnection, loader: ToolLoader, servers: McpLoader, session: Session
+    link: ClientConnection, tool_loader: ToolLoader, mcp: McpLoader, session: Session
 ) -> Toolbox:
-    maker = await loader.load()
+    maker = await tool_loader.load()
     editor = await load_editor_services(link, session.id)
-    mcp_binder = await servers.make_binder(session, editor.elicitor, link.background)
+    mcp_binder = await mcp.make_binder(session, editor.elicitor, link.background)
     return maker.create_toolbox(
         SessionToolContext(
             session, editor.workspace, editor.asker, link.background, editor.user_asker, mcp_binder
@@ -299,16 +299,16 @@ async def _make_toolbox(
     )
 
 
-async def _open_skills(loader: ToolLoader, session: Session) -> SkillsPort:
-    return await (await loader.load()).open_skills(session)
+async def _open_skills(tool_loader: ToolLoader, session: Session) -> SkillsPort:
+    return await (await tool_loader.load()).open_skills(session)
 
 
 def _start_in_background(link: ClientConnection, task: TaskFunction) -> None:
     link.background.start_soon(task)
 
 
-async def _skill_service(loader: ToolLoader) -> "SkillService":
-    return (await loader.load()).skill_service
+async def _skill_service(tool_loader: ToolLoader) -> "SkillService":
+    return (await tool_loader.load()).skill_service
 
 
 def _make_file_watch(link: ClientConnection) -> FileWatch:
@@ -328,11 +328,11 @@ def _make_trust_keeper(
 @asynccontextmanager
 async def open_model_catalog(configuration: Configuration) -> AsyncGenerator[ModelCatalog]:
     """Open the model catalog without a server, for CLI commands; close it on exit."""
-    skill_service = open_models(configuration)
+    models = open_models(configuration)
     try:
-        yield skill_service.catalog
+        yield models.catalog
     finally:
-        await skill_service.close()
+        await models.close()
 
 
 def _schedule_forced_exit(exit_code: int) -> None:

@@ -25,10 +25,10 @@ SUB_AGENT_PLATFORM = "task"
 def skill_rules(configuration: Configuration) -> SkillConfig:
     """Return the skill rules of a configuration."""
     current = configuration.settings
-    here = current.skills_platform_disabled.get(PLATFORM, ())
+    platform_disabled = current.skills_platform_disabled.get(PLATFORM, ())
     return SkillConfig(
         external=tuple(path.absolute() for path in current.skills_external_dirs),
-        disabled=frozenset((*current.skills_disabled, *here)),
+        disabled=frozenset((*current.skills_disabled, *platform_disabled)),
         max_characters=current.skills_index_char_limit,
         name_only_categories=frozenset(current.skills_unrelated_categories),
     )

@@ -108,9 +108,9 @@ def open_models(configuration: Configuration) -> ModelService:
         return ModelService(cast("ModelCatalog", catalog), [credentials], [])
     opened = [_open_provider(provider, configuration) for provider in providers]
     (first, catalog, _, _), *others = opened
-    named = {provider.profile.name: each for provider, each, _, _ in others}
+    by_name = {provider.profile.name: each for provider, each, _, _ in others}
     return ModelService(
-        catalog=AggregateCatalog(catalog, named) if named else catalog,
+        catalog=AggregateCatalog(catalog, by_name) if by_name else catalog,
         credentials=[credentials for _, _, credentials, _ in opened],
         loaders=[loader for _, _, _, loader in opened],
         sign_in_hint=None
@@ -149,21 +149,21 @@ def main_profile(current: Settings) -> ProviderProfile | None:
         found = _profile_with_key_for(current.model, current)
     if found is None or (found is CUSTOM and not current.model_base_url):
         return None
-    form = API_MODES.get(current.api_mode, found.api_format)
-    quirks = replace(
+    api_format = API_MODES.get(current.api_mode, found.api_format)
+    endpoint_profile = replace(
         found.endpoint_profile,
-        api_format="responses" if form == "responses" else "chat",
+        api_format="responses" if api_format == "responses" else "chat",
         max_output_tokens=current.max_output_tokens or found.endpoint_profile.max_output_tokens,
     )
-    return replace(found, api_format=form, endpoint_profile=quirks)
+    return replace(found, api_format=api_format, endpoint_profile=endpoint_profile)
 
 
 def _profile_with_key_for(model_id: str, current: Settings) -> ProviderProfile:
     """Return the provider of a model configured without one, if it has a key; else Anthropic."""
     for profile in PROFILES:
-        is_its = any(part in model_id for part in profile.preferred_ids)
-        is_its = is_its or (profile.name == "openrouter" and "/" in model_id)
-        if is_its and _key_setting_name(profile, current) is not None:
+        is_match = any(part in model_id for part in profile.preferred_ids)
+        is_match = is_match or (profile.name == "openrouter" and "/" in model_id)
+        if is_match and _key_setting_name(profile, current) is not None:
             return profile
     return ANTHROPIC
 
@@ -173,7 +173,7 @@ def _additional_profiles(
 ) -> Iterator[ProviderProfile]:
     """Yield the additional providers: those in `model.others` and those with a key."""
     current = configuration.settings
-    named = {found.name for name in current.other_providers if (found := find_profile(name))}
+    listed_names = {found.name for name in current.other_providers if (found := find_profile(name))}
     for profile in PROFILES:
         has_key = _key_setting_name(profile, current) is not None
         if profile is ANTHROPIC:
@@ -181,7 +181,7 @@ def _additional_profiles(
         if (
             profile.name != main.name
             and profile is not CUSTOM
-            and (has_key or profile.name in named)
+            and (has_key or profile.name in listed_names)
         ):
             yield replace(
                 profile,
@@ -197,8 +197,8 @@ def _configure_provider(
     profile: ProviderProfile, configuration: Configuration, *, is_main: bool = False
 ) -> ConfiguredProvider:
     current = configuration.settings
-    usual = current.base_url if profile.name == ANTHROPIC.name else profile.base_url
-    base_url = usual
+    default = current.base_url if profile.name == ANTHROPIC.name else profile.base_url
+    base_url = default
     # `anthropic.base_url` is more specific than `model.base_url` for the Messages API.
     if (
         is_main
@@ -207,16 +207,16 @@ def _configure_provider(
     ):
         base_url = normalize_base_url(current.model_base_url, profile.api_format)
     # Compared by host: another path on the provider's own host may still get its key.
-    is_elsewhere = (
-        base_url is not None and base_url != usual and _url_host(base_url) != _url_host(usual)
+    is_custom_host = (
+        base_url is not None and base_url != default and _url_host(base_url) != _url_host(default)
     )
-    account = account_name(profile.name, _url_host(base_url) if is_elsewhere else "")
+    account = account_name(profile.name, _url_host(base_url) if is_custom_host else "")
     return ConfiguredProvider(
         profile,
         base_url,
-        _allowed_credential(profile, configuration, is_main=is_main, is_custom_host=is_elsewhere),
+        _allowed_credential(profile, configuration, is_main=is_main, is_custom_host=is_custom_host),
         KeyStore(configuration.home, account=account),
-        needs_key=profile.api_format == "messages" or (profile.needs_key and not is_elsewhere),
+        needs_key=profile.api_format == "messages" or (profile.needs_key and not is_custom_host),
         is_main=is_main,
     )
 
@@ -249,8 +249,8 @@ def _key_setting_name(profile: ProviderProfile, current: Settings) -> str | None
     if profile.name == ANTHROPIC.name:
         return None
     names = {source.variable: name for name, source in setting_sources().items()}
-    held = (names[variable] for variable in profile.key_variables)
-    return next((name for name in held if _secret_value(current, name)), None)
+    setting_names = (names[variable] for variable in profile.key_variables)
+    return next((name for name in setting_names if _secret_value(current, name)), None)
 
 
 def _secret_value(current: Settings, name: str) -> str | None:
@@ -258,12 +258,12 @@ def _secret_value(current: Settings, name: str) -> str | None:
     return value.get_secret_value() if isinstance(value, SecretStr) else None
 
 
-def normalize_base_url(base_url: str, form: str) -> str:
+def normalize_base_url(base_url: str, api_format: str) -> str:
     """Normalize a base URL: drop a pasted endpoint path, add `/v1` if there is no path."""
     url = base_url.strip().rstrip("/")
     for path in _ENDPOINT_PATHS:
         url = url.removesuffix(path)
-    if form != "messages" and not urlsplit(url).path.strip("/"):
+    if api_format != "messages" and not urlsplit(url).path.strip("/"):
         url = f"{url}/v1"
     return url
 
@@ -279,7 +279,7 @@ _OpenedProvider = tuple[ConfiguredProvider, EndpointCatalog, CredentialProvider,
 
 def _open_provider(provider: ConfiguredProvider, configuration: Configuration) -> _OpenedProvider:
     current = configuration.settings
-    plan = EndpointConfig(
+    config = EndpointConfig(
         access=EndpointAccess(
             provider.base_url,
             idle_seconds=current.idle_seconds,
@@ -292,17 +292,17 @@ def _open_provider(provider: ConfiguredProvider, configuration: Configuration) -
     )
     credentials = CredentialProvider(provider.credential, provider.store)
     loader = _make_loader(provider, current)
-    speech = provider_adapter(provider, current)
-    return provider, EndpointCatalog(plan, speech, credentials.current, loader), credentials, loader
+    api = provider_adapter(provider, current)
+    return provider, EndpointCatalog(config, api, credentials.current, loader), credentials, loader
 
 
 def provider_adapter(provider: ConfiguredProvider, current: Settings) -> ProviderAdapter:
     """Return the provider adapter that a catalog needs."""
-    is_first = provider.is_main
+    is_main = provider.is_main
     facts = ModelFacts(
         lookup_window=_known_window,
-        configured_model=current.model if is_first else None,
-        configured_window_tokens=current.context_length if is_first else None,
+        configured_model=current.model if is_main else None,
+        configured_window_tokens=current.context_length if is_main else None,
     )
     return ProviderAdapter(provider.profile, facts, provider.needs_key)
 
@@ -319,10 +319,10 @@ def _make_loader(provider: ConfiguredProvider, current: Settings) -> EntryPointL
     hint = f"run `{command}` to store a new key"
     if provider.profile.key_variables:
         hint = f"{hint}, or set {provider.profile.key_variables[0]}"
-    quirks = replace(
+    endpoint_profile = replace(
         provider.profile.endpoint_profile,
         sign_in_hint=hint,
         system_role=system_role,
         cache_marker=partial(add_cache_breakpoints, ttl=current.cache_ttl),
     )
-    return openai_compatible_loader(quirks)
+    return openai_compatible_loader(endpoint_profile)

@@ -37,7 +37,7 @@ class FileDiagnostic:
 @frozen_dataclass
 class _FileReport:
     received_at: int
-    problems: tuple[FileDiagnostic, ...]
+    diagnostics: tuple[FileDiagnostic, ...]
 
 
 @dataclass(slots=True)
@@ -56,24 +56,26 @@ class DiagnosticsStore:
         """Whether the editor has ever sent diagnostics."""
         return self.clock > 0
 
-    def receive(self, path: Path, problems: Sequence[FileDiagnostic]) -> None:
+    def receive(self, path: Path, diagnostics: Sequence[FileDiagnostic]) -> None:
         """Replace the diagnostics of a file."""
         self.clock += 1
-        self._reports[path] = _FileReport(self.clock, tuple(problems[:MAX_DIAGNOSTICS_PER_FILE]))
+        self._reports[path] = _FileReport(self.clock, tuple(diagnostics[:MAX_DIAGNOSTICS_PER_FILE]))
+        # Assigning to a known key keeps its place, so the file could be dropped as the oldest.
         self._reports.move_to_end(path)
         if len(self._reports) > MAX_FILES:
             self._reports.popitem(last=False)
         # An anyio event cannot be cleared: waiters get the old one, later waiters a new one.
-        news, self._changed = self._changed, anyio.Event()
-        news.set()
+        changed_event, self._changed = self._changed, anyio.Event()
+        changed_event.set()
 
     def latest(self, path: Path) -> tuple[FileDiagnostic, ...]:
         """Return the latest diagnostics of a file."""
-        sheet = self._reports.get(path)
-        return () if sheet is None else sheet.problems
+        report = self._reports.get(path)
+        return () if report is None else report.diagnostics
 
-    async def wait_newer(self, path: Path, than: int) -> tuple[FileDiagnostic, ...]:
-        """Wait for a report on a file that is newer than the clock value `than`; return it."""
-        while (sheet := self._reports.get(path)) is None or sheet.received_at <= than:
+    async def wait_newer(self, path: Path, clock: int) -> tuple[FileDiagnostic, ...]:
+        """Wait for a report on a file that is newer than the clock value `clock`; return it."""
+        # A loop: a report on any file sets the event.
+        while (report := self._reports.get(path)) is None or report.received_at <= clock:
             await self._changed.wait()
-        return sheet.problems
+        return report.diagnostics

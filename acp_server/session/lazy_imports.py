@@ -33,13 +33,13 @@ class LazyPromptProvider:
 
     def __init__(
         self,
-        settings: "PromptConfig",
+        config: "PromptConfig",
         workspace: "SessionWorkspace",
         watch: "FileWatch | None" = None,
-        readings: "SharedReads | None" = None,
+        shared_reads: "SharedReads | None" = None,
     ) -> None:
         self._create: Callable[[], PromptProvider] = lambda: _import_provider(
-            settings, workspace, watch, readings
+            config, workspace, watch, shared_reads
         )
         self._lock = anyio.Lock()
         self._provider: PromptProvider | None = None
@@ -49,9 +49,9 @@ class LazyPromptProvider:
         """Import the engine and read the facts."""
         await (await self._load()).gather_facts()
 
-    async def write_prompt(self, subject: "SystemPromptRequest") -> str:
+    async def write_prompt(self, request: "SystemPromptRequest") -> str:
         """Return the system prompt."""
-        return await (await self._load()).write_prompt(subject)
+        return await (await self._load()).write_prompt(request)
 
     def take_notices(self) -> Sequence[str]:
         """Return notices for the user, once."""
@@ -108,6 +108,7 @@ class LazyPromptProvider:
         # Two tasks may need the provider at once; without the lock each would create its own.
         async with self._lock:
             if self._provider is None:
+                # In a thread: the import takes long, and the event loop must go on.
                 self._provider = await to_thread.run_sync(self._create)
                 if self._on_notice is not None:
                     self._provider.on_notice(self._on_notice)
@@ -130,11 +131,11 @@ def find_similar_names(name: str, names: Iterable[str]) -> Sequence[str]:
 
 @pause_gc_on_first_call
 def _import_provider(
-    settings: "PromptConfig",
+    config: "PromptConfig",
     workspace: "SessionWorkspace",
     watch: "FileWatch | None",
-    readings: "SharedReads | None",
+    shared_reads: "SharedReads | None",
 ) -> "PromptProvider":
     from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
 
-    return WorkspacePromptProvider(settings, workspace, watch, readings=readings)
+    return WorkspacePromptProvider(config, workspace, watch, shared_reads=shared_reads)

@@ -76,13 +76,14 @@ class SessionRecorder:
     def end_turn(self) -> None:
         """Record that no prompt is running."""
         self.updated_at = datetime.now(UTC)
+        # Before `sync`: after a crash, an open turn would get a reply that says it was cut off.
         self.journal.end_turn()
         self.sync()
 
     def save_facts(self) -> None:
         """Store the current facts."""
-        known = replace(self.initial_facts, title=self.title, updated_at=self.updated_at)
-        self.journal.update(self.add_current_facts(known))
+        facts = replace(self.initial_facts, title=self.title, updated_at=self.updated_at)
+        self.journal.update(self.add_current_facts(facts))
 
     async def commit(self) -> None:
         """Return once everything recorded so far survives the end of this process."""

@@ -72,28 +72,28 @@ class SessionRegistry:
         """
         workspace = await _resolve_workspace(cwd, additional)
         async with self._reopen_lock:
-            present = self._sessions.get(session_id)
-            if present is not None and not present.is_idle:
+            open_session = self._sessions.get(session_id)
+            if open_session is not None and not open_session.is_idle:
                 # Busy: opening it again would cut the running prompt off.
-                return Reopened(present, await self._archive.read(session_id))
+                return Reopened(open_session, await self._archive.read(session_id))
             # For a session that is open here, `resume` returns its journal. Nothing has changed
             # yet, so an error leaves the open session intact.
             journal = await self._archive.resume(session_id)
             stored = await self._archive.read(session_id)
             # Checked again: a prompt may have arrived during the awaits, and must not be cut off.
-            if present is not None and not present.is_idle:
-                return Reopened(present, stored)
+            if open_session is not None and not open_session.is_idle:
+                return Reopened(open_session, stored)
             # `end_work`, not `close`: the new session continues with the same journal.
-            if present is not None:
-                await present.end_work()
+            if open_session is not None:
+                await open_session.end_work()
             # A process that died mid-turn left calls without results; providers reject those.
             messages = repair_messages(stored)
             for message in messages[len(stored.messages) :]:
                 journal.append(message)
             # The repair completes the interrupted turn; without this it would be repaired again.
             journal.end_turn()
-            past = SessionSnapshot(stored.facts, messages, journal)
-            session = Session(workspace, self._services, past, servers)
+            snapshot = SessionSnapshot(stored.facts, messages, journal)
+            session = Session(workspace, self._services, snapshot, servers)
             self._sessions[session_id] = session
         return Reopened(session, stored)
 
@@ -116,8 +116,9 @@ class SessionRegistry:
         facts = forked_facts(stored.facts, workspace)
         messages, journal = repair_messages(stored), self._archive.create(facts)
         # Calls still running in the original do not run in the fork, so they are shown as failed.
-        for shown in replay_events(close_open_calls(stored), shows_terminals=True):
-            journal.show(shown)
+        # With terminals: each replay of the fork decides whether its client can show them.
+        for event in replay_events(close_open_calls(stored), shows_terminals=True):
+            journal.show(event)
         for message in messages:
             journal.append(message)
         session = Session(
@@ -149,6 +150,7 @@ class SessionRegistry:
         return self._services.archive
 
     def __iter__(self) -> Iterator[Session]:
+        # A copy: sessions may be opened and closed while the caller awaits in its loop.
         return iter(tuple(self._sessions.values()))
 
     async def warm_up(self, session: Session, wait_idle: Callable[[], Awaitable[None]]) -> None:

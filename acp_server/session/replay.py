@@ -79,20 +79,20 @@ def repair_messages(stored: StoredSession) -> tuple[Message, ...]:
     open_calls = _tool_calls(messages[-1])
     if open_calls:
         # Not run again: it is unknown whether the calls took effect before the process died.
-        failed = tuple(ToolResult(call.id, INTERRUPTED, is_error=True) for call in open_calls)
-        return (*messages, UserMessage(failed))
+        results = tuple(ToolResult(call.id, INTERRUPTED, is_error=True) for call in open_calls)
+        return (*messages, UserMessage(results))
     if stored.is_turn_open:
-        said = "".join(each.text for each in stored.unfinished if isinstance(each, MessageChunk))
-        return (*messages, *_partial_reply(messages[-1], said))
+        text = "".join(each.text for each in stored.unfinished if isinstance(each, MessageChunk))
+        return (*messages, *_partial_reply(messages[-1], text))
     return messages
 
 
-def _partial_reply(last: Message, said: str) -> tuple[Message, ...]:
+def _partial_reply(last: Message, text: str) -> tuple[Message, ...]:
     """Return the partial reply to a user message."""
     # Two assistant messages in a row are invalid for a provider.
     if isinstance(last, AssistantMessage):
         return ()
-    return (AssistantMessage((Text(said if said.strip() else NO_ANSWER),)),)
+    return (AssistantMessage((Text(text if text.strip() else NO_ANSWER),)),)
 
 
 def _tool_calls(message: Message) -> tuple[ToolCall, ...]:
@@ -125,9 +125,10 @@ def _call_events(
         yield from _terminal_events(record.appeared, terminal)
         yield record.state
         return
+    # A call that was cut off has no result message, at most the output shown so far.
     text = results.get(record.appeared.call_id) or _raw_text(record.state)
-    printed = terminal.data if terminal is not None else text
-    yield replace(record.state, content=_without_terminals(record.state, printed))
+    output = terminal.data if terminal is not None else text
+    yield replace(record.state, content=_without_terminals(record.state, output))
 
 
 def _terminal_events(call: CallAppeared, terminal: TerminalRecord) -> Iterator[Event]:
@@ -142,16 +143,16 @@ def _raw_text(state: CallChanged) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _without_terminals(state: CallChanged, printed: str) -> tuple[CallContent, ...] | None:
+def _without_terminals(state: CallChanged, output: str) -> tuple[CallContent, ...] | None:
     """Return a call's content with terminals, which no longer exist, replaced by text."""
     if state.content is None:
         return None
     # A terminal id from a previous connection means nothing to the client.
-    shown = (_as_text(part, printed) for part in state.content)
-    return tuple(part for part in shown if part is not None)
+    parts = (_as_text(part, output) for part in state.content)
+    return tuple(part for part in parts if part is not None)
 
 
-def _as_text(part: CallContent, printed: str) -> CallContent | None:
+def _as_text(part: CallContent, output: str) -> CallContent | None:
     if not isinstance(part, TerminalView):
         return part
-    return Text(fenced_block(printed.rstrip())) if printed.strip() else None
+    return Text(fenced_block(output.rstrip())) if output.strip() else None

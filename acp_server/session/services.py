@@ -96,7 +96,7 @@ def new_snapshot(workspace: SessionWorkspace, services: SessionServices) -> Sess
 def forked_facts(facts: SessionFacts, workspace: SessionWorkspace) -> SessionFacts:
     """Return the facts of a fork: a new id and no usage yet."""
     # The context fill carries over: the fork's first request sends the same conversation.
-    now, spent = datetime.now(UTC), UsageTotals(context_tokens=facts.usage.context_tokens)
+    now, usage = datetime.now(UTC), UsageTotals(context_tokens=facts.usage.context_tokens)
     return replace(
         facts,
         id=new_session_id(),
@@ -104,5 +104,5 @@ def forked_facts(facts: SessionFacts, workspace: SessionWorkspace) -> SessionFac
         additional_directories=workspace.additional_directories,
         created_at=now,
         updated_at=now,
-        usage=spent,
+        usage=usage,
     )

@@ -24,7 +24,7 @@ from acp_server.session.ports.checkpoints import CheckpointCommands
 from acp_server.session.ports.external_memory import ExternalMemorySession
 from acp_server.session.ports.mcp import McpSession
 from acp_server.session.ports.mcp_configs import ServerConfig
-from acp_server.session.ports.reviews import ReviewedTurnQueue
+from acp_server.session.ports.reviews import ReviewingTurnQueue
 from acp_server.session.ports.skills import SkillCommands
 from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.project.options import Option
@@ -79,6 +79,7 @@ class Session:
         self.notices, self.pending_notices = UserNotices(self.conversation), PendingNotices()
         self.diagnostics, self.tasks = DiagnosticsStore(), RunningTasks()
         self.recorder = SessionRecorder(snapshot.journal, facts, self._current_facts)
+        # After the recorder: every change of an option is stored through it.
         self._options = self._restore_options(facts)
         self.commands, self._models = CommandRegistry(), dict[str, Model]()
         self.skills, self._steering = SkillCommands(self.commands), Steering()
@@ -88,6 +89,7 @@ class Session:
         self._external_memory = ExternalMemorySession(
             services.memory, self.notices, self.conversation
         )
+        # After tools, skills, servers and memory: the prompt keeps references to their methods.
         self._system = self._restore_system_prompt(facts)
         trust = services.trust(self) if services.trust is not None else None
         self._project_requests = ProjectRequests(
@@ -112,7 +114,7 @@ class Session:
         self.commands.add(*self._builtin_commands())
         self._router = PromptRouter(self.commands, self.skills, self._tools.turn_toolbox, new_id)
         # Last: a review receives the session and may use any of the members above.
-        self._turns = ReviewedTurnQueue(services.reviews(self, self._turn_context))
+        self._turns = ReviewingTurnQueue(services.reviews(self, self._turn_context))
         self._running_prompt: QueuedPrompt | None = None
 
     @property
@@ -210,6 +212,7 @@ class Session:
             TurnError: the model cannot be asked, or failed; the user has been told why.
         """
         turns: list[Turn] = []
+        # `run` never starts for a prompt that is cancelled while it waits.
         before = self.totals.copy()
 
         async def run(turn_sink: TurnSink) -> StopReason:
@@ -234,22 +237,24 @@ class Session:
                     await turn_sink.emit(MessageChunk(new_id(), error.reason))
                 raise
 
-        def settle() -> None:
+        def flush() -> None:
             # `turns` is empty if the prompt never got as far as its turn.
             for turn in turns:
                 turn.flush()
             self._end_prompt(queued)
 
-        kept = RecordingSink(self.recorder.journal, sink)
+        # Inside the sink that the queue revokes: events of an abandoned turn are not stored either.
+        recording_sink = RecordingSink(self.recorder.journal, sink)
         try:
-            reason = await self._turns.run(queued, kept, TurnJob(run, settle, abandon))
+            reason = await self._turns.run(queued, recording_sink, TurnJob(run, flush, abandon))
         finally:
+            # The queue flushes only turns that it abandons; all others end here.
             self._end_prompt(queued)
         return PromptResult(reason, self.totals.since(before))
 
     def _end_prompt(self, queued_prompt: QueuedPrompt) -> None:
         """Record the end of a prompt, unless the next one has started meanwhile."""
-        # An abandoned prompt ends twice (in `settle`, and when it returns at last). The second
+        # An abandoned prompt ends twice (in `flush`, and when it returns at last). The second
         # time another prompt may be running, whose turn must not be recorded as over.
         if self._running_prompt is queued_prompt:
             self._running_prompt = None
@@ -259,7 +264,7 @@ class Session:
     async def _run_turn(
         self, message: UserMessage, sink: TurnSink, turns: list[Turn]
     ) -> StopReason:
-        """Assemble a turn's context and run the turn; `turns` receives it for `settle`."""
+        """Assemble a turn's context and run the turn; `turns` receives it for `flush`."""
         # First: system prompt, context window and price all depend on the resolved model.
         await self._services.catalog.resolve_default()
         turn_context = await self._turn_context()
@@ -269,7 +274,7 @@ class Session:
         if await self._apply_project_requests(sink):
             turn_context = await self._turn_context()
         prompt = await self._enricher.enrich(message, turn_context.toolbox, self.active_file, sink)
-        # Known to `settle` before it runs: an abandoned turn must be able to record its remains.
+        # Known to `flush` before it runs: an abandoned turn must be able to record its remains.
         turns.append(
             Turn(self.conversation, self._with_mid_turn_input(turn_context), sink, self.totals)
         )
@@ -283,6 +288,7 @@ class Session:
             end = error
             raise
         finally:
+            # Also after a cancel: prompts that the turn has taken are answered with its end.
             self._report_end(end)
 
     def _report_end(self, end: StopReason | TurnError) -> None:
@@ -292,11 +298,11 @@ class Session:
     def _with_mid_turn_input(self, turn_context: TurnContext) -> TurnContext:
         """Return the turn context extended by mid-turn input and pending notices."""
 
-        async def completed(message: UserMessage, sink: TurnSink) -> UserMessage:
+        async def enrich(message: UserMessage, sink: TurnSink) -> UserMessage:
             # No active file: its instructions went with the prompt that started the turn.
             return await self._enricher.enrich(message, turn_context.toolbox, None, sink)
 
-        mid_turn_input = MidTurnInputSource(self._steering, completed, self.recorder.record_prompt)
+        mid_turn_input = MidTurnInputSource(self._steering, enrich, self.recorder.record_prompt)
         return replace(
             turn_context, mid_turn_input=mid_turn_input, take_notices=self.pending_notices.take
         )
@@ -328,6 +334,7 @@ class Session:
         self.cancel()
         # Tools and servers are closed only after the turns that use them have ended.
         await self.wait_until_idle()
+        # At once: both wait for processes to end, and a shutdown has a time limit.
         async with anyio.create_task_group() as ending:
             ending.start_soon(self.servers.close)
             ending.start_soon(self._tools.close)
@@ -345,9 +352,11 @@ class Session:
         """Return the facts updated with the current options, usage and system prompt."""
         return replace(
             facts,
+            # A reopened session may run in another workspace than the stored one.
             cwd=self.workspace.cwd,
             additional_directories=self.workspace.additional_directories,
             mode=self.mode,
+            # The choices, not what they resolve to: None must keep following the default.
             model_id=self._options.chosen_model,
             thought_level=self._options.chosen_level,
             usage=self.totals.copy(),  # a copy: the journal writes it later, in the background
@@ -374,6 +383,7 @@ class Session:
 
     def context_for(self, model_id: str, toolbox: Toolbox, system: str) -> TurnContext:
         """Return a context for a model, for the conversation or for a side request."""
+        # Kept, because an adapter signs in on its first request.
         if model_id not in self._models:
             self._models[model_id] = self._services.catalog.model(model_id)
         return TurnContext(
@@ -398,9 +408,9 @@ class Session:
 
     def _take_notices(self) -> Sequence[str]:
         """Return the notices to show before the turn, once."""
-        rewritten = self._system.take_notice()
-        said = [*self.notices.take(), *([rewritten] if rewritten else ())]
-        return [*said, *self._prompt_provider.take_notices()]
+        system_notice = self._system.take_notice()
+        notices = [*self.notices.take(), *([system_notice] if system_notice else ())]
+        return [*notices, *self._prompt_provider.take_notices()]
 
     async def _apply_project_requests(self, sink: TurnSink) -> bool:
         """Apply the project's requests; return whether that changed anything."""
@@ -415,9 +425,9 @@ class Session:
     def _restore_options(self, facts: SessionFacts) -> SelectedOptions:
         # A stored mode may come from another version, which may know modes that this one lacks.
         mode = facts.mode if is_mode(facts.mode) else self._services.mode
-        chosen, keep = (facts.model_id, facts.thought_level), self.recorder.save_facts
+        selected, save_facts = (facts.model_id, facts.thought_level), self.recorder.save_facts
         return SelectedOptions(
-            self._services.catalog, mode, *chosen, keep, self.notices.add_model_switch
+            self._services.catalog, mode, *selected, save_facts, self.notices.add_model_switch
         )
 
     def _restore_system_prompt(self, facts: SessionFacts) -> SystemPrompt:
@@ -448,10 +458,10 @@ class Session:
             new_id,
         )
         cwd = self.workspace.cwd
-        pages = self.servers.command(self.prepare), self.skills.command(self.prepare)
+        status_commands = self.servers.command(self.prepare), self.skills.command(self.prepare)
         return (
             *own.all(PromptCommands(cwd, lambda: self.mode, self._prompt_provider.workspace_facts)),
-            *pages,
+            *status_commands,
         )
 
 

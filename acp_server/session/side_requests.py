@@ -35,12 +35,12 @@ async def ask_model(
         if step.usage != Usage():
             totals.add(step.usage, context.meter.cost_usd(step.usage))
     parts = step.reply(with_calls=False)
-    said = [p.text for p in parts if isinstance(p, Text | ProviderBlock) and p.text]
+    texts = [p.text for p in parts if isinstance(p, Text | ProviderBlock) and p.text]
     # A reply with a tool call is unusable too: no tool was offered, so the text is incomplete.
-    if stop == "refusal" or step.calls() or not said:
+    if stop == "refusal" or step.calls() or not texts:
         reason = "the model returned no text"
         raise ModelFailedError(reason)
-    return "\n".join(said)
+    return "\n".join(texts)
 
 
 class _EmptyToolbox:

@@ -108,7 +108,7 @@ def turn_result(end: StopReason | TurnError) -> StopReason:
     return end
 
 
-def parse_busy_mode(message: UserMessage, usual: BusyMode) -> tuple[BusyMode, UserMessage]:
+def parse_busy_mode(message: UserMessage, default_mode: BusyMode) -> tuple[BusyMode, UserMessage]:
     """Parse a leading `/steer` or `/queue`; return the mode and the prompt without that word.
 
     >>> parse_busy_mode(UserMessage((Text("/queue  then the tests"),)), "steer")
@@ -116,8 +116,9 @@ def parse_busy_mode(message: UserMessage, usual: BusyMode) -> tuple[BusyMode, Us
     """
     first = message.parts[0] if message.parts else None
     if not isinstance(first, Text):
-        return usual, message
+        return default_mode, message
     word, *rest = first.text.lstrip().split(maxsplit=1)[:2] or [""]
+    # Without a text it stays a command, and the answer explains how to use it.
     if word not in BUSY_MODES or not rest:
-        return usual, message
+        return default_mode, message
     return BUSY_MODES[word], replace(message, parts=(Text(rest[0]), *message.parts[1:]))

@@ -122,12 +122,13 @@ class TurnQueue:
         try:
             # The watcher runs outside the ticket's scope, or a cancel would stop it together with
             # the job.
-            async with anyio.create_task_group() as watch:
-                watch.start_soon(self._abandon_after_grace, prompt, turn_sink, job)
+            async with anyio.create_task_group() as watcher:
+                watcher.start_soon(self._abandon_after_grace, prompt, turn_sink, job)
+                # The scope swallows its own cancellation: `reason` is still `cancelled` after it.
                 with prompt.scope:
                     await prompt.is_next.wait()
                     reason = await _ignore_cancel_errors(job.run(turn_sink), prompt)
-                watch.cancel_scope.cancel()  # the job ended in time: stop the watcher
+                watcher.cancel_scope.cancel()  # the job ended in time: stop the watcher
         except ExceptionGroup as group:
             # The task group wraps the job's error; callers expect the bare TurnError.
             failure = group.exceptions[0]
@@ -138,19 +139,20 @@ class TurnQueue:
         return "cancelled" if prompt.is_cancelled.is_set() else reason
 
     async def _abandon_after_grace(
-        self, queued_prompt: QueuedPrompt, turn_sink: RevocableSink, work: TurnJob
+        self, queued_prompt: QueuedPrompt, turn_sink: RevocableSink, job: TurnJob
     ) -> None:
         """Abandon the turn if it has not ended some time after its cancellation."""
         await queued_prompt.is_cancelled.wait()
         await anyio.sleep(GRACE_SECONDS)
         # The order matters. Flush while the sink is open, so that unfinished calls are shown as
         # failed; close the sink, so that nothing follows the response; answer; let the next run.
-        work.flush()
+        job.flush()
         turn_sink.is_open = False
-        work.abandon()
+        job.abandon()
         self._release(queued_prompt)
 
     def _release(self, queued_prompt: QueuedPrompt) -> None:
+        # Set even if the prompt never ran, or `wait_until_idle` would wait for ever.
         queued_prompt.is_done.set()
         if queued_prompt in self._prompts:  # an abandoned turn was removed before
             self._prompts.remove(queued_prompt)

@@ -33,8 +33,8 @@ class UserNotices:
 
     def take(self) -> Sequence[str]:
         """Return the queued notices and empty the queue."""
-        unsaid, self._queued = self._queued, []
-        return unsaid
+        notices, self._queued = self._queued, []
+        return notices
 
     def add_model_switch(self, model_id: str) -> None:
         """Warn about the lost cache when the model changes in a conversation that has begun."""

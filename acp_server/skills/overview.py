@@ -12,37 +12,37 @@ from skills_store.skill import Skill
 from skills_store.usage import UsageRecord
 from skills_store.visibility import reason_hidden
 
-NONE = "There are no skills in this session."
-MOST_CHARACTERS = 160
+NO_SKILLS = "There are no skills in this session."
+MAX_CHARACTERS = 160
 SHADOWED = "{kind} `{name}`: replaced by a skill of the same name ({winner})"
 UNTRUSTED = "From this workspace, which is not trusted (run `acp-server trust` in it to trust it)"
 
 
 def render_overview(
     collection: SkillCollection,
-    circumstances: VisibilityFacts,
+    facts: VisibilityFacts,
     records: Mapping[str, UsageRecord],
-    waiting: Sequence[str],
+    untrusted: Sequence[str],
 ) -> str:
-    """Return the skills as Markdown; `waiting` are the names of skills that wait for trust."""
-    seen: list[str] = []
-    kept_back: list[str] = []
+    """Return the skills as Markdown; `untrusted` are the names of skills that wait for trust."""
+    visible: list[str] = []
+    hidden: list[str] = []
     for skill in collection.skills:
-        reason = reason_hidden(skill, circumstances)
+        reason = reason_hidden(skill, facts)
         name = call_name(skill, collection)
         if reason is None:
-            seen.append(_line(name, skill, records.get(skill.full_name)))
+            visible.append(_line(name, skill, records.get(skill.full_name)))
         else:
-            kept_back.append(f"`{name}`: {_one_line(reason)}")
-    kept_back += [_shadowed(each.skill, each.winner) for each in collection.shadowed]
+            hidden.append(f"`{name}`: {_one_line(reason)}")
+    hidden += [_shadowed(each.skill, each.winner) for each in collection.shadowed]
     problems = [_one_line(str(problem)) for problem in collection.problems]
     parts = (
-        _part(f"{len(seen)} available", seen),
-        _part("Hidden", kept_back),
-        _part(UNTRUSTED, [f"`{_one_line(name)}`" for name in waiting]),
+        _part(f"{len(visible)} available", visible),
+        _part("Hidden", hidden),
+        _part(UNTRUSTED, [f"`{_one_line(name)}`" for name in untrusted]),
         _part("Problems", problems),
     )
-    return "\n\n".join(part for part in parts if part) or NONE
+    return "\n\n".join(part for part in parts if part) or NO_SKILLS
 
 
 def _part(title: str, lines: Sequence[str]) -> str:
@@ -52,9 +52,9 @@ def _part(title: str, lines: Sequence[str]) -> str:
 def _line(name: str, skill: Skill, record: UsageRecord | None) -> str:
     """Return the line of a visible skill, without a description that is hidden from the model."""
     has_threat = skill.root.kind != "bundled" and bool(scan(skill.description, "context"))
-    told = "(its description is blocked)" if has_threat else _one_line(skill.description)
+    description = "(its description is blocked)" if has_threat else _one_line(skill.description)
     marks = "".join(f", {mark}" for mark in _marks(record))
-    return f"`{name}` ({category_name(skill)}, {skill.root.kind}{marks}): {told}"
+    return f"`{name}` ({category_name(skill)}, {skill.root.kind}{marks}): {description}"
 
 
 def _marks(record: UsageRecord | None) -> Iterator[str]:
@@ -74,4 +74,4 @@ def _shadowed(skill: Skill, winner: Skill) -> str:
 
 def _one_line(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 1]}…"
+    return line if len(line) <= MAX_CHARACTERS else f"{line[: MAX_CHARACTERS - 1]}…"

@@ -61,12 +61,12 @@ def _digest(file: Path) -> str:
 
 def screen_index(index: str) -> str:
     """Return an index without the descriptions that must not reach the model."""
-    bad = {threat.line for threat in scan(index, "context")}
-    if not bad:
+    blocked_lines = {threat.line for threat in scan(index, "context")}
+    if not blocked_lines:
         return index
     lines = index.splitlines()
     return "\n".join(
-        line.partition(": ")[0] if number in bad and line.startswith(_BULLET) else line
+        line.partition(": ")[0] if number in blocked_lines and line.startswith(_BULLET) else line
         for number, line in enumerate(lines, 1)
     )
 
@@ -76,20 +76,20 @@ def find_doubts(change: SkillChange) -> tuple[SkillFinding, ...]:
 
     Only findings that the change adds count: the old content was accepted, or is the user's own.
     """
-    before = _contents(change)
-    new = frozenset(scan_skill(_after(change, before), strict_scan).findings)
-    brought = new - frozenset(scan_skill(before, strict_scan).findings)
-    verdict = build_verdict(each for each in brought if each.severity != "note")
+    before = _contents_before(change)
+    new = frozenset(scan_skill(_contents_after(change, before), strict_scan).findings)
+    added = new - frozenset(scan_skill(before, strict_scan).findings)
+    verdict = build_verdict(each for each in added if each.severity != "note")
     asks = decide("agent-created", verdict.level) == "ask"
     return tuple(each for each in verdict.findings if each.severity == "dangerous") if asks else ()
 
 
-def _contents(change: SkillChange) -> SkillContents:
+def _contents_before(change: SkillChange) -> SkillContents:
     """Return the skill before a change."""
-    return SkillContents({}) if change.skill is None else _collected(change.skill.folder)
+    return SkillContents({}) if change.skill is None else _collect_files(change.skill.folder)
 
 
-def _after(change: SkillChange, before: SkillContents) -> SkillContents:
+def _contents_after(change: SkillChange, before: SkillContents) -> SkillContents:
     match change.effect:
         case SkillCopy():
             return _with_effect(before, change.effect.file_effect, change.folder)
@@ -111,7 +111,7 @@ def _with_effect(
     return replace(contents, files=files)
 
 
-def _collected(folder: Path) -> SkillContents:
+def _collect_files(folder: Path) -> SkillContents:
     try:
         return collect_skill_files(folder)
     except OSError:  # it was deleted: the change will fail

@@ -74,10 +74,10 @@ class SkillService:
 
     def roots(self, workspace: Path | None) -> Sequence[SkillRoot]:
         """Return the roots, including those of a workspace, which must be trusted. Blocks."""
-        places = SkillLocations(
+        locations = SkillLocations(
             self.home, self.user_home, self.bundled, workspace, external=self.config.external
         )
-        return resolve_roots(places)
+        return resolve_roots(locations)
 
     def workspace_skill_names(self, workspace: Path) -> Sequence[str]:
         """Return the names of a workspace's own skills, trusted or not. Blocks."""
@@ -101,15 +101,15 @@ class SkillService:
             self._roots_by_workspace[workspace] = skill_roots
         return skill_roots
 
-    async def subscribe(self, workspace: Path | None, reader: ChangeListener) -> SkillRoots:
+    async def subscribe(self, workspace: Path | None, listener: ChangeListener) -> SkillRoots:
         """Return the skill roots of a trusted workspace, or those without one, and subscribe."""
         skill_roots = self.skill_roots(workspace)
-        await skill_roots.subscribe(reader)
+        await skill_roots.subscribe(listener)
         return skill_roots
 
-    def unsubscribe(self, skill_roots: SkillRoots, reader: ChangeListener) -> None:
+    def unsubscribe(self, skill_roots: SkillRoots, listener: ChangeListener) -> None:
         """Unsubscribe a reader; roots without readers are dropped."""
-        if skill_roots.unsubscribe(reader):
+        if skill_roots.unsubscribe(listener):
             self._roots_by_workspace = {
                 key: each
                 for key, each in self._roots_by_workspace.items()

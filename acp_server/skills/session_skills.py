@@ -43,7 +43,7 @@ Result = TypeVar("Result")
 FoundCommands = tuple[tuple[Skill, ...], SkillCollection]
 
 HINT = "[task]"
-MOST_OFFERED_CHARACTERS = 120
+MAX_DESCRIPTION_CHARACTERS = 120
 """Length of a command's description: all commands are sent again when one of them changes."""
 UNTRUSTED = (
     "The skill `{name}` comes from this workspace, which is not trusted. "
@@ -110,21 +110,21 @@ class SessionSkills:
             return render_invocation(views, call.text)
 
         try:
-            told = await self._query(load)
+            expanded = await self._query(load)
         except SkillError as error:
             raise SkillCallError(str(error)) from error
-        if told is None:
+        if expanded is None:
             await self._raise_if_untrusted(text, is_built_in)
-        return told
+        return expanded
 
-    async def index(self, want: SkillIndexRequest) -> str:
+    async def index(self, request: SkillIndexRequest) -> str:
         """Return the section of the system prompt that lists the skills."""
-        self.tools = want.tools
-        wanted = (want.tools, tuple(want.preferred))
+        self.tools = request.tools
+        key = (request.tools, tuple(request.preferred))
         return await self._run_with_roots(
-            lambda skill_roots: self._build_index(skill_roots, want.preferred),
+            lambda skill_roots: self._build_index(skill_roots, request.preferred),
             self._service.index_reads,
-            wanted,
+            key,
         )
 
     async def untrusted_names(self) -> Sequence[str]:
@@ -166,12 +166,12 @@ class SessionSkills:
     async def text_of(self, name: str, path: str = SKILL_FILE) -> tuple[Path, str] | None:
         """Return the path and text of a skill's file; None if it cannot be shown."""
 
-        def look(library: SkillLibrary) -> tuple[Path, str]:
+        def read(library: SkillLibrary) -> tuple[Path, str]:
             view = library.view_file(name, path)
             return view.absolute_path, view.content if isinstance(view, TextFileView) else ""
 
         try:
-            return await self._query(look)
+            return await self._query(read)
         except SkillError:
             return None
 
@@ -192,18 +192,18 @@ class SessionSkills:
             OSError: the disk refuses; every file is unchanged.
         """
         skill_roots = await self._current_roots()
-        done = await to_thread.run_sync(skill_roots.editor.commit, change)
+        result = await to_thread.run_sync(skill_roots.editor.commit, change)
         await skill_roots.invalidate()
-        return done
+        return result
 
     async def describe(self) -> str:
         """Return the skills, their state, and the hidden ones with the reason, as Markdown."""
-        waiting = await self.untrusted_names()
+        untrusted = await self.untrusted_names()
 
         def describe(library: SkillLibrary) -> str:
             library.mark_changed()
             return render_overview(
-                library.collection(), self._visibility_facts(), self._usage.records(), waiting
+                library.collection(), self._visibility_facts(), self._usage.records(), untrusted
             )
 
         return await self._query(describe)
@@ -221,9 +221,9 @@ class SessionSkills:
         Raises:
             SkillCallError: it does, and the workspace is not trusted.
         """
-        waiting = await self.untrusted_names()
-        call = parse_invocation(text, is_built_in, waiting.__contains__) if waiting else None
-        if call is not None and call.names[0] in waiting:
+        untrusted = await self.untrusted_names()
+        call = parse_invocation(text, is_built_in, untrusted.__contains__) if untrusted else None
+        if call is not None and call.names[0] in untrusted:
             raise SkillCallError(UNTRUSTED.format(name=call.names[0]))
 
     @property
@@ -236,33 +236,33 @@ class SessionSkills:
     async def _run_with_roots(
         self,
         work: Callable[[SkillRoots], Result],
-        readings: SingleFlight[tuple[Result] | None] | None = None,
-        wanted: Hashable = None,
+        reads: SingleFlight[tuple[Result] | None] | None = None,
+        request_key: Hashable = None,
     ) -> Result:
         """Run work in a thread with the roots that the current trust in the workspace gives.
 
         The trust is read in the same thread, which saves a second wait when many sessions compete
-        for threads. With `readings`, concurrent calls with the same roots and `wanted` share one
+        for threads. With `reads`, concurrent calls with the same roots and `request_key` share one
         result.
         """
         skill_roots, was_trusted = self._roots, self._is_trusted
 
-        def work_unmoved() -> tuple[Result] | None:
+        def work_if_unchanged() -> tuple[Result] | None:
             # Checked in the thread that does the work: after a revocation no untrusted skill is
             # read.
             if skill_roots is None or self._service.is_trusted(self._workspace) != was_trusted:
                 return None
             return (work(skill_roots),)
 
-        if readings is None:
-            done = await to_thread.run_sync(work_unmoved)
+        if reads is None:
+            result = await to_thread.run_sync(work_if_unchanged)
         else:
-            key = (skill_roots, was_trusted, self._workspace, wanted)
-            done = await readings.run(key, work_unmoved)
+            key = (skill_roots, was_trusted, self._workspace, request_key)
+            result = await reads.run(key, work_if_unchanged)
         # There were no roots yet, or the trust has changed: switch roots and run it again.
-        if done is None:
+        if result is None:
             return await to_thread.run_sync(work, await self._current_roots())
-        return done[0]
+        return result[0]
 
     def _workspace_skill_names(self, skill_roots: SkillRoots) -> Sequence[str]:
         """Return the workspace's own skills; none if it is trusted, since they are visible then."""
@@ -273,40 +273,40 @@ class SessionSkills:
         """Return the roots that the current trust in the workspace gives."""
         async with self._switch_lock:
             is_trusted = await to_thread.run_sync(self._service.is_trusted, self._workspace)
-            former, skill_roots = self._roots, self._roots
+            previous, skill_roots = self._roots, self._roots
             if skill_roots is None or is_trusted != self._is_trusted:
                 skill_roots = await self._switch_roots(is_trusted=is_trusted)
         # Outside the lock: `_refresh` comes back to this method.
-        if former is not None and skill_roots is not former:
+        if previous is not None and skill_roots is not previous:
             await self._refresh()
         return skill_roots
 
     async def _switch_roots(self, *, is_trusted: bool) -> SkillRoots:
         """Switch to other roots; a session that was closed meanwhile does not stay subscribed."""
-        former, workspace = self._roots, self._workspace if is_trusted else None
+        previous, workspace = self._roots, self._workspace if is_trusted else None
         self._roots = skill_roots = await self._service.subscribe(workspace, self._refresh)
         self._is_trusted = is_trusted
-        if former is not None:
-            self._service.unsubscribe(former, self._refresh)
+        if previous is not None:
+            self._service.unsubscribe(previous, self._refresh)
         if self._is_closed:
             self._service.unsubscribe(skill_roots, self._refresh)
         return skill_roots
 
-    async def _query(self, question: Callable[[SkillLibrary], Result]) -> Result:
+    async def _query(self, query: Callable[[SkillLibrary], Result]) -> Result:
         """Query the library; if a skill is not found, read the disk again before failing.
 
         Raises:
             SkillError: as the question does.
         """
 
-        def ask(skill_roots: SkillRoots) -> Result:
+        def run_query(skill_roots: SkillRoots) -> Result:
             try:
-                return question(skill_roots.library)
+                return query(skill_roots.library)
             except SkillNotFoundError:
                 skill_roots.library.mark_changed()
-                return question(skill_roots.library)
+                return query(skill_roots.library)
 
-        return await self._run_with_roots(ask)
+        return await self._run_with_roots(run_query)
 
     async def _refresh(self) -> None:
         """Update the commands."""
@@ -339,25 +339,25 @@ class SessionSkills:
 
     def _build_index(self, skill_roots: SkillRoots, preferred: Sequence[str]) -> str:
         """Build the index; it holds for the whole session, so the disk is read each time."""
-        library, rules, circumstances = (
+        library, config, facts = (
             skill_roots.library,
             self._service.config,
             self._visibility_facts(),
         )
         library.mark_changed()
-        names = names_in(library.skills(circumstances))
-        first = [name for name in preferred if name in names]
+        names = names_in(library.skills(facts))
+        preferred_names = [name for name in preferred if name in names]
         index = library.index(
             IndexRequest(
-                circumstances,
-                rules.name_only_categories if is_code_workspace(self._workspace) else frozenset(),
-                rules.max_characters,
-                tuple(dict.fromkeys((*first, *_recent(self._usage, names)))),
+                facts,
+                config.name_only_categories if is_code_workspace(self._workspace) else frozenset(),
+                config.max_characters,
+                tuple(dict.fromkeys((*preferred_names, *_recent(self._usage, names)))),
                 SETUP_SKILL,
             )
         )
-        told = PREFERENCE.format(names=", ".join(f"`{name}`" for name in first))
-        return screen_index(f"{index}\n\n{told}" if first else index)
+        preference = PREFERENCE.format(names=", ".join(f"`{name}`" for name in preferred_names))
+        return screen_index(f"{index}\n\n{preference}" if preferred_names else index)
 
 
 def is_code_workspace(folder: Path) -> bool:
@@ -375,8 +375,8 @@ def _recent(usage: SkillUsageStore, names: Sequence[str]) -> Iterator[str]:
 
 def _shorten(text: str) -> str:
     line = " ".join(text.split())
-    is_short = len(line) <= MOST_OFFERED_CHARACTERS
-    return line if is_short else f"{line[: MOST_OFFERED_CHARACTERS - 1]}…"
+    is_short = len(line) <= MAX_DESCRIPTION_CHARACTERS
+    return line if is_short else f"{line[: MAX_DESCRIPTION_CHARACTERS - 1]}…"
 
 
 def _no_listener() -> None: ...

@@ -43,34 +43,34 @@ class SkillRoots:
         self._plugins = home / "plugins"
         self._watch = watch
         self._subscription: Subscription | None = None
-        self._readers: list[ChangeListener] = []
+        self._listeners: list[ChangeListener] = []
         self._tree: frozenset[Path] = frozenset()
         self._expected: frozenset[Path] = frozenset()
         self._confirmed: frozenset[Path] = frozenset()
         """Directories whose watching was confirmed."""
         self._is_watched = False
 
-    async def subscribe(self, reader: ChangeListener) -> None:
+    async def subscribe(self, listener: ChangeListener) -> None:
         """Notify a reader of changes from now on; the first one starts the watching."""
-        self._readers.append(reader)
+        self._listeners.append(listener)
         if self._watch is not None and self._subscription is None:
             self._subscription = self._watch.subscribe(self)
             await self._watch_directories(self._subscription)
 
-    def unsubscribe(self, reader: ChangeListener) -> bool:
+    def unsubscribe(self, listener: ChangeListener) -> bool:
         """Stop notifying a reader; return whether it was the last one."""
-        self._readers = [each for each in self._readers if each != reader]
-        if not self._readers and self._subscription is not None:
+        self._listeners = [each for each in self._listeners if each != listener]
+        if not self._listeners and self._subscription is not None:
             self._subscription.close()
             self._subscription, self._confirmed = None, frozenset()
             self._set_watched(is_watched=False)
-        return not self._readers
+        return not self._listeners
 
     async def invalidate(self) -> None:
         """Invalidate the library and notify the readers of our own change."""
         self.library.mark_changed()
-        for reader in tuple(self._readers):
-            await reader()
+        for listener in tuple(self._listeners):
+            await listener()
 
     def is_relevant(self, path: Path) -> bool:
         """Return whether a changed path may belong to skills. Called in a thread."""
@@ -83,8 +83,8 @@ class SkillRoots:
         self.library.mark_changed()
         if self._subscription is not None:
             await self._watch_directories(self._subscription, paths)
-        for reader in tuple(self._readers):
-            await reader()
+        for listener in tuple(self._listeners):
+            await listener()
 
     def report_problem(self, problem: str) -> bool:
         """Handle a watch failure: read the disk each time from now on.
@@ -96,14 +96,14 @@ class SkillRoots:
         return False
 
     async def _watch_directories(
-        self, subscription: Subscription, told: frozenset[Path] = frozenset()
+        self, subscription: Subscription, reported: frozenset[Path] = frozenset()
     ) -> None:
         """Watch the current directories; once all are watched, the library need not poll."""
         tree, present, expected = await to_thread.run_sync(self._find_directories)
         self._tree, self._expected = tree, expected
         subscription.watch(tree.union(path.parent for path in expected))
         # Watching starts asynchronously: until it is confirmed, changes may be missed.
-        self._confirmed = (self._confirmed | told) & tree
+        self._confirmed = (self._confirmed | reported) & tree
         self._set_watched(is_watched=present <= self._confirmed)
 
     def _set_watched(self, *, is_watched: bool) -> None:

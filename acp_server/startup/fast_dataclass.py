@@ -23,11 +23,11 @@ _ValuesGetter = Callable[[object], object]
 def frozen_dataclass(cls: type[T]) -> type[T]:
     """Turn a class into a frozen, slotted dataclass."""
     cls.__doc__ = cls.__doc__ or cls.__name__  # else dataclass() builds one with inspect: slow
-    made = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
-    own = _fields(made)
-    values = _values_getter([each.name for each in own if each.compare])
+    new_class = dataclass(init=False, repr=False, eq=False, slots=True)(cls)
+    class_fields = _fields(new_class)
+    values = _values_getter([each.name for each in class_fields if each.compare])
     methods: dict[str, Callable[..., object]] = {
-        "__init__": _lazy_init(made, own),
+        "__init__": _lazy_init(new_class, class_fields),
         "__repr__": _repr,
         "__eq__": _make_eq(values),
         "__hash__": _make_hash(values),
@@ -38,32 +38,32 @@ def frozen_dataclass(cls: type[T]) -> type[T]:
     }
     for name, method in methods.items():
         if name not in cls.__dict__:
-            setattr(made, name, method)
-    return made
+            setattr(new_class, name, method)
+    return new_class
 
 
-def _fields(made: object) -> _Fields:
-    return fields(cast("DataclassInstance", made))
+def _fields(new_class: object) -> _Fields:
+    return fields(cast("DataclassInstance", new_class))
 
 
-def _lazy_init(made: type, own: _Fields) -> Callable[..., None]:
+def _lazy_init(new_class: type, class_fields: _Fields) -> Callable[..., None]:
     """Return an `__init__` that replaces itself by a compiled one on the first call."""
 
     def initialize(self: object, *values: object, **named: object) -> None:
-        compiled = _compile_init(made, own)
-        type.__setattr__(made, "__init__", compiled)
+        compiled = _compile_init(new_class, class_fields)
+        type.__setattr__(new_class, "__init__", compiled)
         compiled(self, *values, **named)
 
     return initialize
 
 
-def _compile_init(made: type, own: _Fields) -> Callable[..., None]:
+def _compile_init(new_class: type, class_fields: _Fields) -> Callable[..., None]:
     """Compile an `__init__` that sets the fields through their slot descriptors."""
     known: dict[str, object] = {"_MISSING": MISSING}
     parameters, lines = ["self"], list[str]()
-    for each in own:
+    for each in class_fields:
         name = value = each.name
-        known[f"_set_{name}"] = getattr(made, name).__set__
+        known[f"_set_{name}"] = getattr(new_class, name).__set__
         if each.default_factory is not MISSING:
             known[f"_make_{name}"] = each.default_factory
             value = f"_make_{name}() if {name} is _MISSING else {name}"
@@ -74,7 +74,7 @@ def _compile_init(made: type, own: _Fields) -> Callable[..., None]:
         else:
             parameters.append(name)
         lines.append(f" _set_{name}(self, {value})")
-    if hasattr(made, "__post_init__"):
+    if hasattr(new_class, "__post_init__"):
         lines.append(" self.__post_init__()")
     body = "\n".join(lines) or " pass"
     exec(f"def __init__({', '.join(parameters)}):\n{body}", known)  # noqa: S102  only field names

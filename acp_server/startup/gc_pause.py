@@ -27,7 +27,7 @@ def pause_gc_on_first_call(function: Callable[Params, Result]) -> Callable[Param
     has_imported = False
 
     @wraps(function)
-    def rested(*arguments: Params.args, **options: Params.kwargs) -> Result:
+    def wrapper(*arguments: Params.args, **options: Params.kwargs) -> Result:
         nonlocal has_imported
         if has_imported:
             return function(*arguments, **options)
@@ -35,9 +35,9 @@ def pause_gc_on_first_call(function: Callable[Params, Result]) -> Callable[Param
             _active_imports[0] += 1
             gc.disable()
         try:
-            made = function(*arguments, **options)
+            result = function(*arguments, **options)
             has_imported = True
-            return made
+            return result
         finally:
             with _lock:
                 _active_imports[0] -= 1
@@ -45,4 +45,4 @@ def pause_gc_on_first_call(function: Callable[Params, Result]) -> Callable[Param
                     gc.freeze()
                     gc.enable()
 
-    return rested
+    return wrapper

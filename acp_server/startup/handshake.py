@@ -100,7 +100,7 @@ def _capabilities(*, is_unstable: bool) -> JsonValue:
 
 
 def _auth_methods(params: JsonValue) -> JsonValue:
-    stored: dict[str, JsonValue] = {
+    api_key_method: dict[str, JsonValue] = {
         "id": AUTH_METHOD_IDS[0],
         "name": "API key",
         "description": "Uses ANTHROPIC_API_KEY, or the key that `acp-server setup` has stored",
@@ -109,17 +109,17 @@ def _auth_methods(params: JsonValue) -> JsonValue:
         # The client runs this command in the workspace, whose files must not be imported.
         program, *arguments = isolated_server("setup")
         command: JsonValue = {"label": "acp-server setup", "command": program, "args": [*arguments]}
-        stored["_meta"] = {"terminal-auth": command}
+        api_key_method["_meta"] = {"terminal-auth": command}
     if _get_nested(params, "clientCapabilities", "auth", "terminal") is not True:
-        return [stored]
-    setup: JsonValue = {
+        return [api_key_method]
+    terminal_method: JsonValue = {
         "id": AUTH_METHOD_IDS[1],
         "type": "terminal",
         "name": "Sign in in a terminal",
         "description": "Asks for an API key and stores it",
         "args": ["setup"],
     }
-    return [stored, setup]
+    return [api_key_method, terminal_method]
 
 
 def _get_nested(value: JsonValue, *path: str) -> JsonValue:
@@ -142,14 +142,14 @@ def claim_stdio(*, is_unstable: bool = False) -> ClaimedStdio:
     """
     for descriptor in (0, 1):
         os.fstat(descriptor)
-    nothing = os.open(os.devnull, os.O_RDWR)  # gets number 2 if stderr is closed
+    null_descriptor = os.open(os.devnull, os.O_RDWR)  # gets number 2 if stderr is closed
     wire = ClaimedStdio(os.dup(0), os.dup(1), is_unstable=is_unstable)
-    os.dup2(nothing, 0)
+    os.dup2(null_descriptor, 0)
     os.dup2(STDERR, 1)
-    if nothing == STDERR:
+    if null_descriptor == STDERR:
         os.dup2(1, STDERR)  # dup2 makes it inheritable; os.open did not
     else:
-        os.close(nothing)
+        os.close(null_descriptor)
     sys.stdout = sys.stderr
     return wire
 
@@ -164,13 +164,13 @@ def answer_initialize(wire: ClaimedStdio) -> None:
     exit_immediately_on_signals()
     try:
         _read_line(wire)
-        line, newline, rest = wire.unread.partition(b"\n")
+        line, newline, remainder = wire.unread.partition(b"\n")
         answer = _response_line(line, wire) if newline else None
         if answer is None:
             return
-        wire.unread = rest
+        wire.unread = remainder
         _write_all(wire.write, answer)
-        if not rest:
+        if not remainder:
             # Blocks while the client is idle: the imports start with its next message.
             wire.unread = os.read(wire.read, READ_BYTES)
             wire.has_client_left = not wire.unread

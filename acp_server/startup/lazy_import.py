@@ -39,14 +39,14 @@ def _find_spec_or_none(name: str) -> ModuleSpec | None:
 
 def _make_lazy_package(spec: ModuleSpec, loader: InspectLoader) -> ModuleType:
     package = module_from_spec(spec)
-    offers: PackageExports | None = None
+    exports: PackageExports | None = None
 
     def look_up(name: str) -> object:
-        nonlocal offers
-        offers = _parse_exports(spec, loader) if offers is None else offers
-        if name in offers:
-            module, there = offers[name]
-            value: object = getattr(import_module(module), there)
+        nonlocal exports
+        exports = _parse_exports(spec, loader) if exports is None else exports
+        if name in exports:
+            module, attribute = exports[name]
+            value: object = getattr(import_module(module), attribute)
         elif name.startswith("__") and name != "__all__":
             raise AttributeError(name)
         elif find_spec(f"{spec.name}.{name}") is not None:

@@ -80,14 +80,14 @@ class _PlaceholderFinder(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Make the module return a placeholder for every name."""
-        own = module.__name__
+        module_name = module.__name__
 
-        def stand_in(name: str) -> LazyPlaceholder:
+        def make_placeholder(name: str) -> LazyPlaceholder:
             if name.startswith("__"):
                 raise AttributeError(name)
-            return LazyPlaceholder(own, name)
+            return LazyPlaceholder(module_name, name)
 
-        module.__dict__["__getattr__"] = stand_in
+        module.__dict__["__getattr__"] = make_placeholder
 
 
 @contextmanager

@@ -16,7 +16,7 @@ class TaskContextMaintenance:
 
     maintenance: SessionContextMaintenance
     budget: TaskBudget
-    spent: TaskUsageTotals
+    totals: TaskUsageTotals
 
     async def prepare_request(
         self, conversation: Conversation, context: TurnContext, sink: TurnSink
@@ -24,9 +24,9 @@ class TaskContextMaintenance:
         """Return the context for the next model request.
 
         Raises:
-            BudgetSpentError: the budget is used up.
+            TaskBudgetError: the budget is used up.
         """
-        self.budget.check(self.spent)
+        self.budget.check(self.totals)
         return await self.maintenance.prepare_request(conversation, context, sink)
 
     async def find_instructions(

@@ -27,7 +27,7 @@ from acp_server.turn.events import (
 )
 from acp_server.turn.ports import TurnSink
 
-MOST_SAID_CHARACTERS = 2_000
+MAX_MESSAGE_CHARACTERS = 2_000
 """How much of a message is kept to find its last line."""
 COMMAND_TOOL = "terminal"
 _EDITS: frozenset[CallKind] = frozenset({"edit", "delete", "move"})
@@ -141,5 +141,5 @@ class TaskEventSink:
     def _note_message(self, chunk: MessageChunk) -> None:
         if chunk.message_id != self._message_id:
             self._message_id, self._message_text = chunk.message_id, ""
-        self._message_text = f"{self._message_text}{chunk.text}"[-MOST_SAID_CHARACTERS:]
+        self._message_text = f"{self._message_text}{chunk.text}"[-MAX_MESSAGE_CHARACTERS:]
         self._calls.progress.note(self._message_text)

@@ -12,7 +12,7 @@ from acp_server.permissions.gate import Gate, Refusal
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
-MOST_GOAL_CHARACTERS = 60
+MAX_GOAL_CHARACTERS = 60
 
 
 @frozen_dataclass
@@ -58,5 +58,5 @@ def task_name(number: int, goal: str) -> str:
     'task 2: Find the bug.'
     """
     line = " ".join(goal.split())
-    short = line if len(line) <= MOST_GOAL_CHARACTERS else f"{line[:MOST_GOAL_CHARACTERS]}…"
+    short = line if len(line) <= MAX_GOAL_CHARACTERS else f"{line[:MAX_GOAL_CHARACTERS]}…"
     return f"task {number}: {short}"

@@ -12,10 +12,10 @@ MAX_CHARACTERS = 24_000
 """Length limit of all summaries of a call together."""
 MIN_CHARACTERS = 2_000
 """Length that each summary may have, however many there are."""
-CUT = "[… {left:,} characters are left out …]"
-MOST_FILES = 20
+TRUNCATION_MARKER = "[… {left:,} characters are left out …]"
+MAX_FILES = 20
 UNFINISHED = {"waiting": "not begun", "working": "not finished"}
-NOTHING = "It said nothing."
+NO_SUMMARY = "It said nothing."
 
 ShowPath = Callable[[Path], str]
 """Returns a path as shown to the model and the user."""
@@ -23,8 +23,8 @@ ShowPath = Callable[[Path], str]
 
 def render_report(tasks: Sequence[TaskProgress], show_path: ShowPath) -> str:
     """Return the results of tasks, in their order."""
-    most = max(MAX_CHARACTERS // len(tasks), MIN_CHARACTERS)
-    return "\n\n".join(_render_task(each, show_path, most) for each in tasks)
+    max_characters = max(MAX_CHARACTERS // len(tasks), MIN_CHARACTERS)
+    return "\n\n".join(_render_task(each, show_path, max_characters) for each in tasks)
 
 
 def render_overview_lines(tasks: Sequence[TaskProgress]) -> str:
@@ -38,52 +38,52 @@ def results_as_json(tasks: Sequence[TaskProgress]) -> list[JsonValue]:
         {
             "task": each.task.number,
             "state": each.state,
-            "model_calls": each.spent.requests,
-            "tokens": billable_tokens(each.spent.usage),
-            "cost_usd": each.spent.cost_usd,
+            "model_calls": each.totals.requests,
+            "tokens": billable_tokens(each.totals.usage),
+            "cost_usd": each.totals.cost_usd,
             "changed": [*each.changed],
         }
         for each in tasks
     ]
 
 
-def _render_task(progress: TaskProgress, show_path: ShowPath, most: int) -> str:
+def _render_task(progress: TaskProgress, show_path: ShowPath, max_characters: int) -> str:
     task = progress.task
     state = UNFINISHED.get(progress.state, progress.state)
-    why = f" ({progress.reason})" if progress.reason else ""
-    said = NOTHING if progress.state == "done" and not progress.summary else progress.summary
+    reason = f" ({progress.reason})" if progress.reason else ""
+    summary = NO_SUMMARY if progress.state == "done" and not progress.summary else progress.summary
     parts = (
         f"## {_capitalize(task_name(task.number, task.goal))}",
-        f"{_capitalize(state)}{why}; {_cost(progress)}.",
+        f"{_capitalize(state)}{reason}; {_cost(progress)}.",
         _render_changes(progress, show_path),
-        _truncate_middle(said, most),
+        _truncate_middle(summary, max_characters),
     )
     return "\n\n".join(part for part in parts if part)
 
 
 def _cost(progress: TaskProgress) -> str:
-    spent = progress.spent
-    cost = "" if spent.cost_usd is None else f", ${spent.cost_usd:.4f}"
-    calls = "1 model call" if spent.requests == 1 else f"{spent.requests} model calls"
-    return f"{calls}, {billable_tokens(spent.usage):,} tokens{cost}"
+    totals = progress.totals
+    cost = "" if totals.cost_usd is None else f", ${totals.cost_usd:.4f}"
+    calls = "1 model call" if totals.requests == 1 else f"{totals.requests} model calls"
+    return f"{calls}, {billable_tokens(totals.usage):,} tokens{cost}"
 
 
 def _render_changes(progress: TaskProgress, show_path: ShowPath) -> str:
     """Return the known changes of a task."""
     names = [show_path(Path(path)) for path in progress.changed]
-    more = len(names) - MOST_FILES
-    files = ", ".join(names[:MOST_FILES]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - MAX_FILES
+    files = ", ".join(names[:MAX_FILES]) + (f" and {more} more" if more > 0 else "")
     commands = f"Commands run: {progress.commands}." if progress.commands else ""
     return " ".join(part for part in (f"Changed: {files}." if names else "", commands) if part)
 
 
-def _truncate_middle(text: str, most: int) -> str:
+def _truncate_middle(text: str, max_characters: int) -> str:
     """Return a text, with its middle cut out if it is too long."""
-    if len(text) <= most:
+    if len(text) <= max_characters:
         return text
-    head, tail = text[: most * 2 // 3], text[-most // 3 :]
-    left = len(text) - len(head) - len(tail)
-    return f"{head}\n{CUT.format(left=left)}\n{tail}"
+    head, tail = text[: max_characters * 2 // 3], text[-max_characters // 3 :]
+    omitted = len(text) - len(head) - len(tail)
+    return f"{head}\n{TRUNCATION_MARKER.format(left=omitted)}\n{tail}"
 
 
 def _line(progress: TaskProgress) -> str:

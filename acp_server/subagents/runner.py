@@ -59,17 +59,17 @@ class SubAgentConfig:
 class SubAgentRunner:
     """Runs the sub-agents of one session."""
 
-    def __init__(self, config: SubAgentConfig, rules: SubAgentLimits) -> None:
+    def __init__(self, config: SubAgentConfig, limits: SubAgentLimits) -> None:
         self._config = config
-        self._rules = rules
-        self._slots = anyio.Semaphore(rules.max_parallel)
+        self._limits = limits
+        self._slots = anyio.Semaphore(limits.max_parallel)
         self._prompts: dict[tuple[str, frozenset[str]], str] = {}
         self._prompt_lock = anyio.Lock()
 
     def new_progress(self, tasks: Sequence[SubAgentTask]) -> Sequence[TaskProgress]:
         """Return the progress of tasks that have not started yet."""
-        spent = self._config.session.totals
-        return [TaskProgress(task, TaskUsageTotals(session=spent)) for task in tasks]
+        session_totals = self._config.session.totals
+        return [TaskProgress(task, TaskUsageTotals(session=session_totals)) for task in tasks]
 
     async def run(self, call_id: str, tasks: Sequence[TaskProgress], sink: TurnSink) -> None:
         """Run tasks concurrently; the result of each is in its progress.
@@ -113,17 +113,17 @@ class SubAgentRunner:
 
     async def _turn_context(self, progress: TaskProgress, toolbox: Toolbox) -> TurnContext:
         """Return the turn context of a sub-agent."""
-        session, budget = self._config.session, self._rules.budget
+        session, budget = self._config.session, self._limits.budget
         model_id, tools = session.model_id, frozenset(spec.name for spec in toolbox.specs)
-        write = partial(self._prompt, model_id, tools)
-        system = await write()
-        compactor = Compactor(progress.spent, write, self._rules.compaction_threshold)
+        write_system = partial(self._prompt, model_id, tools)
+        system = await write_system()
+        compactor = Compactor(progress.totals, write_system, self._limits.compaction_threshold)
         maintenance = SessionContextMaintenance(compactor, self._config.prompts, new_id)
         turn_context = session.context_for(model_id, toolbox, system)
         return replace(
             turn_context,
             max_requests=budget.max_requests,
-            maintenance=TaskContextMaintenance(maintenance, budget, progress.spent),
+            maintenance=TaskContextMaintenance(maintenance, budget, progress.totals),
         )
 
     async def _prompt(self, model_id: str, tools: frozenset[str]) -> str:
@@ -131,7 +131,7 @@ class SubAgentRunner:
         # Concurrent tasks with the same tools build the prompt once.
         async with self._prompt_lock:
             if (model_id, tools) not in self._prompts:
-                subject = SystemPromptRequest(model_id, None, tools)
-                text = await self._config.prompts.write_prompt(subject)
+                request = SystemPromptRequest(model_id, None, tools)
+                text = await self._config.prompts.write_prompt(request)
                 self._prompts[model_id, tools] = text
             return self._prompts[model_id, tools]

@@ -45,7 +45,7 @@ class SubAgent:
         progress = self._progress
         progress.state = "working"
         try:
-            turn = Turn(self._conversation, self._context, self._sink, progress.spent)
+            turn = Turn(self._conversation, self._context, self._sink, progress.totals)
             await self._end(await turn.run(self._prompt(mode)))
         except TaskBudgetError as error:
             await self._wrap_up(error.reason)
@@ -82,7 +82,7 @@ class SubAgent:
             turn_context.thought_level,
         )
         try:
-            answer = await ask_model(request, turn_context, self._progress.spent, self._sink)
+            answer = await ask_model(request, turn_context, self._progress.totals, self._sink)
         except TurnError:
             return
         self._conversation.append(AssistantMessage((Text(answer),)))
@@ -91,17 +91,17 @@ class SubAgent:
     def _stop(self, state: TaskState, reason: str) -> None:
         self._progress.state = state
         self._progress.reason = reason
-        said = last_text(tuple(self._conversation))
-        self._progress.summary = "" if said == NO_ANSWER.format(reason=reason) else said
+        summary = last_text(tuple(self._conversation))
+        self._progress.summary = "" if summary == NO_ANSWER.format(reason=reason) else summary
 
 
 def last_text(messages: Sequence[Message]) -> str:
     """Return the last text that an agent wrote."""
     for message in reversed(messages):
         if isinstance(message, AssistantMessage):
-            said = "\n".join(part.text for part in message.parts if isinstance(part, Text))
-            if said.strip():
-                return said.strip()
+            text = "\n".join(part.text for part in message.parts if isinstance(part, Text))
+            if text.strip():
+                return text.strip()
     return ""
 
 

@@ -42,13 +42,13 @@ class TaskBudget:
     max_tokens: int = 1_000_000
     """The most tokens: output plus uncached input."""
 
-    def check(self, spent: UsageTotals) -> None:
+    def check(self, totals: UsageTotals) -> None:
         """Return if there are tokens left.
 
         Raises:
             TaskBudgetError: all tokens are used up.
         """
-        used = billable_tokens(spent.usage)
+        used = billable_tokens(totals.usage)
         if used >= self.max_tokens:
             raise TaskBudgetError(f"its {self.max_tokens:,} tokens are used up ({used:,})")
 
@@ -85,7 +85,7 @@ class TaskProgress:
     """Current state of a task."""
 
     task: SubAgentTask
-    spent: TaskUsageTotals
+    totals: TaskUsageTotals
     state: TaskState = "waiting"
     reason: str = ""
     """Why it did not succeed."""

@@ -11,37 +11,37 @@ WITHHELD = frozenset({"clarify", "exit_plan", "memory", "skill_manage", "delegat
 SERVER_SET = "mcp-"
 MCP_SEPARATOR = "__"
 """Separates server and tool in the name of an MCP tool."""
-UNKNOWN = "there is no toolset {name!r} for a task; there are {known}"
+UNKNOWN_TOOLSET = "there is no toolset {name!r} for a task; there are {known}"
 
 
 class UnknownToolsetError(ValueError):
     """The toolset does not exist or is not available to tasks; the text lists those that are."""
 
 
-def tools_for(wanted: Sequence[str], present: Sequence[str]) -> frozenset[str]:
+def tools_for(requested: Sequence[str], available: Sequence[str]) -> frozenset[str]:
     """Return the available tools of some toolsets, or of all if none is named.
 
     Raises:
         UnknownToolsetError: one of the toolsets is not available.
     """
-    sets = _sets(present)
-    for name in wanted:
+    sets = _sets(available)
+    for name in requested:
         if name not in sets:
-            raise UnknownToolsetError(UNKNOWN.format(name=name, known=", ".join(sets)))
+            raise UnknownToolsetError(UNKNOWN_TOOLSET.format(name=name, known=", ".join(sets)))
     # Subtracted last, so that no toolset can bring a withheld tool back.
-    return frozenset(tool for name in wanted or sets for tool in sets[name]) - WITHHELD
+    return frozenset(tool for name in requested or sets for tool in sets[name]) - WITHHELD
 
 
-def _sets(present: Sequence[str]) -> dict[str, Collection[str]]:
+def _sets(available: Sequence[str]) -> dict[str, Collection[str]]:
     """Return the toolsets that have an available tool, by name."""
     sets: dict[str, Collection[str]] = {}
     for name in ALLOWED_SETS:
-        found = TOOLSETS[name] & frozenset(present)
+        found = TOOLSETS[name] & frozenset(available)
         if found:
             sets[name] = found
-    for server in dict.fromkeys(_server_of(tool) for tool in present):
+    for server in dict.fromkeys(_server_of(tool) for tool in available):
         if server:
-            sets[f"{SERVER_SET}{server}"] = [t for t in present if _server_of(t) == server]
+            sets[f"{SERVER_SET}{server}"] = [t for t in available if _server_of(t) == server]
     return sets
 
 

@@ -53,14 +53,16 @@ def _strip_noise(value: JsonValue) -> JsonValue:
         return [_strip_noise(item) for item in value]
     if not isinstance(value, dict):
         return value
-    kept = {name: each for name, each in value.items() if not _is_noise(name, each)}
-    if "properties" in kept:  # pydantic copies our class docstring here; the model must not see it
-        kept.pop("description", None)
-    options = kept.get("anyOf")
+    cleaned = {name: each for name, each in value.items() if not _is_noise(name, each)}
+    if (
+        "properties" in cleaned
+    ):  # pydantic copies our class docstring here; the model must not see it
+        cleaned.pop("description", None)
+    options = cleaned.get("anyOf")
     if isinstance(options, list) and {"type": "null"} in options:  # leaving it out means the same
-        kept = {name: each for name, each in kept.items() if name not in {"anyOf", "default"}}
-        kept |= cast("dict[str, JsonValue]", options[0])
-    return {name: _strip_noise(each) for name, each in kept.items()}
+        cleaned = {name: each for name, each in cleaned.items() if name not in {"anyOf", "default"}}
+        cleaned |= cast("dict[str, JsonValue]", options[0])
+    return {name: _strip_noise(each) for name, each in cleaned.items()}
 
 
 def _is_noise(name: str, value: JsonValue) -> bool:
@@ -75,9 +77,9 @@ def validate_arguments(arguments: type[ArgumentsT], values: Mapping[str, JsonVal
     Raises:
         ArgumentError: They do not match the schema.
     """
-    given = {name: value for name, value in values.items() if value is not None}
+    present = {name: value for name, value in values.items() if value is not None}
     try:
-        return arguments.model_validate(given)
+        return arguments.model_validate(present)
     except ValidationError as error:
         raise ArgumentError(_describe_errors(error)) from None
 
@@ -85,8 +87,8 @@ def validate_arguments(arguments: type[ArgumentsT], values: Mapping[str, JsonVal
 def _describe_errors(error: ValidationError) -> str:
     problems: list[str] = []
     for each in error.errors(include_url=False, include_input=False)[:MAX_PROBLEMS]:
-        place = ".".join(str(part) for part in each["loc"])
-        problems.append(f"{place}: {each['msg']}" if place else each["msg"])
+        location = ".".join(str(part) for part in each["loc"])
+        problems.append(f"{location}: {each['msg']}" if location else each["msg"])
     more = error.error_count() - len(problems)
     problems += [f"and {more} more"] if more else []
     return f"the arguments do not fit ({'; '.join(problems)}); make the call again"
@@ -145,17 +147,23 @@ class ArgumentBuffer:
         self._fragments = [data.decode(errors="surrogatepass")]
         try:
             complete = cast("object", jiter.from_json(data, partial_mode=True))
-            seen = cast("object", jiter.from_json(data, partial_mode="trailing-strings"))
+            with_partial_texts = cast(
+                "object", jiter.from_json(data, partial_mode="trailing-strings")
+            )
         except ValueError:
             return PartialArguments({}, {})
-        if not isinstance(complete, dict) or not isinstance(seen, dict):
+        if not isinstance(complete, dict) or not isinstance(with_partial_texts, dict):
             return PartialArguments({}, {})
-        whole = cast("dict[str, JsonValue]", complete)
-        texts = cast("dict[str, JsonValue]", seen).items()
-        growing = {k: v for k, v in texts if k not in whole and isinstance(v, str)}
-        if data[-1:].isdigit() and whole and _is_number(next(reversed(whole.values()))):
-            whole.popitem()  # `12` may be the start of `123`: more digits may follow
-        return PartialArguments(whole, growing)
+        complete_values = cast("dict[str, JsonValue]", complete)
+        texts = cast("dict[str, JsonValue]", with_partial_texts).items()
+        incomplete = {k: v for k, v in texts if k not in complete_values and isinstance(v, str)}
+        if (
+            data[-1:].isdigit()
+            and complete_values
+            and _is_number(next(reversed(complete_values.values())))
+        ):
+            complete_values.popitem()  # `12` may be the start of `123`: more digits may follow
+        return PartialArguments(complete_values, incomplete)
 
 
 def _is_number(value: JsonValue) -> bool:

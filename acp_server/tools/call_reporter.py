@@ -33,14 +33,14 @@ class CallReporter:
     async def describe(self, title: str, locations: tuple[Location, ...]) -> None:
         """Update the title (made a single line) and the locations, if they have changed."""
         title = _one_line(title)
-        news = CallChanged(
+        update = CallChanged(
             self.call_id,
             title=title if title != self._title else None,
             locations=locations if locations != (self._locations or ()) else None,
         )
-        if news != CallChanged(self.call_id):
+        if update != CallChanged(self.call_id):
             self._title, self._locations = title, locations
-            await self._sink.emit(news)
+            await self._sink.emit(update)
 
     async def show(self, content: tuple[CallContent, ...]) -> None:
         """Replace the content of the tool call."""
@@ -72,7 +72,7 @@ class CallReporter:
 
 def truncate_raw(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Return raw values with long texts and lists cut, and a limit on the total size."""
-    return _Truncator().object(values)
+    return _Truncator().truncate_object(values)
 
 
 class _Truncator:
@@ -81,39 +81,43 @@ class _Truncator:
     def __init__(self) -> None:
         self._characters_left = MAX_RAW_TOTAL_CHARACTERS
 
-    def object(self, values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-        kept: dict[str, JsonValue] = {}
+    def truncate_object(self, values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+        truncated: dict[str, JsonValue] = {}
         for name, value in islice(values.items(), MAX_RAW_ITEMS):
             if self._characters_left <= 0:
                 break
-            kept[self._text(name)] = self._value(value)
-        return kept
+            truncated[self._truncate_text(name)] = self._truncate_value(value)
+        return truncated
 
-    def _value(self, value: JsonValue) -> JsonValue:
+    def _truncate_value(self, value: JsonValue) -> JsonValue:
         match value:
             case str():
-                return self._text(value)
+                return self._truncate_text(value)
             case list():
-                return self._list(value)
+                return self._truncate_list(value)
             case dict():
-                return self.object(value)
+                return self.truncate_object(value)
             case _:
                 self._characters_left -= len(str(value))
                 return value
 
-    def _list(self, values: Sequence[JsonValue]) -> list[JsonValue]:
-        kept: list[JsonValue] = []
+    def _truncate_list(self, values: Sequence[JsonValue]) -> list[JsonValue]:
+        truncated: list[JsonValue] = []
         for value in values[:MAX_RAW_ITEMS]:
             if self._characters_left <= 0:
                 break
             self._characters_left -= 1  # so that nested empty lists use up the limit too
-            kept.append(self._value(value))
-        return kept
+            truncated.append(self._truncate_value(value))
+        return truncated
 
-    def _text(self, text: str) -> str:
-        most = min(MAX_RAW_CHARACTERS, max(0, self._characters_left))
-        self._characters_left -= min(len(text), most)
-        return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
+    def _truncate_text(self, text: str) -> str:
+        max_characters = min(MAX_RAW_CHARACTERS, max(0, self._characters_left))
+        self._characters_left -= min(len(text), max_characters)
+        return (
+            text
+            if len(text) <= max_characters
+            else f"{text[:max_characters]}… ({len(text):,} characters)"
+        )
 
 
 def _one_line(text: str) -> str:

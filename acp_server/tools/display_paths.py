@@ -21,6 +21,6 @@ def escape_unprintable(text: str) -> str:
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
-def target_for(place: ResolvedPath) -> FileTarget:
+def target_for(resolved: ResolvedPath) -> FileTarget:
     """Return a path in the form that the permission gate judges."""
-    return FileTarget(place.path, place.real, place.is_in_workspace, place.link_path)
+    return FileTarget(resolved.path, resolved.real, resolved.is_in_workspace, resolved.link_path)

@@ -142,14 +142,16 @@ class ToolFactory:
         context.session.checkpoints.set_checkpoints(
             _session_checkpoints(context.session, edit_services, checkpoint_manager)
         )
-        own = self._tools(context, edit_services, shell, context.session.conversation)
+        local_tools = self._tools(context, edit_services, shell, context.session.conversation)
         hooks = self._hooks(context, shell.session)
-        join = context.connect_servers
+        connect = context.connect_servers
         servers = (
-            NoServerTools() if join is None else join(gate, edit_services.tracking_file_changes)
+            NoServerTools()
+            if connect is None
+            else connect(gate, edit_services.tracking_file_changes)
         )
         shared = _SharedServices(context, file_service, gate, checkpoint_manager, hooks, servers)
-        tools = (*own, self._delegation_tool(shared))
+        tools = (*local_tools, self._delegation_tool(shared))
         self.skills(context.session).tools = frozenset(tool.spec.name for tool in tools)
         attach, close = AttachmentReader(edit_services).attach, shell.background.close
         toolbox = SessionToolbox(tools, gate, attach, close, servers.tools)
@@ -164,9 +166,9 @@ class ToolFactory:
     ) -> tuple[EditServices, ShellServices]:
         """Return the edit services behind a gate, and a shell."""
         shell = self._shell_services(context)
-        diagnosis = self._problem_finder(context, shell.session)
+        problem_finder = self._problem_finder(context, shell.session)
         workspace, user_home = context.session.workspace, self._config.user_home
-        return EditServices(files, gate, workspace, user_home, diagnosis, checkpoints), shell
+        return EditServices(files, gate, workspace, user_home, problem_finder, checkpoints), shell
 
     def _tools(
         self,
@@ -216,23 +218,25 @@ class ToolFactory:
         """Return the tool `delegate_task`; sub-agents share the services in `skill_service`."""
         delegation_context = shared.context
 
-        def make(task_gate: Gate, names: frozenset[str]) -> TaskTools:
+        def create_task_tools(task_gate: Gate, names: frozenset[str]) -> TaskTools:
             # Each sub-agent has a shell of its own, so that closing it ends only its background
             # commands. Files are shared: their locks must hold between sub-agents.
             edit_services, shell = self._edit_and_shell_services(
                 delegation_context, shared.files, task_gate, shared.checkpoints
             )
-            own = self._tools(delegation_context, edit_services, shell, ())
-            tools = (*own, *shared.server_tools.tools_for_gate(task_gate))
+            local_tools = self._tools(delegation_context, edit_services, shell, ())
+            tools = (*local_tools, *shared.server_tools.tools_for_gate(task_gate))
             chosen = [tool for tool in tools if tool.spec.name in names]
             toolbox = SessionToolbox(chosen, task_gate, close=shell.background.close)
-            hooked = _with_hooks(toolbox, shared.hooks, closes_hooks=False)
-            return TaskTools(hooked, partial(take_end_notices, shell.background))
+            hooked_toolbox = _with_hooks(toolbox, shared.hooks, closes_hooks=False)
+            return TaskTools(hooked_toolbox, partial(take_end_notices, shell.background))
 
         session, delegation = delegation_context.session, self._config.delegation
         prompt_provider = delegation.prompt_provider_for(session.workspace)
         subagent_runner = SubAgentRunner(
-            SubAgentConfig(session, shared.gate, prompt_provider, make, delegation_context.tasks),
+            SubAgentConfig(
+                session, shared.gate, prompt_provider, create_task_tools, delegation_context.tasks
+            ),
             delegation.rules,
         )
         return delegate_task_tool(DelegationContext(session, shared.gate, subagent_runner))
@@ -273,8 +277,10 @@ class ToolFactory:
         )
 
     def _web_tool(self, gate: Gate) -> Tool:
-        rules = self._config.web
-        return web_fetch_tool(PageFetcher(LazyWebClient(rules), rules.timeout_seconds), gate, scan)
+        web_config = self._config.web
+        return web_fetch_tool(
+            PageFetcher(LazyWebClient(web_config), web_config.timeout_seconds), gate, scan
+        )
 
     def _checkpoint_manager(self, context: SessionToolContext) -> CheckpointManager:
         config, session = self._config, context.session
@@ -285,28 +291,28 @@ class ToolFactory:
 
     def _memory_tools(self, gate: Gate) -> tuple[Tool, ...]:
         """Return the tool `memory`, if any store is enabled."""
-        own_folder, rules = self._config.config_home, self._config.memory
-        if not rules.limits:
+        config_home, memory_config = self._config.config_home, self._config.memory
+        if not memory_config.limits:
             return ()
-        memory = MemoryStores(own_folder, rules.limits, scan)
-        return (memory_tool(memory, gate, needs_permission=rules.needs_permission),)
+        memory = MemoryStores(config_home, memory_config.limits, scan)
+        return (memory_tool(memory, gate, needs_permission=memory_config.needs_permission),)
 
     def _search_tools(self, session: Session) -> tuple[Tool, ...]:
         """Return the tool `session_search`, if sessions are persisted."""
         if self._session_search is None:
             return ()
-        archives = SessionSearchContext(
+        search_context = SessionSearchContext(
             self._session_search, session.id, partial(_summarize, session)
         )
-        return (session_search_tool(archives),)
+        return (session_search_tool(search_context),)
 
     def _skill_tools(self, session: Session, gate: Gate) -> tuple[Tool, ...]:
         roots = (session.workspace.cwd, *session.workspace.additional_directories)
         return skill_tools(self.skills(session), gate, roots)
 
     def _problem_finder(self, context: SessionToolContext, shell: ShellSession) -> NewProblemFinder:
-        rules, cwd = self._config.checks, context.session.workspace.cwd
-        checks = FileChecks(shell, rules.commands, cwd, rules.timeout_seconds)
+        check_config, cwd = self._config.checks, context.session.workspace.cwd
+        checks = FileChecks(shell, check_config.commands, cwd, check_config.timeout_seconds)
         return NewProblemFinder(context.session.diagnostics, checks, context.tasks, scan, cwd)
 
     def _shell_services(self, context: SessionToolContext) -> ShellServices:
@@ -330,16 +336,16 @@ class ToolFactory:
         if config.sandbox.mode == "off":
             return None
         roots = tuple(root.resolve() for root in (workspace.cwd, *workspace.additional_directories))
-        places = config.user_home, config.config_home, config.environment
-        sandbox_scope = SandboxScope(roots, config.sandbox, *places)
+        scope_inputs = config.user_home, config.config_home, config.environment
+        sandbox_scope = SandboxScope(roots, config.sandbox, *scope_inputs)
         context.tasks.start_soon(self._sandbox.announce, context.session.notices.add)
         return SessionSandbox(self._sandbox, sandbox_scope)
 
 
 def _visible_environment(config: ToolConfig) -> Mapping[str, str]:
     """Return the environment variables that the model's commands see: all but the secrets."""
-    given = config.environment.items()
-    return {name: value for name, value in given if name not in config.secret_names}
+    variables = config.environment.items()
+    return {name: value for name, value in variables if name not in config.secret_names}
 
 
 def _session_checkpoints(

@@ -177,9 +177,9 @@ class ToolLoader:
 
     async def close(self) -> None:
         """Close the services that the sessions shared, after all sessions are closed."""
-        maker, self._factory = self._factory, None
-        if maker is not None:
-            await maker.close()
+        factory, self._factory = self._factory, None
+        if factory is not None:
+            await factory.close()
 
 
 @pause_gc_on_first_call

@@ -63,8 +63,8 @@ def build_summary_request(messages: Sequence[Message], focus: str = "") -> tuple
 
     The prefix stays byte-identical so that the provider answers it from its cache.
     """
-    wish = f"\n\nPay particular attention to: {focus}" if focus else ""
-    question = Text(f"{_read_instruction()}{wish}")
+    focus_text = f"\n\nPay particular attention to: {focus}" if focus else ""
+    question = Text(f"{_read_instruction()}{focus_text}")
     last = messages[-1] if messages else None
     if isinstance(last, UserMessage):
         # Providers reject two user messages in a row, so the question joins the last one.
@@ -74,12 +74,12 @@ def build_summary_request(messages: Sequence[Message], focus: str = "") -> tuple
 
 def build_compacted_messages(split: CompactionSplit, summary: str) -> tuple[Message, ...]:
     """Return the shortened conversation: head, summary, tail."""
-    told = Text(f"{SUMMARY_HEADING}\n\n{summary.strip()}")
+    summary_part = Text(f"{SUMMARY_HEADING}\n\n{summary.strip()}")
     head = [
         _remove_old_summary(_cut_results(_drop_reasoning_parts(message))) for message in split.head
     ]
     tail = [_drop_reasoning_parts(message) for message in _cut_old_results(split.tail)]
-    return _join(head, told, tail)
+    return _join(head, summary_part, tail)
 
 
 def _join(head: list[Message], summary: Text, tail: list[Message]) -> tuple[Message, ...]:
@@ -126,7 +126,7 @@ def _has_results(message: Message) -> bool:
 def _cut_old_results(messages: Sequence[Message]) -> list[Message]:
     old = max(len(messages) - UNCUT_MESSAGES, 0)
     return [
-        _cut_results(message) if place < old else message for place, message in enumerate(messages)
+        _cut_results(message) if index < old else message for index, message in enumerate(messages)
     ]
 
 
@@ -140,9 +140,9 @@ def _cut_result(part: UserPart) -> UserPart:
     # A result that is cut loses its media too.
     if not isinstance(part, ToolResult) or len(part.text) <= MAX_OLD_RESULT_CHARACTERS:
         return part
-    kept = part.text[:MAX_OLD_RESULT_CHARACTERS]
+    head = part.text[:MAX_OLD_RESULT_CHARACTERS]
     note = f"[… {len(part.text):,} characters in all; call the tool again to see the rest …]"
-    return replace(part, text=f"{kept}\n{note}", media=())
+    return replace(part, text=f"{head}\n{note}", media=())
 
 
 def _drop_reasoning_parts(message: Message) -> Message:

@@ -208,24 +208,24 @@ class Turn:
         self._append(UserMessage((*prompt.parts, *self._take_notices())))
         # Durable before the model sees it: after a crash the prompt can be replayed.
         await self._commit()
-        for left in reversed(range(self._context.max_requests)):
+        for requests_left in reversed(range(self._context.max_requests)):
             await self._prepare()
             reason = await self._step()
             self._sync()
             # Input is taken only if another request is allowed; otherwise it would be consumed and
             # never answered. Left in the queue, it runs as its own prompt.
-            if reason is not None and not (left and await self._append_new_input(reason)):
+            if reason is not None and not (requests_left and await self._append_new_input(reason)):
                 return reason
         return "max_turn_requests"
 
     async def _append_new_input(self, reason: StopReason) -> bool:
         """Append input that arrived during the last step; return whether there was any."""
         # A refusal ends the turn; input that waits then runs as its own prompt.
-        said = await self._take_new_input() if reason in {"end_turn", "max_tokens"} else ()
-        if said:
-            self._append(UserMessage((*self._take_notices(), *said)))
+        new_input = await self._take_new_input() if reason in {"end_turn", "max_tokens"} else ()
+        if new_input:
+            self._append(UserMessage((*self._take_notices(), *new_input)))
             await self._commit()
-        return bool(said)
+        return bool(new_input)
 
     async def _take_new_input(self) -> tuple[UserPart, ...]:
         mid_turn_input = self._context.mid_turn_input
@@ -264,8 +264,8 @@ class Turn:
 
     def _shorten_attachments(self, parts: Sequence[UserPart]) -> tuple[UserPart, ...]:
         window = self._context.meter.window_tokens
-        most_characters = int(window * ATTACHMENT_SHARE * CHARACTERS_PER_TOKEN)
-        return tuple(_shorten_part(part, most_characters) for part in parts)
+        max_characters = int(window * ATTACHMENT_SHARE * CHARACTERS_PER_TOKEN)
+        return tuple(_shorten_part(part, max_characters) for part in parts)
 
     async def _prepare(self) -> None:
         """Run maintenance (such as compaction) before the next request."""
@@ -330,8 +330,8 @@ class Turn:
         self._continued_id = None  # the reply is complete; the next text is a new message
         if stop is None or calls:
             batch = ToolBatch(step.live_calls(), self._sink)
-            is_over = await self._run_tools(batch, step.reply(with_calls=True), calls)
-            return "end_turn" if is_over else None
+            ends_turn = await self._run_tools(batch, step.reply(with_calls=True), calls)
+            return "end_turn" if ends_turn else None
         is_paused = stop == "pause"
         self._append_reply(step.reply(with_calls=False, is_paused=is_paused), "it said nothing")
         # `pause`: the provider interrupted its own tool use and wants the same history again.
@@ -342,26 +342,26 @@ class Turn:
 
         Without a usable partial reply, the same request is simply repeated.
         """
-        said = step.reply(with_calls=False)
-        if said:
-            self._append(AssistantMessage(said))
+        partial_reply = step.reply(with_calls=False)
+        if partial_reply:
+            self._append(AssistantMessage(partial_reply))
             # Clients concatenate chunks by message id, so the rest appears in the same message.
             self._continued_id = step.message_id
             self._should_continue = True
 
-    def _record_partial_reply(self, step: ModelStep, why: str) -> None:
+    def _record_partial_reply(self, step: ModelStep, reason: str) -> None:
         """Record the partial reply of a step that was cancelled or failed."""
-        step.close_calls((), why)
-        self._append_reply(step.reply(with_calls=False), why)
+        step.close_calls((), reason)
+        self._append_reply(step.reply(with_calls=False), reason)
 
     async def _run_tools(
-        self, batch: ToolBatch, said: tuple[ReplyPart, ...], calls: Sequence[ToolCall]
+        self, batch: ToolBatch, reply: tuple[ReplyPart, ...], calls: Sequence[ToolCall]
     ) -> bool:
         """Run a batch of calls concurrently and record a result for each, whatever happens.
 
         Return whether the turn ends with it because the user was asked and has not answered yet.
         """
-        self._append(AssistantMessage(said))
+        self._append(AssistantMessage(reply))
         # The calls are in the history now, so from here every exit must append their results.
         self._record_unfinished = partial(self._record_results, batch, calls)
         try:
@@ -369,12 +369,12 @@ class Turn:
             await self._commit()
             await batch.run(calls)
             await self._add_instructions(batch, calls)
-            remarks = await self._take_new_input()
+            new_input = await self._take_new_input()
             # Taken last, with no await in between: notices are returned only once, and a cancel
             # here would lose them.
-            self._arrived_input = (*self._take_notices(), *remarks)
+            self._arrived_input = (*self._take_notices(), *new_input)
             # Input that has arrived is the user's answer, so the model is asked again.
-            return batch.ends_turn and not remarks
+            return batch.ends_turn and not new_input
         finally:
             self._record_now()  # also on cancellation: unfinished calls get results that say so
 
@@ -384,19 +384,19 @@ class Turn:
             found = await self._context.maintenance.find_instructions(
                 self._conversation, touched, self._sink
             )
-            for call_id, added in found.items():
-                batch.add_instructions(call_id, added.text, added.labels)
+            for call_id, instructions in found.items():
+                batch.add_instructions(call_id, instructions.text, instructions.labels)
 
     def _record_results(self, batch: ToolBatch, calls: Sequence[ToolCall]) -> None:
         # One message holds all results: providers reject a call whose result is not in the next
         # message.
         results = (batch.result(call, CANCELLED) for call in calls)
-        said, self._arrived_input = self._arrived_input, ()
-        self._append(UserMessage((*results, *said)))
+        arrived_input, self._arrived_input = self._arrived_input, ()
+        self._append(UserMessage((*results, *arrived_input)))
 
-    def _append_reply(self, parts: tuple[ReplyPart, ...], why_empty: str) -> None:
+    def _append_reply(self, parts: tuple[ReplyPart, ...], reason: str) -> None:
         # Providers reject an empty assistant message.
-        parts = parts or (Text(NO_ANSWER.format(reason=why_empty)),)
+        parts = parts or (Text(NO_ANSWER.format(reason=reason)),)
         self._append(AssistantMessage(parts))
 
     def _append(self, message: Message) -> None:
@@ -414,23 +414,23 @@ class Turn:
 
     def _record_now(self) -> None:
         # Cleared first: both `flush` and the `finally` of the step call this.
-        close, self._record_unfinished = self._record_unfinished, None
-        if close is not None:
-            close()
+        record, self._record_unfinished = self._record_unfinished, None
+        if record is not None:
+            record()
 
     def _count_usage(self, step: ModelStep) -> None:
         # After `flush` the totals belong to the next prompt.
         if self._is_abandoned or step.usage == Usage():
             return
-        meter, spent = self._context.meter, self._totals
-        spent.add(step.usage, meter.cost_usd(step.usage))
+        meter, totals = self._context.meter, self._totals
+        totals.add(step.usage, meter.cost_usd(step.usage))
         used = step.usage.prompt_tokens + step.usage.output_tokens
-        spent.context_tokens = used
-        self._sink.emit_now(ContextMeasured(used, meter.window_tokens, spent.cost_usd))
+        totals.context_tokens = used
+        self._sink.emit_now(ContextMeasured(used, meter.window_tokens, totals.cost_usd))
 
 
-def _shorten_part(part: UserPart, most_characters: int) -> UserPart:
-    return part if isinstance(part, ToolResult) else shorten_attachment(part, most_characters)
+def _shorten_part(part: UserPart, max_characters: int) -> UserPart:
+    return part if isinstance(part, ToolResult) else shorten_attachment(part, max_characters)
 
 
 def _to_stop_reason(stop: Literal["end_turn", "max_tokens", "refusal", "tool_use"]) -> StopReason:

@@ -146,35 +146,35 @@ class ModelStep:
         signature fails.
         """
         parts = [part for part in self._reply_parts() if with_calls or not _is_call(part)]
-        whole = len(parts)
+        total = len(parts)
         if not is_paused:
             answered = self._answered_ids()
             parts = [part for part in parts if _server_call_id(part) in answered | {""}]
-        if parts and (_is_thinking(parts[-1]) or len(parts) < whole):
+        if parts and (_is_thinking(parts[-1]) or len(parts) < total):
             parts = [part for part in parts if not _is_thinking(part)]
         return tuple(parts)
 
     def _answered_ids(self) -> set[str]:
         """Return the ids of server-side calls that have their results."""
-        own = (part for part in self._parts if isinstance(part, ProviderBlock))
-        return {part.answered_id for part in own} - {""}
+        blocks = (part for part in self._parts if isinstance(part, ProviderBlock))
+        return {part.answered_id for part in blocks} - {""}
 
-    def close_calls(self, kept: Sequence[ToolCall], why: str) -> None:
-        """Show every started call that is not in `kept` as failed."""
-        kept_ids = {call.id for call in kept}
+    def close_calls(self, accepted: Sequence[ToolCall], reason: str) -> None:
+        """Show every started call that is not in `accepted` as failed."""
+        accepted_ids = {call.id for call in accepted}
         for part in self._parts:
             # `emit_now`: this also runs while the turn is being cancelled, where an await raises.
-            if isinstance(part, _StreamedCall) and part.id not in kept_ids:
-                self._sink.emit_now(CallChanged(part.id, "failed", content=(Text(why),)))
+            if isinstance(part, _StreamedCall) and part.id not in accepted_ids:
+                self._sink.emit_now(CallChanged(part.id, "failed", content=(Text(reason),)))
         answered = self._answered_ids()
         for part in self._parts:
             called_id = part.called_id if isinstance(part, ProviderBlock) else ""
             if called_id and called_id not in answered:
-                self._sink.emit_now(CallChanged(called_id, "failed", content=(Text(why),)))
+                self._sink.emit_now(CallChanged(called_id, "failed", content=(Text(reason),)))
 
     def _reply_parts(self) -> list[ReplyPart]:
-        made = [_to_reply_part(part) for part in self._parts]
-        return [part for part in made if part is not None]
+        converted = [_to_reply_part(part) for part in self._parts]
+        return [part for part in converted if part is not None]
 
     async def _receive(self, event: ModelEvent) -> None:
         match event:
@@ -245,8 +245,8 @@ class ModelStep:
             self._parts.append(last)
         if event.text:
             last.chunks.append(event.text)
-            chunk = MessageChunk if kind is _StreamedMessage else ThoughtChunk
-            await self._sink.emit(chunk(last.id, event.text))
+            event_type = MessageChunk if kind is _StreamedMessage else ThoughtChunk
+            await self._sink.emit(event_type(last.id, event.text))
 
     def _id_for(self, kind: type[_StreamedMessage | _StreamedThought]) -> str:
         if kind is _StreamedMessage and self._continued_id is not None:
@@ -301,11 +301,11 @@ class ToolBatch:
         content = (*self._content[call_id], line)
         self._sink.emit_now(CallChanged(call_id, content=content, instructions=labels))
 
-    def result(self, call: ToolCall, why_none: str) -> ToolResult:
+    def result(self, call: ToolCall, reason: str) -> ToolResult:
         """Return the result of a call; an unfinished call is closed as failed."""
         # Closed here so that the history gets exactly one result per call, even after a cancel.
         if call.id not in self._results:
-            self._end(call, self._live[call.id].interrupted_outcome(why_none))
+            self._end(call, self._live[call.id].interrupted_outcome(reason))
         return self._results[call.id]
 
     async def _run(self, call: ToolCall) -> None:

@@ -13,5 +13,5 @@ def write(facts: PromptFacts) -> Iterator[PromptSection]:
     if not facts.tools or not needs_enforcement(facts.model, facts.enforcement):
         return
     yield PromptSection("enforcement", "stable", load_text("enforcement"))
-    if manner := guidance_style(facts.model):
-        yield PromptSection("enforcement_family", "stable", load_text(f"enforcement_{manner}"))
+    if style := guidance_style(facts.model):
+        yield PromptSection("enforcement_family", "stable", load_text(f"enforcement_{style}"))

@@ -25,14 +25,14 @@ def write(facts: PromptFacts) -> Iterator[PromptSection]:
 
 
 def _machine_lines(environment: MachineFacts) -> Iterator[str]:
-    places = (
+    parts = (
         environment.system,
         environment.architecture,
         environment.shell and f"shell {environment.shell}",
         environment.container and f"inside a container ({environment.container})",
         environment.ci_service and f"in continuous integration ({environment.ci_service})",
     )
-    described = ", ".join(place for place in places if place)
+    described = ", ".join(part for part in parts if part)
     yield described and f"{described}."
     yield load_text("wsl") if environment.is_wsl else ""
     yield load_text("termux") if environment.is_termux else ""

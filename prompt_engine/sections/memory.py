@@ -34,6 +34,6 @@ def format_store(title: str, store: MemorySnapshot) -> str:
     Likes tests
     """
     used, limit = store.used_characters, store.limit_characters
-    share = 100 * used // limit if limit else 100
-    header = f"{title} [{share}% — {used:,}/{limit:,} chars]"
+    percent = 100 * used // limit if limit else 100
+    header = f"{title} [{percent}% — {used:,}/{limit:,} chars]"
     return "\n".join((SEPARATOR_BAR, header, SEPARATOR_BAR, join_entries(store.entries)))

@@ -35,7 +35,7 @@ def format_workspace(facts: PromptFacts) -> str:
 
 def _printable(line: str) -> str:
     """Replace unprintable characters: a line break in a directory name must not start a line."""
-    return "".join(sign if sign.isprintable() else "\ufffd" for sign in line)
+    return "".join(character if character.isprintable() else "\ufffd" for character in line)
 
 
 def _format_list(label: str, values: tuple[str, ...]) -> str:
@@ -65,5 +65,5 @@ def _format_status(repository: Repository) -> str:
         (repository.untracked, "untracked"),
         (repository.conflicted, "in conflict"),
     )
-    said = ", ".join(f"{count} {what}" for count, what in counts if count)
-    return f", {said or 'clean'}"
+    summary = ", ".join(f"{count} {label}" for count, label in counts if count)
+    return f", {summary or 'clean'}"

@@ -80,10 +80,10 @@ def find_project_context(
     root counts as inside.
     """
     home = resolve(request.cwd)
-    collected = _ContextCollector(InstructionReader(home, scan, trusted), request)
+    collector = _ContextCollector(InstructionReader(home, scan, trusted), request)
     for root in dict.fromkeys((home, *map(resolve, request.additional))):
-        collected.add_root(root)
-    return collected.result()
+        collector.add_root(root)
+    return collector.result()
 
 
 def context_directories(request: ContextRequest) -> tuple[Path, ...]:
@@ -125,65 +125,65 @@ class _ContextCollector:
         hermes = self._reader.find_hermes(top, root)
         self._add_settings(hermes)
         self._add(hermes)
-        is_won = has_any_content(hermes)
-        if not is_won:
+        is_found = has_any_content(hermes)
+        if not is_found:
             agents = self._reader.find_agents(top if self._is_chain else root, root)
             self._add(agents, is_cap_shared=True)
-            is_won = has_any_content(agents)
-        if not is_won:
+            is_found = has_any_content(agents)
+        if not is_found:
             claude = self._reader.find_claude(root)
             self._add(claude)
-            is_won = has_any_content(claude)
+            is_found = has_any_content(claude)
         cursor = self._reader.find_cursor(root)
-        self._add([look for look in cursor if not is_won or _is_always_reported(look)])
+        self._add([lookup for lookup in cursor if not is_found or _is_always_reported(lookup)])
 
-    def _add_settings(self, looks: Sequence[InstructionLookup]) -> None:
-        for piece in read_results(looks):
+    def _add_settings(self, lookups: Sequence[InstructionLookup]) -> None:
+        for piece in read_results(lookups):
             source = piece.rendered.source
             if source.values and piece.outcome != "blocked":
                 self._settings.append(FrontmatterSettings(source.label, source.values))
 
-    def _add(self, looks: Sequence[InstructionLookup], *, is_cap_shared: bool = False) -> None:
+    def _add(self, lookups: Sequence[InstructionLookup], *, is_cap_shared: bool = False) -> None:
         """Add files in order, skipping one that was already added under another name."""
-        new = [look for look in looks if self._is_new(look)]
+        new = [lookup for lookup in lookups if self._is_new(lookup)]
         lengths = [len(piece.text) for piece in read_results(new) if piece.outcome == "loaded"]
         limits = iter(share_limit(lengths, self._cap) if is_cap_shared else repeat(self._cap))
-        for look in new:
-            if isinstance(look, ContextFileNote):
-                self._notes.append(look)
-            elif look.outcome == "loaded":
-                self._add_text(look, next(limits))
+        for lookup in new:
+            if isinstance(lookup, ContextFileNote):
+                self._notes.append(lookup)
+            elif lookup.outcome == "loaded":
+                self._add_text(lookup, next(limits))
             else:
-                self._add_line(look)
+                self._add_line(lookup)
 
-    def _is_new(self, look: InstructionLookup) -> bool:
-        if isinstance(look, ContextFileNote):
-            return look not in self._notes
-        identity = look.rendered.source.identity
+    def _is_new(self, lookup: InstructionLookup) -> bool:
+        if isinstance(lookup, ContextFileNote):
+            return lookup not in self._notes
+        identity = lookup.rendered.source.identity
         is_new = identity not in self._seen
         self._seen.add(identity)
         return is_new
 
     def _add_text(self, piece: InstructionResult, limit: int) -> None:
-        shown, source = piece.rendered, piece.rendered.source
-        cut = truncate(piece.text, limit, source.label)
-        outcome = "cut" if cut.is_cut else "loaded"
-        self._notes.append(source.note(outcome, shown.verdict, cut.kept_characters))
-        self._files.append(ContextFile(source.label, cut.text, cut.total_characters))
-        self._loaded[source.label] = shown.digest
+        rendered, source = piece.rendered, piece.rendered.source
+        truncated = truncate(piece.text, limit, source.label)
+        outcome = "cut" if truncated.is_cut else "loaded"
+        self._notes.append(source.note(outcome, rendered.verdict, truncated.kept_characters))
+        self._files.append(ContextFile(source.label, truncated.text, truncated.total_characters))
+        self._loaded[source.label] = rendered.digest
 
     def _add_line(self, piece: InstructionResult) -> None:
         """Add a file that is represented by one line, or by nothing."""
-        shown, source = piece.rendered, piece.rendered.source
+        rendered, source = piece.rendered, piece.rendered.source
         is_blocked = piece.outcome == "blocked"
-        reason = describe_findings(shown.verdict.findings) if is_blocked else piece.reason
-        self._notes.append(source.note(piece.outcome, shown.verdict, 0, reason))
+        reason = describe_findings(rendered.verdict.findings) if is_blocked else piece.reason
+        self._notes.append(source.note(piece.outcome, rendered.verdict, 0, reason))
         if piece.text:
             self._files.append(ContextFile(source.label, piece.text, len(piece.text)))
         if is_blocked:
-            self._loaded[source.label] = shown.digest
+            self._loaded[source.label] = rendered.digest
 
 
-def _is_always_reported(look: InstructionLookup) -> bool:
+def _is_always_reported(lookup: InstructionLookup) -> bool:
     """Return whether to report a Cursor file even if another kind won."""
-    return isinstance(look, ContextFileNote) or look.outcome == "waiting"
+    return isinstance(lookup, ContextFileNote) or lookup.outcome == "waiting"

@@ -82,24 +82,24 @@ def _parse_globs(value: JsonValue) -> tuple[str, ...]:
     items: Sequence[JsonValue] = value if isinstance(value, list) else [value]
     lines = [item[:MAX_GLOB_CHARACTERS] for item in items if isinstance(item, str)]
     texts = (text for line in lines for text in _COMMA.split(line))
-    bare = (text.strip().strip("\"'[]").removeprefix("./") for text in texts)
-    return tuple(islice((glob for glob in bare if glob), MAX_GLOBS))
+    globs = (text.strip().strip("\"'[]").removeprefix("./") for text in texts)
+    return tuple(islice((glob for glob in globs if glob), MAX_GLOBS))
 
 
 def _expand_braces(glob: str) -> list[str]:
     """Expand the braces of a glob; beyond `MAX_ALTERNATIVES` the rest is left unexpanded."""
-    done: list[str] = []
-    open_globs = [glob]
+    expanded: list[str] = []
+    pending = [glob]
     # Bounded: a repository could otherwise write braces that expand exponentially.
-    while open_globs and len(open_globs) + len(done) <= MAX_ALTERNATIVES:
-        first = open_globs.pop(0)
-        braces = _BRACES.search(first)
-        if braces is None:
-            done.append(first)
+    while pending and len(pending) + len(expanded) <= MAX_ALTERNATIVES:
+        first = pending.pop(0)
+        match = _BRACES.search(first)
+        if match is None:
+            expanded.append(first)
             continue
-        before, behind = first[: braces.start()], first[braces.end() :]
-        open_globs += [f"{before}{choice.strip()}{behind}" for choice in braces[1].split(",")]
-    return done + open_globs
+        prefix, suffix = first[: match.start()], first[match.end() :]
+        pending += [f"{prefix}{choice.strip()}{suffix}" for choice in match[1].split(",")]
+    return expanded + pending
 
 
 def _single_line(text: str) -> str:

@@ -84,7 +84,7 @@ def read_environment(
         is_wsl=not container and _is_wsl(variables, host),
         is_termux=_is_termux(variables),
         python=describe_python(variables.get("PATH", "")) if is_python_probed else "",
-        hints=tuple(passage for passage in hints if passage.text.strip()),
+        hints=tuple(sourced_text for sourced_text in hints if sourced_text.text.strip()),
     )
 
 
@@ -121,8 +121,8 @@ def describe_python(search_path: str) -> str:
 
 
 def _externally_managed_sentence(*, has_uv: bool) -> str:
-    way = "a virtual environment, as `uv venv` makes one" if has_uv else "a virtual environment"
-    return f"The system's Python is externally managed (PEP 668): install packages into {way}."
+    target = "a virtual environment, as `uv venv` makes one" if has_uv else "a virtual environment"
+    return f"The system's Python is externally managed (PEP 668): install packages into {target}."
 
 
 def _missing_pip_sentence(*, has_uv: bool) -> str:
@@ -147,13 +147,13 @@ def _library_directory(python: Path) -> Path | None:
 def _has_pip(python: Path, library: Path) -> bool:
     if any((python.parent / name).exists() for name in ("pip", "pip3")):
         return True
-    places = (
+    directories = (
         library,
         library.parent / "python3",
         python.parent.parent / "local/lib" / library.name,
     )
     kinds = ("site-packages", "dist-packages")
-    return any((place / kind / "pip").is_dir() for place in places for kind in kinds)
+    return any((directory / kind / "pip").is_dir() for directory in directories for kind in kinds)
 
 
 def _operating_system(host: HostInfo) -> str:
@@ -198,8 +198,8 @@ def _container(variables: Mapping[str, str], root: Path) -> str:
 
 
 def _is_wsl(variables: Mapping[str, str], host: HostInfo) -> bool:
-    is_marked = "WSL_DISTRO_NAME" in variables or "microsoft" in host.release.lower()
-    return host.platform == "linux" and is_marked
+    has_wsl_marker = "WSL_DISTRO_NAME" in variables or "microsoft" in host.release.lower()
+    return host.platform == "linux" and has_wsl_marker
 
 
 def _is_termux(variables: Mapping[str, str]) -> bool:

@@ -61,7 +61,7 @@ def resolve(path: Path) -> Path:
 
 
 def read_within(
-    path: Path, boundary: Path, most_bytes: int = MAX_BYTES
+    path: Path, boundary: Path, max_bytes: int = MAX_BYTES
 ) -> ReadFile | ReadFailure | None:
     """Read a file if, after following links, it is inside `boundary`, a resolved directory.
 
@@ -77,12 +77,12 @@ def read_within(
     try:
         if not stat.S_ISREG(real_path.lstat().st_mode):  # opening a device can have side effects
             return ReadFailure("unreadable", "it is not a regular file")
-        return _read_regular_file(real_path, most_bytes)
+        return _read_regular_file(real_path, max_bytes)
     except OSError as error:
         return ReadFailure("unreadable", (error.strerror or "it cannot be read").lower())
 
 
-def _read_regular_file(path: Path, most_bytes: int) -> ReadFile | ReadFailure:
+def _read_regular_file(path: Path, max_bytes: int) -> ReadFile | ReadFailure:
     descriptor = os.open(path, _FLAGS)
     with open(descriptor, "rb") as file:  # noqa: PTH123  a descriptor, which is closed here
         # Check again on the descriptor: the path may have been replaced since lstat.
@@ -90,9 +90,9 @@ def _read_regular_file(path: Path, most_bytes: int) -> ReadFile | ReadFailure:
         if not stat.S_ISREG(status.st_mode):
             return ReadFailure("unreadable", "it is not a regular file")
         # One byte more than allowed: detects a file that is too large, or that grew since fstat.
-        raw = file.read(most_bytes + 1)
-    if len(raw) > most_bytes:
-        return ReadFailure("unreadable", f"it is larger than {most_bytes:,} bytes")
+        raw = file.read(max_bytes + 1)
+    if len(raw) > max_bytes:
+        return ReadFailure("unreadable", f"it is larger than {max_bytes:,} bytes")
     return ReadFile(path, (status.st_dev, status.st_ino), raw)
 
 
@@ -125,15 +125,15 @@ class FileCache(Generic[_Cached]):
         known = self._known.get(path)
         if known is not None and known[0] == stamp:
             return known[1]
-        made = self.load(path)
+        value = self.load(path)
         if time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) > self.settled_nanoseconds:
-            self._store(path, stamp, made)
-        return made
+            self._store(path, stamp, value)
+        return value
 
-    def _store(self, path: Path, stamp: _Stamp, made: _Cached) -> None:
+    def _store(self, path: Path, stamp: _Stamp, value: _Cached) -> None:
         if len(self._known) >= MAX_CACHED:
             self._known.clear()
-        self._known[path] = (stamp, made)
+        self._known[path] = (stamp, value)
 
 
 def _stamp(status: os.stat_result) -> _Stamp:

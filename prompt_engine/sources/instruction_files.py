@@ -44,14 +44,20 @@ class InstructionSource:
         return scan_file_text(self.text, scan, lambda: trusted(self.real_path, self.sha256))
 
     def note(
-        self, outcome: ContextFileOutcome, verdict: ScanVerdict, kept: int, reason: str = ""
+        self,
+        outcome: ContextFileOutcome,
+        verdict: ScanVerdict,
+        kept_characters: int,
+        reason: str = "",
     ) -> ContextFileNote:
         """Return a note on the file's outcome; for a trusted file it names the findings."""
         despite = (
             f"trusted despite {describe_findings(verdict.findings)}" if verdict.is_trusted else ""
         )
         reasons = "; ".join(part for part in (reason, despite, self.problem) if part)
-        return ContextFileNote(self.label, outcome, len(self.body), kept, reasons, verdict.findings)
+        return ContextFileNote(
+            self.label, outcome, len(self.body), kept_characters, reasons, verdict.findings
+        )
 
 
 _TEXT_SUFFIXES = frozenset({".md", ".mdc", ".markdown", ".mdx", ".txt", ".rst"})
@@ -79,8 +85,8 @@ def read_instruction_source(
     match read_within(path, boundary):
         case None:
             return None
-        case ReadFailure() as unread:
-            return ContextFileNote(label, unread.outcome, reason=unread.reason)
+        case ReadFailure() as failure:
+            return ContextFileNote(label, failure.outcome, reason=failure.reason)
         case ReadFile() as file if not _is_allowed_target(file.real_path, path):
             reason = f"it links to {file.real_path.name}, which is not an instruction file"
             return ContextFileNote(label, "outside", reason=reason)

@@ -57,17 +57,17 @@ class InstructionReader:
 
     def find_hermes(self, top: Path, root: Path) -> list[InstructionLookup]:
         """Search from a root upwards to `top` inclusive, until a file has content."""
-        looks: list[InstructionLookup] = []
+        lookups: list[InstructionLookup] = []
         for folder in reversed(directory_chain(top, root)):
-            looks += self._first_of(folder, HERMES_NAMES, top)
-            if has_any_content(looks):
+            lookups += self._first_of(folder, HERMES_NAMES, top)
+            if has_any_content(lookups):
                 break
-        return looks
+        return lookups
 
     def find_agents(self, top: Path, root: Path) -> list[InstructionLookup]:
         """Search each directory from `top` down to a root; the nearest comes last."""
         folders = directory_chain(top, root)
-        return [look for each in folders for look in self._first_of(each, AGENTS_NAMES, top)]
+        return [lookup for each in folders for lookup in self._first_of(each, AGENTS_NAMES, top)]
 
     def find_claude(self, root: Path) -> list[InstructionLookup]:
         """Search the root alone."""
@@ -75,56 +75,56 @@ class InstructionReader:
 
     def find_cursor(self, root: Path) -> list[InstructionLookup]:
         """Search for the legacy single file and for the rules, sorted."""
-        looks = self._first_of(root, (CURSOR_NAME,), root)
+        lookups = self._first_of(root, (CURSOR_NAME,), root)
         paths = list_rule_paths(root)
         for path in paths[:MAX_RULES]:
             found = read_instruction_source(path, path_label(path, self.home), root)
             if found is not None:
-                looks.append(
+                lookups.append(
                     self._rule_result(found) if isinstance(found, InstructionSource) else found
                 )
         names = [path_label(path, self.home) for path in paths[MAX_RULES:]]
         reason = f"only {MAX_RULES} rules are read"
-        return looks + [ContextFileNote(name, "unused", reason=reason) for name in names]
+        return lookups + [ContextFileNote(name, "unused", reason=reason) for name in names]
 
     def _first_of(
         self, folder: Path, names: Sequence[str], boundary: Path
     ) -> list[InstructionLookup]:
         """Read the named files of a directory until one has content."""
-        looks: list[InstructionLookup] = []
+        lookups: list[InstructionLookup] = []
         for name in names:
             path = folder / name
             found = read_instruction_source(path, path_label(path, self.home), boundary)
             if found is None:
                 continue
-            looks.append(self._result(found) if isinstance(found, InstructionSource) else found)
-            if has_any_content(looks):
+            lookups.append(self._result(found) if isinstance(found, InstructionSource) else found)
+            if has_any_content(lookups):
                 break
-        return looks
+        return lookups
 
     def _result(self, source: InstructionSource) -> InstructionResult:
-        shown = render_instructions(source, source.assess(self.scan, self.trusted))
-        if shown.verdict.is_blocked:
-            return InstructionResult(shown, "blocked", shown.text)
+        rendered = render_instructions(source, source.assess(self.scan, self.trusted))
+        if rendered.verdict.is_blocked:
+            return InstructionResult(rendered, "blocked", rendered.text)
         return (
-            InstructionResult(shown, "loaded", shown.text)
-            if shown.text
-            else InstructionResult(shown, "empty")
+            InstructionResult(rendered, "loaded", rendered.text)
+            if rendered.text
+            else InstructionResult(rendered, "empty")
         )
 
     def _rule_result(self, source: InstructionSource) -> InstructionResult:
         rule = parse_rule(source)
         if rule.is_always:
             return self._result(source)
-        unread = render_instructions(source, ScanVerdict())
+        unscanned = render_instructions(source, ScanVerdict())
         if rule.globs:
             self.rules.append(rule)
             return InstructionResult(
-                unread, "waiting", reason=f"for paths like {', '.join(rule.globs)}"
+                unscanned, "waiting", reason=f"for paths like {', '.join(rule.globs)}"
             )
         if not rule.description:
             return InstructionResult(
-                unread, "unused", reason="it has neither globs nor a description"
+                unscanned, "unused", reason="it has neither globs nor a description"
             )
         piece = self._result(source)
         if not piece.has_content:
@@ -134,11 +134,11 @@ class InstructionReader:
         return InstructionResult(piece.rendered, "named", line, "only its description is shown")
 
 
-def has_any_content(looks: Iterable[InstructionLookup]) -> bool:
+def has_any_content(lookups: Iterable[InstructionLookup]) -> bool:
     """Return whether any of the files contributes instructions."""
-    return any(piece.has_content for piece in read_results(looks))
+    return any(piece.has_content for piece in read_results(lookups))
 
 
-def read_results(looks: Iterable[InstructionLookup]) -> Iterator[InstructionResult]:
+def read_results(lookups: Iterable[InstructionLookup]) -> Iterator[InstructionResult]:
     """Return the files that were read."""
-    return (look for look in looks if isinstance(look, InstructionResult))
+    return (lookup for lookup in lookups if isinstance(lookup, InstructionResult))

@@ -34,25 +34,25 @@ class InstructionRoot:
     _sources: FileCache[InstructionSource | ContextFileNote | None] = field(init=False)
     _rule_paths: FileCache[tuple[Path, ...]] = field(init=False)
     _rules: FileCache[CursorRule | ContextFileNote | None] = field(init=False)
-    _own_folders: frozenset[Path] = field(init=False)
-    _own: dict[str, Path | None] = field(default_factory=dict[str, Path | None], init=False)
+    _root_folders: frozenset[Path] = field(init=False)
+    _root_files: dict[str, Path | None] = field(default_factory=dict[str, Path | None], init=False)
 
     def __post_init__(self) -> None:
         self._top = git_root(self.path) or self.path
-        self._own_folders = frozenset((self.path, self.path / RULES_DIRECTORY, *self.path.parents))
+        self._root_folders = frozenset((self.path, self.path / RULES_DIRECTORY, *self.path.parents))
         self._ignored = WorkspaceIgnoreRules(self.path, self.skipped_names)
         self._sources = FileCache(self._read)
         self._rule_paths = FileCache(lambda _folder: list_rule_paths(self.path)[:MAX_RULES])
         self._rules = FileCache(lambda path: read_rule(path, self.path, self.home))
 
-    def locate(self, real: Path, ways: dict[Path, DirectoryChain]) -> "TouchedPath":
-        """Locate a resolved path in this root; `ways` caches the chains of the current call."""
-        folder = real if is_directory(real) else real.parent
+    def locate(self, real_path: Path, chains: dict[Path, DirectoryChain]) -> "TouchedPath":
+        """Locate a resolved path in this root; `chains` caches the chains of the current call."""
+        folder = real_path if is_directory(real_path) else real_path.parent
         if not folder.is_relative_to(self.path):  # the root itself is not a directory (any more)
             folder = self.path
-        if folder not in ways:
-            ways[folder] = self._ignored.chain_to(folder)
-        return TouchedPath(self, real, folder, ways[folder])
+        if folder not in chains:
+            chains[folder] = self._ignored.chain_to(folder)
+        return TouchedPath(self, real_path, folder, chains[folder])
 
     def read_source(self, path: Path) -> InstructionSource | ContextFileNote | None:
         """Return an instruction file in its current state."""
@@ -64,11 +64,11 @@ class InstructionRoot:
         They came with the system prompt: they are in the root, above it, or among its rules.
         """
         for name in labels:
-            if name not in self._own:
+            if name not in self._root_files:
                 path = self.home / name
-                self._own[name] = path if path.parent in self._own_folders else None
-            own = self._own[name]
-            source = None if own is None else self._sources.get(own)
+                self._root_files[name] = path if path.parent in self._root_folders else None
+            root_file = self._root_files[name]
+            source = None if root_file is None else self._sources.get(root_file)
             if isinstance(source, InstructionSource) and source.body:
                 yield source
 
@@ -103,17 +103,17 @@ class TouchedPath:
     @property
     def is_ignored(self) -> bool:
         """Whether it is ignored, or in an ignored directory."""
-        is_reached = self.directory in (self.root.path, *self.chain.directories[-1:])
-        return not is_reached or (
+        is_chain_complete = self.directory in (self.root.path, *self.chain.directories[-1:])
+        return not is_chain_complete or (
             self.real_path != self.directory and self.chain.is_ignored(self.real_path)
         )
 
-    def directories(self, most_ancestors: int) -> Iterator[Path]:
+    def directories(self, max_ancestors: int) -> Iterator[Path]:
         """Yield its directory and ancestors below the root, nearest first, without ignored ones.
 
         A loaded directory does not end the iteration: instructions above it may have been lost with
         compacted messages, or were only named.
         """
-        near = islice((self.directory, *self.directory.parents), most_ancestors + 1)
-        own = set(self.chain.directories)
-        return (folder for folder in near if folder in own)
+        candidates = islice((self.directory, *self.directory.parents), max_ancestors + 1)
+        allowed = set(self.chain.directories)
+        return (folder for folder in candidates if folder in allowed)

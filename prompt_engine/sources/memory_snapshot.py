@@ -48,13 +48,15 @@ def build_snapshot(
     used = len(join_entries(entries))
     store = replace(empty, entries=tuple(shown), used_characters=used)
     if missing := len(entries) - len(fitting):
-        rest = f"[{missing} more entries do not fit; they stay in {Path(empty.source).name}.]"
+        omitted_line = (
+            f"[{missing} more entries do not fit; they stay in {Path(empty.source).name}.]"
+        )
         reason = f"{len(fitting)} of {len(entries)} entries fit"
-        store = replace(store, entries=(*shown, rest), fate="truncated", reason=reason)
+        store = replace(store, entries=(*shown, omitted_line), fate="truncated", reason=reason)
     if blocked := sum(text != entry for text, entry in zip(shown, fitting, strict=True)):
         reason = f"{blocked} of {len(entries)} entries were blocked"
-        told_before = f"; {store.reason}" if missing else ""
-        store = replace(store, fate="blocked", reason=reason + told_before)
+        previous_reason = f"; {store.reason}" if missing else ""
+        store = replace(store, fate="blocked", reason=reason + previous_reason)
     return store
 
 

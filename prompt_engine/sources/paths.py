@@ -15,8 +15,10 @@ def git_root(folder: Path) -> Path | None:
 
     A `.git` file counts too: worktrees and submodules have one. Git is not run.
     """
-    marks = ((each, each / ".git") for each in (folder, *folder.parents))
-    return next((each for each, mark in marks if is_directory(mark) or is_file(mark)), None)
+    candidates = ((each, each / ".git") for each in (folder, *folder.parents))
+    return next(
+        (each for each, git_path in candidates if is_directory(git_path) or is_file(git_path)), None
+    )
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -28,8 +30,8 @@ def child_paths(folder: Path, names: tuple[str, ...]) -> tuple[Path, ...]:
 @lru_cache(maxsize=_CACHE_SIZE)
 def directory_chain(top: Path, folder: Path) -> tuple[Path, ...]:
     """Return the directories from `top` down to `folder`, inclusive."""
-    above = [each for each in folder.parents if each.is_relative_to(top)]
-    return (*reversed(above), folder)
+    parents = [each for each in folder.parents if each.is_relative_to(top)]
+    return (*reversed(parents), folder)
 
 
 def path_label(path: Path, home: Path) -> str:

@@ -58,8 +58,8 @@ def _scanned_soul(
 
 
 def _truncated_soul(text: str, max_characters: int, source: str) -> SourcedText:
-    cut = truncate(text, max_characters, source)
-    if not cut.is_cut:
+    truncated = truncate(text, max_characters, source)
+    if not truncated.is_cut:
         return SourcedText(text, source)
-    reason = f"{cut.kept_characters:,} of {cut.total_characters:,} characters are shown"
-    return SourcedText(cut.text, source, "truncated", reason)
+    reason = f"{truncated.kept_characters:,} of {truncated.total_characters:,} characters are shown"
+    return SourcedText(truncated.text, source, "truncated", reason)

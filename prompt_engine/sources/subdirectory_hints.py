@@ -62,7 +62,7 @@ class HintDelivery:
 class _Candidate:
     """Instruction file that applies to a touched path."""
 
-    shown: RenderedInstructions
+    rendered: RenderedInstructions
     folder: Path
     touched: Path
     order: tuple[int, int]
@@ -70,7 +70,7 @@ class _Candidate:
 
     @property
     def label(self) -> str:
-        return self.shown.source.label
+        return self.rendered.source.label
 
 
 @dataclass(slots=True)
@@ -85,18 +85,18 @@ class HintFinder:
     _roots: tuple[InstructionRoot, ...] = field(init=False)
     _home: Path = field(init=False)
     _findings: dict[str, tuple[ThreatFinding, ...]] = field(init=False)
-    _noted: set[ContextFileNote] = field(init=False)
+    _reported_notes: set[ContextFileNote] = field(init=False)
 
     def __post_init__(self) -> None:
-        real = dict.fromkeys(map(resolve, self.roots))
-        self._home = next(iter(real))
+        real_roots = dict.fromkeys(map(resolve, self.roots))
+        self._home = next(iter(real_roots))
         # Roots can be nested: the lookup takes the first match, which must be the innermost.
-        deepest_first = sorted(real, key=lambda root: len(root.parts), reverse=True)
+        deepest_first = sorted(real_roots, key=lambda root: len(root.parts), reverse=True)
         self._roots = tuple(
             InstructionRoot(root, self._home, self.skipped_names) for root in deepest_first
         )
         self._findings = {}
-        self._noted = set()
+        self._reported_notes = set()
 
     def find(self, paths: Sequence[Path], loaded: LoadedHints) -> HintDelivery:
         """Return the new hints for some touched paths.
@@ -104,12 +104,12 @@ class HintFinder:
         The paths are in the order in which they were touched; relative paths start at the first
         root. `loaded` is the current content of the conversation, including the system prompt.
         """
-        look = _HintSearch(loaded)
+        search = _HintSearch(loaded)
         candidates: dict[str, _Candidate] = {}
-        for place, path in enumerate(paths):
-            for candidate in self._candidates(path, place, look):
+        for path_index, path in enumerate(paths):
+            for candidate in self._candidates(path, path_index, search):
                 candidates.setdefault(candidate.label, candidate)
-        delivery = _DeliveryBuilder(loaded, look.notes)
+        delivery = _DeliveryBuilder(loaded, search.notes)
         for candidate in candidates.values():
             delivery.add(candidate)
         return delivery.build()
@@ -125,36 +125,38 @@ class HintFinder:
                 digests[name] = self._show(source).digest
         return LoadedHints(digests)
 
-    def _candidates(self, path: Path, place: int, look: "_HintSearch") -> Iterator[_Candidate]:
+    def _candidates(
+        self, path: Path, path_index: int, search: "_HintSearch"
+    ) -> Iterator[_Candidate]:
         """Yield the files that apply to a path, most relevant first: near, far, then rules."""
-        touched = self._locate(path, look.ways)
+        touched = self._locate(path, search.chains)
         if touched is None:
             return
         root = touched.root
         for folder in touched.directories(MAX_ANCESTORS):
             depth = len(folder.parts)
-            if folder not in look.folders:
-                look.folders[folder] = list(self._first_of(folder, touched, look.notes))
-            for shown in look.folders[folder]:
-                yield _Candidate(shown, folder, path, (place, depth))
-        if root.path not in look.own:
-            look.own[root.path] = [
-                self._show(each) for each in root.root_sources(look.loaded.files)
+            if folder not in search.folders:
+                search.folders[folder] = list(self._first_of(folder, touched, search.notes))
+            for rendered in search.folders[folder]:
+                yield _Candidate(rendered, folder, path, (path_index, depth))
+        if root.path not in search.root_hints:
+            search.root_hints[root.path] = [
+                self._show(each) for each in root.root_sources(search.loaded.files)
             ]
-        for shown in look.own[root.path]:
-            yield _Candidate(shown, root.path, path, (place, 0))
-        for index, rule in enumerate(self._rules(touched, look)):
-            shown = self._show(rule.source)
-            yield _Candidate(shown, root.path, path, (place, _RULE_DEPTH + index))
+        for rendered in search.root_hints[root.path]:
+            yield _Candidate(rendered, root.path, path, (path_index, 0))
+        for index, rule in enumerate(self._rules(touched, search)):
+            rendered = self._show(rule.source)
+            yield _Candidate(rendered, root.path, path, (path_index, _RULE_DEPTH + index))
 
-    def _locate(self, path: Path, ways: dict[Path, DirectoryChain]) -> TouchedPath | None:
+    def _locate(self, path: Path, chains: dict[Path, DirectoryChain]) -> TouchedPath | None:
         """Locate a path in its root; None if it is outside the workspace."""
         try:
-            real = resolve(self._home / path)
+            real_path = resolve(self._home / path)
         except ValueError:
             return None
-        root = next((each for each in self._roots if real.is_relative_to(each.path)), None)
-        return None if root is None else root.locate(real, ways)
+        root = next((each for each in self._roots if real_path.is_relative_to(each.path)), None)
+        return None if root is None else root.locate(real_path, chains)
 
     def _first_of(
         self, folder: Path, touched: TouchedPath, notes: list[ContextFileNote]
@@ -169,18 +171,18 @@ class HintFinder:
                 self._note(source, notes)
             elif source.identity not in seen and source.body:
                 seen.add(source.identity)
-                shown = self._show(source)
-                yield shown
-                if not shown.verdict.is_blocked:
+                rendered = self._show(source)
+                yield rendered
+                if not rendered.verdict.is_blocked:
                     break
 
-    def _rules(self, touched: TouchedPath, look: "_HintSearch") -> Iterator[CursorRule]:
+    def _rules(self, touched: TouchedPath, search: "_HintSearch") -> Iterator[CursorRule]:
         if touched.is_ignored:
             return
         root, relative = touched.root, touched.relative
-        if root.path not in look.rules:
-            look.rules[root.path] = list(self._readable_rules(root, look.notes))
-        yield from (rule for rule in look.rules[root.path] if rule.applies_to(relative))
+        if root.path not in search.rules:
+            search.rules[root.path] = list(self._readable_rules(root, search.notes))
+        yield from (rule for rule in search.rules[root.path] if rule.applies_to(relative))
 
     def _readable_rules(
         self, root: InstructionRoot, notes: list[ContextFileNote]
@@ -203,8 +205,8 @@ class HintFinder:
         return render_instructions(source, ScanVerdict(findings, is_trusted))
 
     def _note(self, note: ContextFileNote, notes: list[ContextFileNote]) -> None:
-        if note not in self._noted:
-            self._noted.add(note)
+        if note not in self._reported_notes:
+            self._reported_notes.add(note)
             notes.append(note)
 
 
@@ -214,11 +216,11 @@ class _HintSearch:
 
     loaded: LoadedHints
     notes: list[ContextFileNote] = field(default_factory=list[ContextFileNote])
-    ways: dict[Path, DirectoryChain] = field(default_factory=dict[Path, DirectoryChain])
+    chains: dict[Path, DirectoryChain] = field(default_factory=dict[Path, DirectoryChain])
     folders: dict[Path, list[RenderedInstructions]] = field(
         default_factory=dict[Path, "list[RenderedInstructions]"]
     )
-    own: dict[Path, list[RenderedInstructions]] = field(
+    root_hints: dict[Path, list[RenderedInstructions]] = field(
         default_factory=dict[Path, "list[RenderedInstructions]"]
     )
     rules: dict[Path, list[CursorRule]] = field(default_factory=dict[Path, "list[CursorRule]"])
@@ -232,32 +234,32 @@ class _DeliveryBuilder:
         self._digests = set(loaded.digests)
         self._folders = {_parent_of(label) for label in loaded.files}
         self._notes = notes
-        self._left = MAX_DELIVERY_CHARACTERS
-        self._taken: list[tuple[_Candidate, TruncatedText]] = []
-        self._named: list[_Candidate] = []
+        self._remaining_characters = MAX_DELIVERY_CHARACTERS
+        self._selected: list[tuple[_Candidate, TruncatedText]] = []
+        self._omitted: list[_Candidate] = []
 
     def add(self, candidate: _Candidate) -> None:
         """Add a candidate, name it if it does not fit, or skip it if the model has it."""
-        digest = candidate.shown.digest
+        digest = candidate.rendered.digest
         if not self._is_new(candidate.label, digest):
             return
-        cut = truncate(candidate.shown.text, MAX_FILE_CHARACTERS, candidate.label)
-        if len(self._taken) == MAX_FILES or len(cut.text) > self._left:
-            self._named.append(candidate)
+        truncated = truncate(candidate.rendered.text, MAX_FILE_CHARACTERS, candidate.label)
+        if len(self._selected) == MAX_FILES or len(truncated.text) > self._remaining_characters:
+            self._omitted.append(candidate)
             return
         self._digests.add(digest)
-        self._left -= len(cut.text)
-        self._taken.append((candidate, cut))
+        self._remaining_characters -= len(truncated.text)
+        self._selected.append((candidate, truncated))
 
     def build(self) -> HintDelivery:
         """Return the delivery, in order."""
-        taken = sorted(self._taken, key=lambda pair: pair[0].order)
-        named = sorted(self._named, key=lambda candidate: candidate.order)
-        self._notes += [_taken_note(candidate, cut) for candidate, cut in taken]
-        self._notes += [_overflow_note(candidate) for candidate in named]
+        selected = sorted(self._selected, key=lambda pair: pair[0].order)
+        omitted = sorted(self._omitted, key=lambda candidate: candidate.order)
+        self._notes += [_selected_note(candidate, truncated) for candidate, truncated in selected]
+        self._notes += [_overflow_note(candidate) for candidate in omitted]
         return HintDelivery(
-            hints=tuple(self._hint(candidate, cut) for candidate, cut in taken),
-            named_only=tuple(candidate.label for candidate in named),
+            hints=tuple(self._hint(candidate, truncated) for candidate, truncated in selected),
+            named_only=tuple(candidate.label for candidate in omitted),
             notes=tuple(self._notes),
         )
 
@@ -265,16 +267,16 @@ class _DeliveryBuilder:
         known = self._files.get(label)
         return digest not in self._digests if known is None else digest != known
 
-    def _hint(self, candidate: _Candidate, cut: TruncatedText) -> InstructionHint:
+    def _hint(self, candidate: _Candidate, truncated: TruncatedText) -> InstructionHint:
         is_folder_known = (
             candidate.order[1] < _RULE_DEPTH and _parent_of(candidate.label) in self._folders
         )
         return InstructionHint(
             directory=candidate.folder,
-            path=candidate.shown.source.real_path,
+            path=candidate.rendered.source.real_path,
             label=candidate.label,
-            text=cut.text,
-            digest=candidate.shown.digest,
+            text=truncated.text,
+            digest=candidate.rendered.digest,
             is_changed=is_folder_known or candidate.label in self._files,
             touched_path=candidate.touched,
         )
@@ -284,13 +286,13 @@ def _parent_of(label: str) -> str:
     return label.rpartition("/")[0]
 
 
-def _taken_note(candidate: _Candidate, cut: TruncatedText) -> ContextFileNote:
-    source, verdict = candidate.shown.source, candidate.shown.verdict
+def _selected_note(candidate: _Candidate, truncated: TruncatedText) -> ContextFileNote:
+    source, verdict = candidate.rendered.source, candidate.rendered.verdict
     if verdict.is_blocked:
         return source.note("blocked", verdict, 0, describe_findings(verdict.findings))
-    return source.note("cut" if cut.is_cut else "loaded", verdict, cut.kept_characters)
+    return source.note("cut" if truncated.is_cut else "loaded", verdict, truncated.kept_characters)
 
 
 def _overflow_note(candidate: _Candidate) -> ContextFileNote:
-    verdict = candidate.shown.verdict
-    return candidate.shown.source.note("named", verdict, 0, "the delivery is full")
+    verdict = candidate.rendered.verdict
+    return candidate.rendered.source.note("named", verdict, 0, "the delivery is full")

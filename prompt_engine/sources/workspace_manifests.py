@@ -103,11 +103,16 @@ def find_manifests(folder: Path) -> tuple[str, ...]:
 
 def find_package_managers(folder: Path, root: Path) -> tuple[str, ...]:
     """Return a directory's package managers; lock files may also be in the repository's root."""
-    places = (ProjectDirectory(folder), ProjectDirectory(root))
-    named = [name for place in places for name in _named_managers(place)]
-    locked = [manager for place in places for name, manager in LOCK_FILES if name in place.names]
-    found = list(dict.fromkeys((*named, *locked)))
-    if "package.json" in places[0].names and not set(found) & set(SCRIPT_MANAGERS):
+    directories = (ProjectDirectory(folder), ProjectDirectory(root))
+    declared = [name for directory in directories for name in _named_managers(directory)]
+    locked = [
+        manager
+        for directory in directories
+        for name, manager in LOCK_FILES
+        if name in directory.names
+    ]
+    found = list(dict.fromkeys((*declared, *locked)))
+    if "package.json" in directories[0].names and not set(found) & set(SCRIPT_MANAGERS):
         found.append("npm")
     return tuple(found)
 

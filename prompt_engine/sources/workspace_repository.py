@@ -55,7 +55,7 @@ class _GitRunner:
         Raises:
             _GitTimeoutError: the deadline passed first.
         """
-        child = subprocess.Popen(  # noqa: S603 - git itself, an absolute path
+        process = subprocess.Popen(  # noqa: S603 - git itself, an absolute path
             (self.program, *_SAFE_OPTIONS, *arguments),
             cwd=self.folder,
             env={**self.environment, **_as_variables(settings)},
@@ -64,11 +64,11 @@ class _GitRunner:
             stderr=subprocess.DEVNULL,
         )
         try:
-            output, _ = child.communicate(timeout=max(0.0, self.deadline - time.monotonic()))
+            output, _ = process.communicate(timeout=max(0.0, self.deadline - time.monotonic()))
         except subprocess.TimeoutExpired as error:
-            _kill(child)
+            _kill(process)
             raise _GitTimeoutError from error
-        return output.decode("utf-8", "replace") if child.returncode == 0 else None
+        return output.decode("utf-8", "replace") if process.returncode == 0 else None
 
 
 def read_repository(
@@ -106,9 +106,9 @@ def _find_git(folder: Path, search_path: str) -> str | None:
 
 def _environment(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the variables without GIT_*, with messages in English and transports disabled."""
-    kept = {name: value for name, value in variables.items() if not name.startswith("GIT_")}
-    kept.update(LC_ALL="C", GIT_TERMINAL_PROMPT="0", GIT_NO_LAZY_FETCH="1")
-    return kept | {"GIT_ALLOW_PROTOCOL": "none", "GIT_PAGER": "cat"}
+    cleaned = {name: value for name, value in variables.items() if not name.startswith("GIT_")}
+    cleaned.update(LC_ALL="C", GIT_TERMINAL_PROMPT="0", GIT_NO_LAZY_FETCH="1")
+    return cleaned | {"GIT_ALLOW_PROTOCOL": "none", "GIT_PAGER": "cat"}
 
 
 def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -162,12 +162,12 @@ def _count_states(records: Iterable[str]) -> Counter[str]:
     return counts
 
 
-def _kill(child: "subprocess.Popen[bytes]") -> None:
+def _kill(process: "subprocess.Popen[bytes]") -> None:
     """Kill git; if it still hangs, for example on a dead disk, leave it to the system."""
-    child.kill()
+    process.kill()
     try:
-        child.communicate(timeout=KILL_WAIT_SECONDS)
+        process.communicate(timeout=KILL_WAIT_SECONDS)
     except subprocess.TimeoutExpired:
-        if child.stdout:
-            child.stdout.close()
-        child.poll()
+        if process.stdout:
+            process.stdout.close()
+        process.poll()

@@ -27,7 +27,7 @@ def read_workspace(
     """
     repository, dropped = read_repository(folder, variables, git_seconds)
     root = _repository_root(folder, repository)
-    project = next((place for place in (folder, root) if find_manifests(place)), None)
+    project = next((directory for directory in (folder, root) if find_manifests(directory)), None)
     managers = find_package_managers(project, root) if project else ()
     return WorkspaceFacts(
         folder=str(folder),
@@ -45,6 +45,6 @@ def _repository_root(folder: Path, repository: Repository | None) -> Path:
     """Return the repository's root, spelled like the directory's path; else the directory."""
     if repository is None:
         return folder
-    above = (folder, *folder.parents)
+    ancestors = (folder, *folder.parents)
     real_root = resolve(Path(repository.root))
-    return next((path for path in above if resolve(path) == real_root), folder)
+    return next((path for path in ancestors if resolve(path) == real_root), folder)

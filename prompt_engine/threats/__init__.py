@@ -36,8 +36,8 @@ def scan(text: str, scope: ScanScope) -> tuple[ThreatFinding, ...]:
     Never raises, for any text, and takes time linear in its length. Lines end with a line feed;
     columns count characters.
     """
-    look = _cached_scan if len(text) <= MAX_CACHED_CHARACTERS else _load_scanner().scan
-    return look(text, scope)
+    scan_text = _cached_scan if len(text) <= MAX_CACHED_CHARACTERS else _load_scanner().scan
+    return scan_text(text, scope)
 
 
 def prepare_scan() -> None:

@@ -78,16 +78,18 @@ class PatternGroup:
         if self.is_word_bounded and text.startswith(_LINKING_MARK, start):
             start += len(_LINKING_MARK)
         *others, last = self.patterns
-        fitting = (each for each in others if _compile_alone(each).match(text, start, match.end()))
-        return next(fitting, last), start
+        matching = (each for each in others if _compile_alone(each).match(text, start, match.end()))
+        return next(matching, last), start
 
 
 @cache
 def pattern_groups(scope: ScanScope, *, with_scripts: bool) -> tuple[PatternGroup, ...]:
     """Return the pattern groups of a scope; set `with_scripts` if the text is not pure ASCII."""
-    wanted = SCOPES[: SCOPES.index(scope) + 1]
+    included_scopes = SCOPES[: SCOPES.index(scope) + 1]
     tables = [table for table in TABLES if with_scripts or table != "scripts"]
-    return tuple(group for table in tables for group in _groups(table) if group.scope in wanted)
+    return tuple(
+        group for table in tables for group in _groups(table) if group.scope in included_scopes
+    )
 
 
 def all_patterns() -> Iterator[ThreatPattern]:
@@ -104,19 +106,19 @@ def _groups(table: str) -> tuple[PatternGroup, ...]:
     """
     shared = SHARING_FAMILIES if table in {"languages", "scripts"} else frozenset[str]()
 
-    def pass_of(pattern: ThreatPattern) -> tuple[str, ScanScope]:
+    def group_key(pattern: ThreatPattern) -> tuple[str, ScanScope]:
         return ("" if pattern.family in shared else pattern.family, pattern.scope)
 
-    families = groupby(_patterns(table), key=pass_of)
+    families = groupby(_patterns(table), key=group_key)
     return tuple(_group(table, scope, tuple(chosen)) for (_, scope), chosen in families)
 
 
 def _group(table: str, scope: ScanScope, chosen: tuple[ThreatPattern, ...]) -> PatternGroup:
     alternatives = "|".join(f"(?:{pattern.expression})" for pattern in chosen)
-    is_spoken = table in WORD_BOUNDED_TABLES
-    boundary = rf"(?:\b|{_LINKING_MARK.decode()})" if is_spoken else ""
+    is_word_bounded = table in WORD_BOUNDED_TABLES
+    boundary = rf"(?:\b|{_LINKING_MARK.decode()})" if is_word_bounded else ""
     return PatternGroup(
-        scope, chosen, compile_expression(f"{boundary}(?:{alternatives})"), is_spoken
+        scope, chosen, compile_expression(f"{boundary}(?:{alternatives})"), is_word_bounded
     )
 
 
@@ -127,17 +129,17 @@ def _compile_alone(pattern: ThreatPattern) -> Re2Expression:
 
 @cache
 def _patterns(table: str) -> tuple[ThreatPattern, ...]:
-    read: dict[str, list[_Table]] = tomllib.loads(_read_table(table))
+    document: dict[str, list[_Table]] = tomllib.loads(_read_table(table))
     return tuple(
         ThreatPattern(id_, each["family"], each["scope"], _expression(wordings))
-        for each in read["table"]
+        for each in document["table"]
         for id_, wordings in each["patterns"].items()
     )
 
 
 def _expression(wordings: list[str]) -> str:
-    spelled = (f"(?:{_expand_vocabulary(wording)})" for wording in wordings)
-    joined = "|".join(spelled).replace("~", _MAYBE_GAP).replace(" ", _GAP)
+    alternatives = (f"(?:{_expand_vocabulary(wording)})" for wording in wordings)
+    joined = "|".join(alternatives).replace("~", _MAYBE_GAP).replace(" ", _GAP)
     return _BEYOND_ASCII.sub(lambda found: fold(found[0]), joined)
 
 
@@ -150,11 +152,11 @@ def _expand_vocabulary(wording: str) -> str:
 
 @cache
 def _vocabulary() -> dict[str, str]:
-    read: dict[str, dict[str, list[str]]] = tomllib.loads(_read_table("vocabulary"))
-    plain = {name: f"(?:{'|'.join(words)})" for name, words in read["words"].items()}
+    document: dict[str, dict[str, list[str]]] = tomllib.loads(_read_table("vocabulary"))
+    plain = {name: f"(?:{'|'.join(words)})" for name, words in document["words"].items()}
     disguised = {
         name: f"(?:{'|'.join(map(_allow_digits, words))})"
-        for name, words in read["disguised"].items()
+        for name, words in document["disguised"].items()
     }
     return plain | disguised
 

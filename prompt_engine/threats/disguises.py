@@ -62,7 +62,7 @@ def undo_disguises(text: str) -> str:
         if marks in text:
             text = emphasis.sub(FILLER * len(marks), text)
     text = _EMPHASIS_INSIDE.sub(FILLER, text)
-    if _letters_apart().search(text.encode(errors="replace")):
+    if _spaced_letters_expression().search(text.encode(errors="replace")):
         text = _LETTERS_APART.sub(lambda found: _join_letters(found[0]), text)
     return text
 
@@ -76,8 +76,8 @@ class _EntityTable(dict[str, str]):
 
     def __missing__(self, entity: str) -> str:
         character = _named_character(entity)
-        spelled = self[entity] = character + FILLER * (len(entity) - len(character))
-        return spelled
+        replacement = self[entity] = character + FILLER * (len(entity) - len(character))
+        return replacement
 
     def replacement(self, found: re.Match[str]) -> str:
         """Return the replacement of a matched entity. Cached: most entities occur many times."""
@@ -93,36 +93,36 @@ def _named_character(entity: str) -> str:
 
 def _join_letters(run: str) -> str:
     """Join single letters into words; a word ends at a wider gap or after a known word."""
-    squeezed = run.translate(_WITHOUT_MARKS).lower()
-    if squeezed.isascii() and not any(word in squeezed for word in _TELLING_WORDS):
+    letters = run.translate(_WITHOUT_MARKS).lower()
+    if letters.isascii() and not any(word in letters for word in _TELLING_WORDS):
         return run
-    if run[1::2] == run[1] * (len(squeezed) - 1):
-        return _join_even_run(squeezed)
-    places = _letter_places(run)
+    if run[1::2] == run[1] * (len(letters) - 1):
+        return _join_even_run(letters)
+    positions = _letter_positions(run)
     joined = [FILLER] * len(run)
-    for at in places:
-        joined[at] = run[at]
-    for word in _WORDS.finditer(squeezed):
-        if word.end() < len(places):
-            joined[places[word.end() - 1] + 1] = " "
+    for position in positions:
+        joined[position] = run[position]
+    for word in _WORDS.finditer(letters):
+        if word.end() < len(positions):
+            joined[positions[word.end() - 1] + 1] = " "
     for gap in (_WIDE_AMONG_MARKS if _MARK.search(run) else _WIDE).finditer(run):
         joined[gap.start()] = " "
     return "".join(joined)
 
 
-def _join_even_run(squeezed: str) -> str:
+def _join_even_run(letters: str) -> str:
     """Join letters that are separated by identical gaps. A fast path: runs can be long."""
-    parts = _WORDS.split(squeezed)
+    parts = _WORDS.split(letters)
     parts[1::2] = [f"{word} " for word in parts[1::2]]
     return FILLER.join("".join(parts).removesuffix(" ")).replace(f"{FILLER} {FILLER}", " ")
 
 
-def _letter_places(run: str) -> list[int]:
-    return [at for at, character in enumerate(run) if character not in _BETWEEN]
+def _letter_positions(run: str) -> list[int]:
+    return [position for position, character in enumerate(run) if character not in _BETWEEN]
 
 
 @cache
-def _letters_apart() -> Re2Expression:
+def _spaced_letters_expression() -> Re2Expression:
     """Match a run of spaced-out letters; a fast check, since most texts have none."""
     letter = r"[\pL\p{Nl}\p{No}]"
     return compile_expression(rf"(?:^|\PL){letter}(?:[ .*_-]{{1,4}}{letter}){{5}}(?:\PL|$)")

@@ -32,9 +32,9 @@ class DecodedRuns:
     text: str
     starts: tuple[int, ...]
 
-    def origin(self, at: int) -> int:
-        """Return the offset of the run that the character `at` of the decoded text comes from."""
-        run = self.text.count(_BOUNDARY, 0, at)
+    def origin(self, offset: int) -> int:
+        """Return the start of the run that the decoded character at `offset` comes from."""
+        run = self.text.count(_BOUNDARY, 0, offset)
         return self.starts[min(run, len(self.starts) - 1)]
 
 
@@ -47,14 +47,14 @@ def decode_base64(text: str) -> DecodedRuns | None:
         return None
     runs = list(_RUN.finditer(text))
     raw = b64decode(_ENCODED_BOUNDARY.join(_pad(run[0]) for run in runs).translate(_URL_SAFE))
-    said = raw.decode(errors="replace")
-    return DecodedRuns(said, tuple(run.start() for run in runs)) if runs else None
+    decoded = raw.decode(errors="replace")
+    return DecodedRuns(decoded, tuple(run.start() for run in runs)) if runs else None
 
 
 def _pad(run: str) -> str:
     """Pad the last group of four with zero bits; a single leftover character carries no byte."""
-    over = len(run) % 4
-    return run[:-1] if over == 1 else run + "A" * (-over % 4)
+    remainder = len(run) % 4
+    return run[:-1] if remainder == 1 else run + "A" * (-remainder % 4)
 
 
 @cache
@@ -72,8 +72,8 @@ def _encoded_words_expression() -> Re2Expression:
 
 def _encoded_forms(word: str) -> Iterator[str]:
     """Yield the base64 characters that do not depend on the bytes around the word."""
-    for before in range(3):
-        raw = b"\0" * before + word.encode()
+    for padding in range(3):
+        raw = b"\0" * padding + word.encode()
         aligned = raw[: len(raw) // 3 * 3]
         characters = binascii.b2a_base64(aligned, newline=False).decode()
-        yield re.escape(characters[(0, 2, 3)[before] :])
+        yield re.escape(characters[(0, 2, 3)[padding] :])

@@ -68,7 +68,7 @@ class FoldedText:
     def __init__(self, text: str) -> None:
         self._text = text
         starts = range(0, len(text), BLOCK_CHARACTERS)
-        blocks = [fold(text[at : at + BLOCK_CHARACTERS]).encode() for at in starts]
+        blocks = [fold(text[start : start + BLOCK_CHARACTERS]).encode() for start in starts]
         self._ends = list(accumulate(map(len, blocks)))
         self._measured: dict[int, Sequence[int]] = {}
         self.data = b"".join(blocks)
@@ -76,11 +76,11 @@ class FoldedText:
     def origin(self, offset: int) -> int:
         """Return the index of the character that the byte at `offset` comes from."""
         block = bisect_right(self._ends, offset)
-        left = offset - (self._ends[block - 1] if block else 0)
+        block_offset = offset - (self._ends[block - 1] if block else 0)
         ends = self._measured.get(block)
         if ends is None:
             ends = self._measured[block] = self._measure(block)
-        return block * BLOCK_CHARACTERS + bisect_right(ends, left)
+        return block * BLOCK_CHARACTERS + bisect_right(ends, block_offset)
 
     def _measure(self, block: int) -> Sequence[int]:
         """Return the end offsets of the characters of a folded block, in bytes."""
@@ -108,8 +108,8 @@ def _folded_part(character: str) -> str:
         return ""
     if character.isascii():
         return character.lower()
-    small, large = character.lower(), character.upper()
-    forms = (character, small) if _is_greek(character) else (small, large, character)
+    lower, upper = character.lower(), character.upper()
+    forms = (character, lower) if _is_greek(character) else (lower, upper, character)
     letters = (_look_alikes().get(form) or letter_from_name(form) for form in forms)
     return next(filter(None, letters), character.casefold())
 
@@ -127,8 +127,8 @@ def _is_greek(character: str) -> bool:
 def letter_from_name(character: str) -> str:
     """Return the ASCII letter in the character's Unicode name, or an empty string."""
     name = unicodedata.name(character, "") if len(character) == 1 else ""
-    named = _LETTER_NAME.fullmatch(name)
-    return named[1].lower() if named else ""
+    match = _LETTER_NAME.fullmatch(name)
+    return match[1].lower() if match else ""
 
 
 @cache

@@ -37,6 +37,6 @@ def find_hidden_characters(text: str) -> Iterator[int]:
     """Yield the offsets of hidden characters."""
     if text.isascii():
         return iter(())
-    shown = _FLAG.sub(lambda flag: "-" * len(flag[0]), text)
-    start = 1 if shown.startswith("\ufeff") else 0
-    return (found.start() for found in _HIDDEN_CHARACTER.finditer(shown, start))
+    masked = _FLAG.sub(lambda flag: "-" * len(flag[0]), text)
+    start = 1 if masked.startswith("\ufeff") else 0
+    return (found.start() for found in _HIDDEN_CHARACTER.finditer(masked, start))

@@ -44,16 +44,16 @@ def is_mention(span: TextSpan) -> bool:
     before = span.before(WINDOW_BEFORE)
     if _NEGATION.search(before[-40:]):
         return True
-    said = span.text[span.start : min(span.end, span.start + WINDOW_AFTER)]
-    behind = said + span.after(WINDOW_AFTER)
-    if not (_is_quoted(before, behind) or _REPORT.search(before[-120:])):
+    content = span.text[span.start : min(span.end, span.start + WINDOW_AFTER)]
+    after = content + span.after(WINDOW_AFTER)
+    if not (_is_quoted(before, after) or _REPORT.search(before[-120:])):
         return False
-    return _CUE.search(before + behind) is not None
+    return _CUE.search(before + after) is not None
 
 
-def _is_quoted(before: str, behind: str) -> bool:
+def _is_quoted(before: str, after: str) -> bool:
     """Return whether quotation marks, a code fence or the form of the line set the span apart."""
     tail = before[-160:]
     is_fenced = before.count("```") % 2 == 1
-    is_enclosed = _OPENING.search(tail) is not None and _CLOSING.search(behind) is not None
+    is_enclosed = _OPENING.search(tail) is not None and _CLOSING.search(after) is not None
     return is_fenced or is_enclosed or _QUOTED_LINE.search(tail) is not None

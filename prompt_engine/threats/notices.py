@@ -12,14 +12,14 @@ def blocked_notice(name: str, findings: Sequence[ThreatFinding]) -> str:
 
     The name is made printable, so that it cannot break out of the line.
     """
-    shown = "".join(letter if letter.isprintable() else "?" for letter in name)
+    printable_name = "".join(character if character.isprintable() else "?" for character in name)
     patterns = dict.fromkeys(finding.pattern for finding in findings)
     reasons = (f"{pattern} ({_line_list(pattern, findings)})" for pattern in patterns)
-    return f"[{shown} was blocked: {', '.join(reasons)}]"
+    return f"[{printable_name} was blocked: {', '.join(reasons)}]"
 
 
 def _line_list(pattern: str, findings: Sequence[ThreatFinding]) -> str:
     lines = sorted({finding.line for finding in findings if finding.pattern == pattern})
-    named = ", ".join(map(str, lines[:MAX_LINES_NAMED]))
+    numbers = ", ".join(map(str, lines[:MAX_LINES_NAMED]))
     more = f" and {len(lines) - MAX_LINES_NAMED} more" if len(lines) > MAX_LINES_NAMED else ""
-    return f"{'line' if len(lines) == 1 else 'lines'} {named}{more}"
+    return f"{'line' if len(lines) == 1 else 'lines'} {numbers}{more}"

@@ -33,8 +33,10 @@ def scan(text: str, scope: ScanScope) -> tuple[ThreatFinding, ...]:
 
     Never raises, for any text. Lines end with a line feed; columns count characters.
     """
-    hidden = islice(invisible.find_hidden_characters(text), MAX_LOCATIONS)
-    found: set[ThreatLocation] = {(at, invisible.PATTERN_ID, "all") for at in hidden}
+    hidden_offsets = islice(invisible.find_hidden_characters(text), MAX_LOCATIONS)
+    found: set[ThreatLocation] = {
+        (offset, invisible.PATTERN_ID, "all") for offset in hidden_offsets
+    }
     found.update(_find_locations(text, scope))
     found.update(_find_encoded_locations(text, scope))
     return tuple(_findings(text, sorted(found)))
@@ -48,31 +50,31 @@ def _find_locations(text: str, scope: ScanScope) -> Iterator[ThreatLocation]:
 
 def _find_encoded_locations(text: str, scope: ScanScope) -> Iterator[ThreatLocation]:
     """Locate findings from base64 at the start of their base64 run."""
-    said = decode_base64(text)
-    if said is not None:
-        for at, pattern, least in _find_locations(said.text, scope):
-            yield said.origin(at), pattern, least
+    decoded = decode_base64(text)
+    if decoded is not None:
+        for offset, pattern, pattern_scope in _find_locations(decoded.text, scope):
+            yield decoded.origin(offset), pattern, pattern_scope
 
 
 def _matches(
     group: PatternGroup, folded: FoldedText, text: str, scope: ScanScope
 ) -> Iterator[ThreatLocation]:
-    excuses_left = MAX_EXEMPTION_CHECKS
+    remaining_checks = MAX_EXEMPTION_CHECKS
     for match in group.expression.finditer(folded.data):
-        pattern, begin = group.identify(match, folded.data)
-        start = _first_word(text, folded.origin(begin))
+        pattern, start_byte = group.identify(match, folded.data)
+        start = _first_word(text, folded.origin(start_byte))
         span = TextSpan(text, start, max(start, folded.origin(match.end())))
-        if excuses_left:
-            excuses_left -= 1
+        if remaining_checks:
+            remaining_checks -= 1
             if _is_exempt(pattern, span, scope):
                 continue
         yield span.start, pattern.id, pattern.scope
 
 
-def _first_word(text: str, at: int) -> int:
+def _first_word(text: str, offset: int) -> int:
     """Skip punctuation that a pattern matches before its first word to detect a sentence start."""
-    ahead = text[at : at + _LEADING_CHARACTERS]
-    return at + len(ahead) - len(ahead.lstrip(_LEADING))
+    leading = text[offset : offset + _LEADING_CHARACTERS]
+    return offset + len(leading) - len(leading.lstrip(_LEADING))
 
 
 def _is_exempt(pattern: ThreatPattern, span: TextSpan, scope: ScanScope) -> bool:
@@ -85,9 +87,9 @@ def _is_exempt(pattern: ThreatPattern, span: TextSpan, scope: ScanScope) -> bool
     return scope != "strict" and is_mention(span)
 
 
-def _findings(text: str, places: Sequence[ThreatLocation]) -> Iterator[ThreatFinding]:
+def _findings(text: str, locations: Sequence[ThreatLocation]) -> Iterator[ThreatFinding]:
     """Convert offsets, sorted, to lines and columns."""
-    line, counted = 1, 0
-    for at, pattern, scope in places:
-        line, counted = line + text.count("\n", counted, at), at
-        yield ThreatFinding(pattern, scope, line, at - text.rfind("\n", 0, at))
+    line, counted_offset = 1, 0
+    for offset, pattern, scope in locations:
+        line, counted_offset = line + text.count("\n", counted_offset, offset), offset
+        yield ThreatFinding(pattern, scope, line, offset - text.rfind("\n", 0, offset))

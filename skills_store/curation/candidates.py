@@ -49,11 +49,11 @@ class NameHints:
 
 def find_candidates(editor: "SkillEditor") -> tuple[CurationCandidate, ...]:
     """Return the skills made by an agent and not pinned, by name. Blocks."""
-    claims = read_installed_names(editor.home)
+    installed = read_installed_names(editor.home)
     found = (
         CurationCandidate(skill.name, skill.description, skill.category)
         for skill in editor.catalog.list_skills()
-        if owner_of(skill, claims, editor.usage) == "agent"
+        if owner_of(skill, installed, editor.usage) == "agent"
         and not editor.usage.is_pinned(skill.name)
     )
     return tuple(sorted(found, key=lambda each: (each.name, each.category)))
@@ -74,9 +74,9 @@ def find_name_hints(names: Iterable[str]) -> NameHints:
         if word is not None:
             by_word.setdefault(word[0].lower(), []).append(name)
     clusters = ((word, tuple(group)) for word, group in by_word.items() if len(group) > 1)
-    narrow = ((name, why) for name in ordered if (why := _narrow_reason(name)) is not None)
+    narrow = ((name, reason) for name in ordered if (reason := _narrow_reason(name)) is not None)
     return NameHints(tuple(clusters), tuple(narrow))
 
 
 def _narrow_reason(name: str) -> str | None:
-    return next((why for pattern, why in _NARROW_NAMES if pattern.search(name.lower())), None)
+    return next((reason for pattern, reason in _NARROW_NAMES if pattern.search(name.lower())), None)

@@ -43,13 +43,15 @@ class CuratorSkillEditor(BackgroundSkillEditor):
         del undo_id
         if not isinstance(change.effect, SkillMove) or not change.effect.entry.absorbed_into:
             return super().commit(change)
-        places = self._transfer_files(change, self.catalog.find(change.effect.entry.absorbed_into))
-        done = super().commit(change)
-        if not places:
-            return done
-        listed = ", ".join(f"{old} as {new}" for old, new in places)
-        told = f"Its files came along, byte for byte: {listed}. See that its SKILL.md names them."
-        return replace(done, message=f"{done.message} {told}")
+        transferred = self._transfer_files(
+            change, self.catalog.find(change.effect.entry.absorbed_into)
+        )
+        result = super().commit(change)
+        if not transferred:
+            return result
+        listed = ", ".join(f"{old} as {new}" for old, new in transferred)
+        notice = f"Its files came along, byte for byte: {listed}. See that its SKILL.md names them."
+        return replace(result, message=f"{result.message} {notice}")
 
     def _transfer_files(self, change: SkillChange, umbrella: Skill) -> list[tuple[str, str]]:
         """Transfer files to a skill; return the old and new path of each."""
@@ -62,12 +64,12 @@ class CuratorSkillEditor(BackgroundSkillEditor):
 
     def _transfer_file(self, file: _SupportFile, name: str, umbrella: Skill) -> str:
         for path in _target_paths(file.path, name):
-            place = umbrella.folder / path
-            there = read_bytes(place) if not place.is_dir() else b""
-            if there == file.data and not place.is_dir():
+            target = umbrella.folder / path
+            existing = read_bytes(target) if not target.is_dir() else b""
+            if existing == file.data and not target.is_dir():
                 return path
-            if there is None:
-                written = FileWrite(place, None, file.data, file.mode)
+            if existing is None:
+                effect = FileWrite(target, None, file.data, file.mode)
                 message = f"Moved {file.path} of {name!r} to {path} of {umbrella.name!r}."
                 super().commit(
                     SkillChange(
@@ -75,7 +77,7 @@ class CuratorSkillEditor(BackgroundSkillEditor):
                         umbrella.name,
                         self.origin,
                         umbrella.folder,
-                        written,
+                        effect,
                         message,
                         umbrella,
                     )
@@ -86,20 +88,20 @@ class CuratorSkillEditor(BackgroundSkillEditor):
 
 def _support_files(folder: Path) -> Iterator[_SupportFile]:
     """Yield the files of the four support directories; symlinks are not transferred."""
-    for path, leaf in capture_own(folder).items():
-        if leaf.kind == "file" and path.split("/", 1)[0] in LINKED_FOLDERS:
+    for path, entry in capture_own(folder).items():
+        if entry.kind == "file" and path.split("/", 1)[0] in LINKED_FOLDERS:
             data = read_bytes(folder / path)
             if data is not None:
-                yield _SupportFile(path, data, leaf.mode)
+                yield _SupportFile(path, data, entry.mode)
 
 
 def _target_paths(path: str, name: str) -> Iterator[str]:
     """Yield the possible target paths of a file, the best first."""
     yield path
     kind, *rest = PurePosixPath(path).parts
-    below = PurePosixPath(*rest)
-    yield str(PurePosixPath(kind, name) / below)
+    relative_path = PurePosixPath(*rest)
+    yield str(PurePosixPath(kind, name) / relative_path)
     number = 2
     while True:
-        yield str(PurePosixPath(kind, f"{name}-{number}") / below)
+        yield str(PurePosixPath(kind, f"{name}-{number}") / relative_path)
         number += 1

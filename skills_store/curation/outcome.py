@@ -16,21 +16,21 @@ class ArchiveOutcome:
     into: str = ""
 
 
-def archive_outcomes(made: Iterable[SkillChange]) -> tuple[ArchiveOutcome, ...]:
+def archive_outcomes(changes: Iterable[SkillChange]) -> tuple[ArchiveOutcome, ...]:
     """Return the skills archived by changes, in order."""
-    moved = (change.effect for change in made if isinstance(change.effect, SkillMove))
-    return tuple(ArchiveOutcome(effect.entry.name, effect.entry.absorbed_into) for effect in moved)
+    moves = (change.effect for change in changes if isinstance(change.effect, SkillMove))
+    return tuple(ArchiveOutcome(effect.entry.name, effect.entry.absorbed_into) for effect in moves)
 
 
 def find_discrepancies(
-    summary: CuratorSummary, happened: Sequence[ArchiveOutcome]
+    summary: CuratorSummary, actual: Sequence[ArchiveOutcome]
 ) -> tuple[str, ...]:
     """Return the differences between a summary and the archived skills, as sentences for the model.
 
     >>> find_discrepancies(CuratorSummary(), [ArchiveOutcome("pdf-read", "pdf")])
     ("'pdf-read' was archived into 'pdf' and stands in no list.",)
     """
-    return tuple(_describe_differences(_claimed_outcomes(summary), Counter(happened)))
+    return tuple(_describe_differences(_claimed_outcomes(summary), Counter(actual)))
 
 
 def _claimed_outcomes(block: CuratorSummary) -> Counter[ArchiveOutcome]:
@@ -43,16 +43,16 @@ def _claimed_outcomes(block: CuratorSummary) -> Counter[ArchiveOutcome]:
 
 
 def _describe_differences(
-    said: Counter[ArchiveOutcome], happened: Counter[ArchiveOutcome]
+    claimed: Counter[ArchiveOutcome], actual: Counter[ArchiveOutcome]
 ) -> Iterator[str]:
-    names = Counter(each.name for each in said.elements())
-    for each in happened:
-        if each in said:
+    names = Counter(each.name for each in claimed.elements())
+    for each in actual:
+        if each in claimed:
             continue
-        where = "stands otherwise in the block" if each.name in names else "stands in no list"
-        yield f"{_describe(each)} and {where}."
-    archived = {each.name for each in happened}
-    for each in said:
+        discrepancy = "stands otherwise in the block" if each.name in names else "stands in no list"
+        yield f"{_describe(each)} and {discrepancy}."
+    archived = {each.name for each in actual}
+    for each in claimed:
         if each.name not in archived:
             yield f"{each.name!r} stands in the block and was not archived."
     for name, count in names.items():

@@ -36,13 +36,13 @@ class CurationReport:
     @property
     def summary(self) -> str:
         """The run in one line."""
-        gone = archive_outcomes(self.changes)
-        merged = [each for each in gone if each.into]
-        into = len({each.into for each in merged})
+        archived = archive_outcomes(self.changes)
+        merged = [each for each in archived if each.into]
+        target_count = len({each.into for each in merged})
         parts = [
-            f"{_count_text(len(merged), 'skill')} merged into {into}" if merged else "",
-            f"{_count_text(len(gone) - len(merged), 'skill')} put away"
-            if gone[len(merged) :]
+            f"{_count_text(len(merged), 'skill')} merged into {target_count}" if merged else "",
+            f"{_count_text(len(archived) - len(merged), 'skill')} put away"
+            if archived[len(merged) :]
             else "",
         ]
         changed = sorted(
@@ -59,8 +59,11 @@ def render_report(report: CurationReport) -> str:
 
 def render_report_yaml(report: CurationReport) -> str:
     """Render the archived skills in the format of the curator's summary, each exactly once."""
-    gone = archive_outcomes(report.changes)
-    merged, pruned = [each for each in gone if each.into], [each for each in gone if not each.into]
+    archived = archive_outcomes(report.changes)
+    merged, pruned = (
+        [each for each in archived if each.into],
+        [each for each in archived if not each.into],
+    )
     lines = [f"began_at: {_quote(format_time(report.began_at))}"]
     lines.append(f"snapshot: {_quote(report.snapshot_id)}")
     lines.append("consolidations:" if merged else "consolidations: []")
@@ -93,33 +96,35 @@ def _lines(report: CurationReport) -> Iterator[str]:
     yield ""
     yield f"{report.summary[:1].upper()}{report.summary[1:]}."
     yield ""
-    gone = archive_outcomes(report.changes)
-    for into in dict.fromkeys(each.into for each in gone if each.into):
-        yield from _section(f"Merged into `{into}`", report, [e for e in gone if e.into == into])
-    pruned = [each for each in gone if not each.into]
+    archived = archive_outcomes(report.changes)
+    for into in dict.fromkeys(each.into for each in archived if each.into):
+        yield from _section(
+            f"Merged into `{into}`", report, [e for e in archived if e.into == into]
+        )
+    pruned = [each for each in archived if not each.into]
     if pruned:
         yield from _section("Put away", report, pruned)
     changes = [each.message for each in report.changes if not isinstance(each.effect, SkillMove)]
     if changes:
         yield from ("## Changes", "", *(f"- {message}" for message in changes), "")
     if report.issues:
-        yield from ("## To be looked at", "", *(f"- {fault}" for fault in report.issues), "")
+        yield from ("## To be looked at", "", *(f"- {issue}" for issue in report.issues), "")
     if report.snapshot_id:
         yield f"`acp-server skills curate --undo` restores all skills as in {report.snapshot_id}."
 
 
-def _section(title: str, report: CurationReport, gone: list[ArchiveOutcome]) -> Iterator[str]:
+def _section(title: str, report: CurationReport, archived: list[ArchiveOutcome]) -> Iterator[str]:
     yield f"## {title}"
     yield ""
-    for each in gone:
+    for each in archived:
         yield f"- `{each.name}`: {_reason(report.curator_summary, each)}"
     yield ""
 
 
 def _reason(block: CuratorSummary, archival: ArchiveOutcome) -> str:
-    said = {each.source.rsplit("/", 1)[-1]: each.reason for each in block.consolidations}
-    said |= {each.name.rsplit("/", 1)[-1]: each.reason for each in block.prunings}
-    return " ".join(said.get(archival.name, NO_REASON).split())
+    reasons = {each.source.rsplit("/", 1)[-1]: each.reason for each in block.consolidations}
+    reasons |= {each.name.rsplit("/", 1)[-1]: each.reason for each in block.prunings}
+    return " ".join(reasons.get(archival.name, NO_REASON).split())
 
 
 def _count_text(count: int, noun: str) -> str:

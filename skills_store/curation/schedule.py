@@ -61,8 +61,8 @@ class CurationSchedule:
             OSError: The file cannot be written.
         """
         self._record("curated_at")
-        written = None if last is None else _serialize(last)
-        self._document.update(lambda state: state.update(last_pass=written))
+        serialized = None if last is None else _serialize(last)
+        self._document.update(lambda state: state.update(last_pass=serialized))
 
     def record_aging(self) -> None:
         """Record a check of the ages.
@@ -137,6 +137,6 @@ class CurationSchedule:
         self._document.update(lambda state: state.update({key: now}))
 
 
-def _serialize(done: LastCuration) -> JsonObject:
-    undone = None if done.undone_at is None else format_time(done.undone_at)
-    return {"name": done.name, "snapshot": done.snapshot_id, "undone_at": undone}
+def _serialize(curation: LastCuration) -> JsonObject:
+    undone_at = None if curation.undone_at is None else format_time(curation.undone_at)
+    return {"name": curation.name, "snapshot": curation.snapshot_id, "undone_at": undone_at}

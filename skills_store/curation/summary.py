@@ -87,9 +87,9 @@ def _entries(values: dict[str, Json], key: str, fields: tuple[str, ...]) -> Iter
         message = f"`{key}` is no list; an empty one is written `[]`"
         raise CuratorSummaryError(message)
     for entry in found:
-        given = cast("dict[str, Json]", entry) if isinstance(entry, dict) else {}
-        texts = [str(given.get(field) or "").strip() for field in fields]
-        if set(given) != set(fields) or not all(texts):
+        entry_fields = cast("dict[str, Json]", entry) if isinstance(entry, dict) else {}
+        texts = [str(entry_fields.get(field) or "").strip() for field in fields]
+        if set(entry_fields) != set(fields) or not all(texts):
             message = f"an entry of `{key}` needs {', '.join(fields)}, each with a text, no more"
             raise CuratorSummaryError(message)
         yield texts

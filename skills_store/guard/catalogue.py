@@ -80,8 +80,8 @@ def _group(chosen: tuple[GuardRule, ...]) -> RuleGroup:
 
 
 def _rules(table: str) -> Iterator[GuardRule]:
-    read: dict[str, list[_RuleTable]] = tomllib.loads(_read_table(table))
-    for each in read["rule"]:
+    document: dict[str, list[_RuleTable]] = tomllib.loads(_read_table(table))
+    for each in document["rule"]:
         yield GuardRule(
             each["category"],
             each["severity"],
@@ -104,8 +104,8 @@ def _expression(pattern: str, gap: str) -> str:
 
 @cache
 def _vocabulary() -> dict[str, str]:
-    read: dict[str, str] = tomllib.loads(_read_table("vocabulary"))
-    return read
+    vocabulary: dict[str, str] = tomllib.loads(_read_table("vocabulary"))
+    return vocabulary
 
 
 def _read_table(table: str) -> str:

@@ -42,24 +42,24 @@ def collect_skill_files(folder: Path) -> SkillContents:
         OSError: the directory itself cannot be listed.
     """
     root = folder.resolve(strict=True)
-    basket = _CollectedFiles()
-    entries = _entries(root, basket)
+    collected = _CollectedFiles()
+    entries = _entries(root, collected)
     for count, path in enumerate(entries):
         name = path.relative_to(root).as_posix()
         if count >= MAX_ENTRIES:
-            basket.unread.append("/")
+            collected.unread.append("/")
             break
-        _collect_entry(root, path, name, basket)
+        _collect_entry(root, path, name, collected)
     return SkillContents(
-        basket.files,
-        frozenset(basket.executables),
-        tuple(sorted(basket.escapes)),
-        tuple(sorted(basket.specials)),
-        tuple(sorted(basket.unread)),
+        collected.files,
+        frozenset(collected.executables),
+        tuple(sorted(collected.escapes)),
+        tuple(sorted(collected.specials)),
+        tuple(sorted(collected.unread)),
     )
 
 
-def _entries(root: Path, basket: _CollectedFiles) -> Iterator[Path]:
+def _entries(root: Path, collected: _CollectedFiles) -> Iterator[Path]:
     """Yield everything except directories, sorted by name per directory; links are not followed."""
     waiting = [(root, 0)]
     while waiting:
@@ -69,7 +69,7 @@ def _entries(root: Path, basket: _CollectedFiles) -> Iterator[Path]:
         except OSError:
             if folder == root:
                 raise
-            basket.unread.append(f"{folder.relative_to(root).as_posix()}/")
+            collected.unread.append(f"{folder.relative_to(root).as_posix()}/")
             continue
         for entry in listed:
             path = Path(entry.path)
@@ -80,30 +80,30 @@ def _entries(root: Path, basket: _CollectedFiles) -> Iterator[Path]:
             elif depth < MAX_DEPTH:
                 waiting.append((path, depth + 1))
             else:
-                basket.unread.append(f"{path.relative_to(root).as_posix()}/")
+                collected.unread.append(f"{path.relative_to(root).as_posix()}/")
 
 
-def _collect_entry(root: Path, path: Path, name: str, basket: _CollectedFiles) -> None:
+def _collect_entry(root: Path, path: Path, name: str, collected: _CollectedFiles) -> None:
     try:
         source = _resolve_inside(root, path) if path.is_symlink() else path
         if source is None:
-            basket.escapes.append(name)
+            collected.escapes.append(name)
             return
         status = source.lstat()
         if not stat.S_ISREG(status.st_mode):
-            basket.specials.append(name)
+            collected.specials.append(name)
             return
-        data = _read_bytes(source, min(MAX_FILE_BYTES, basket.bytes_left))
+        data = _read_bytes(source, min(MAX_FILE_BYTES, collected.bytes_left))
     except OSError:
-        basket.unread.append(name)
+        collected.unread.append(name)
         return
     if data is None:
-        basket.unread.append(name)
+        collected.unread.append(name)
         return
-    basket.files[name] = data
-    basket.bytes_left -= len(data)
+    collected.files[name] = data
+    collected.bytes_left -= len(data)
     if status.st_mode & _EXECUTE_BITS:
-        basket.executables.add(name)
+        collected.executables.add(name)
 
 
 def _resolve_inside(root: Path, link: Path) -> Path | None:
@@ -115,7 +115,7 @@ def _resolve_inside(root: Path, link: Path) -> Path | None:
     return target if target.is_relative_to(root) and target.is_file() else None
 
 
-def _read_bytes(path: Path, most_bytes: int) -> bytes | None:
+def _read_bytes(path: Path, max_bytes: int) -> bytes | None:
     """Return a file's content; None if it is too large or no longer a regular file."""
     # The path may have been replaced since lstat: O_NOFOLLOW rejects a link, O_NONBLOCK avoids
     # hanging on a pipe, and fstat checks the file that was actually opened.
@@ -123,5 +123,5 @@ def _read_bytes(path: Path, most_bytes: int) -> bytes | None:
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        data = file.read(most_bytes + 1)
-    return data if len(data) <= most_bytes else None
+        data = file.read(max_bytes + 1)
+    return data if len(data) <= max_bytes else None

@@ -41,16 +41,16 @@ def _collect_decoded(source: str, line: int, budget: int, pieces: list[tuple[int
     `line` is 0 for the file itself. For a decoded piece it is the line of its run, which all nested
     pieces inherit.
     """
-    at, seen = 0, 1
+    position, seen = 0, 1
     for run in _BASE64.finditer(source):
         budget -= len(run[0])
         if budget < 0 or len(pieces) >= MAX_RUNS:
             break
-        seen += source.count("\n", at, run.start())
-        at = run.start()
-        said = _decode_run(run[0])
-        if said is not None:
-            pieces.append((line or seen, said))
+        seen += source.count("\n", position, run.start())
+        position = run.start()
+        decoded = _decode_run(run[0])
+        if decoded is not None:
+            pieces.append((line or seen, decoded))
     return budget
 
 
@@ -59,8 +59,8 @@ def _decode_run(run: str) -> str | None:
     if _HEXADECIMAL.fullmatch(characters):
         data = binascii.unhexlify(characters[: len(characters) // 2 * 2])
     else:
-        whole = characters[: len(characters) - (len(characters) % 4 == 1)]
-        data = b64decode(whole + "=" * (-len(whole) % 4))
+        complete = characters[: len(characters) - (len(characters) % 4 == 1)]
+        data = b64decode(complete + "=" * (-len(complete) % 4))
     text = _decode_bytes(data)
     if len(text) < _MIN_CHARACTERS or len(_READABLE.findall(text)) < _READABLE_SHARE * len(text):
         return None

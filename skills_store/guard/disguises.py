@@ -8,7 +8,7 @@ Line numbers are preserved. Time is linear in the text's length: no expression h
 
 import re
 
-MOST_VARIABLES = 200
+MAX_VARIABLES = 200
 
 # The mark comes first and its left context follows as a lookbehind: the regex engine can then
 # search for the literal mark, which is fast.
@@ -86,7 +86,7 @@ def _expand_variables(text: str) -> str:
     if not has_sums and not _VARIABLES_TOGETHER.search(text):
         return text
     values: dict[str, str] = {}
-    for name, double, single, bare in _ASSIGNMENT.findall(text)[:MOST_VARIABLES]:
+    for name, double, single, bare in _ASSIGNMENT.findall(text)[:MAX_VARIABLES]:
         values.setdefault(name, double or single or bare)
     if not values:
         return text

@@ -50,25 +50,25 @@ class RuleMatchSpan:
     is_program: bool
 
 
-def is_mention(passage: RuleMatchSpan) -> bool:
+def is_mention(span: RuleMatchSpan) -> bool:
     """Return whether a span is a mention, neither an order nor a command."""
-    line_start = passage.data.rfind(b"\n", 0, passage.start) + 1
-    head = passage.data[max(line_start, passage.start - _SENTENCE_BYTES) : passage.start]
-    if passage.is_program and not _COMMENT.match(passage.data[line_start : line_start + 80]):
+    line_start = span.data.rfind(b"\n", 0, span.start) + 1
+    head = span.data[max(line_start, span.start - _SENTENCE_BYTES) : span.start]
+    if span.is_program and not _COMMENT.match(span.data[line_start : line_start + 80]):
         return False
-    forbidden = _FORBIDDEN.search(head)
-    if forbidden and not _ORDER.search(forbidden["rest"]):
+    prohibition = _FORBIDDEN.search(head)
+    if prohibition and not _ORDER.search(prohibition["rest"]):
         return True
-    before = passage.data[max(0, passage.start - _BEFORE_BYTES) : passage.start]
-    after = passage.data[passage.end : passage.end + _AFTER_BYTES]
-    line_end = passage.data.find(b"\n", passage.start)
-    tail = passage.data[passage.start : line_end if line_end >= 0 else None][:_BEFORE_BYTES]
+    before = span.data[max(0, span.start - _BEFORE_BYTES) : span.start]
+    after = span.data[span.end : span.end + _AFTER_BYTES]
+    line_end = span.data.find(b"\n", span.start)
+    tail = span.data[span.start : line_end if line_end >= 0 else None][:_BEFORE_BYTES]
     if not _is_set_apart(head, before, tail):
         return False
-    around = before + passage.data[passage.start : passage.start + _AFTER_BYTES] + after
-    said_before = before[-_SENTENCE_BYTES * 2 :]
-    is_talked_of = _TALK.search(said_before) is not None and _CUE.search(around) is not None
-    return is_talked_of and _OBEY.search(said_before) is None
+    context = before + span.data[span.start : span.start + _AFTER_BYTES] + after
+    preceding = before[-_SENTENCE_BYTES * 2 :]
+    is_discussed = _TALK.search(preceding) is not None and _CUE.search(context) is not None
+    return is_discussed and _OBEY.search(preceding) is None
 
 
 def _is_set_apart(head: bytes, before: bytes, tail: bytes) -> bool:

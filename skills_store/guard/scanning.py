@@ -90,13 +90,13 @@ def _text_findings(name: str, text: str) -> Iterator[SkillFinding]:
     is_program = PurePosixPath(name.lower()).suffix not in _PROSE or text.startswith("#!")
     line = hidden_line(text)
     if line:
-        what = "contains characters that hide or reorder text"
-        yield SkillFinding(name, line, "obfuscation", "dangerous", what)
+        description = "contains characters that hide or reorder text"
+        yield SkillFinding(name, line, "obfuscation", "dangerous", description)
     signals: _Signals = {signal: [] for signal in get_args(Signal)}
     for view in text_views(text):
         for group in rule_groups():
-            for rule, at in islice(_matches(group, view, is_program=is_program), MAX_MATCHES):
-                found_line = view.line_at(at)
+            for rule, offset in islice(_matches(group, view, is_program=is_program), MAX_MATCHES):
+                found_line = view.line_at(offset)
                 if rule.signal:
                     signals[rule.signal].append(found_line)
                 severity = _severity(rule, view)
@@ -112,8 +112,8 @@ def _matches(
     """Yield the matching rules and their offsets, except exempt matches."""
     for count, match in enumerate(group.expression.finditer(view.data)):
         rule = group.rules[(match.lastindex or 1) - 1]
-        is_looked_at = count < MAX_EXEMPTION_CHECKS
-        if not (is_looked_at and _is_exempt(rule, match, view, is_program=is_program)):
+        is_checked = count < MAX_EXEMPTION_CHECKS
+        if not (is_checked and _is_exempt(rule, match, view, is_program=is_program)):
             yield rule, match.start()
 
 
@@ -126,8 +126,8 @@ def _is_exempt(rule: GuardRule, match: GuardMatch, view: TextView, *, is_program
         line = data[match.start() : end if end >= 0 else len(data)]
         if uses_only_known_hosts(line[:500]):
             return True
-    passage = RuleMatchSpan(data, match.start(), match.end(), is_program)
-    return not view.is_decoded and is_mention(passage)
+    span = RuleMatchSpan(data, match.start(), match.end(), is_program)
+    return not view.is_decoded and is_mention(span)
 
 
 def _severity(rule: GuardRule, view: TextView) -> Severity:
@@ -146,18 +146,20 @@ def _combined_findings(
     sinks = signals["sink"] + signals["drop-box"]
     line = _first_line_near(signals["source"], sinks, near_lines)
     if line:
-        what = "reads secrets and sends something to another machine"
-        yield SkillFinding(name, line, "exfiltration", "dangerous", what)
+        description = "reads secrets and sends something to another machine"
+        yield SkillFinding(name, line, "exfiltration", "dangerous", description)
     if near_lines is None and signals["decodes"] and signals["executes"]:
         line = min(signals["executes"])
-        what = "decodes something and runs text as a program"
-        yield SkillFinding(name, line, "obfuscation", "dangerous", what)
+        description = "decodes something and runs text as a program"
+        yield SkillFinding(name, line, "obfuscation", "dangerous", description)
 
 
-def _first_line_near(ones: Iterable[int], others: Iterable[int], near_lines: int | None) -> int:
-    """Return the first line of `ones` that has one of `others` nearby; 0 if there is none."""
-    there = sorted(set(others))
-    for line in sorted(set(ones)):
-        if any(near_lines is None or abs(other - line) <= near_lines for other in there):
+def _first_line_near(
+    lines: Iterable[int], other_lines: Iterable[int], near_lines: int | None
+) -> int:
+    """Return the first line of `lines` that has one of `other_lines` nearby; 0 if there is none."""
+    sorted_others = sorted(set(other_lines))
+    for line in sorted(set(lines)):
+        if any(near_lines is None or abs(other - line) <= near_lines for other in sorted_others):
             return line
     return 0

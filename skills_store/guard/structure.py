@@ -138,14 +138,14 @@ def _file_findings(name: str, data: bytes) -> Iterator[SkillFinding]:
 
 def _is_media(name: str, head: bytes) -> bool:
     return any(
-        head.startswith(magic) and name.lower().endswith(ends)
-        for magic, ends in _MEDIA_SUFFIXES_BY_MAGIC.items()
+        head.startswith(magic) and name.lower().endswith(suffixes)
+        for magic, suffixes in _MEDIA_SUFFIXES_BY_MAGIC.items()
     )
 
 
 def _claims_media(suffix: str) -> bool:
-    return any(suffix in endings for endings in _MEDIA_SUFFIXES_BY_MAGIC.values())
+    return any(suffix in suffixes for suffixes in _MEDIA_SUFFIXES_BY_MAGIC.values())
 
 
-def _finding(name: str, severity: Severity, what: str) -> SkillFinding:
-    return SkillFinding(name, 0, _CATEGORY, severity, what)
+def _finding(name: str, severity: Severity, description: str) -> SkillFinding:
+    return SkillFinding(name, 0, _CATEGORY, severity, description)

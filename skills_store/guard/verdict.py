@@ -39,9 +39,9 @@ class SkillFinding:
 
     def __str__(self) -> str:
         """Return one line; the name is made printable, so that it cannot break out of it."""
-        name = "".join(letter if letter.isprintable() else "?" for letter in self.file)
-        place = f"{name}:{self.line}" if self.line else name or "the directory"
-        return f"{place}: {self.severity}: {self.category}: {self.description}"
+        name = "".join(character if character.isprintable() else "?" for character in self.file)
+        location = f"{name}:{self.line}" if self.line else name or "the directory"
+        return f"{location}: {self.severity}: {self.category}: {self.description}"
 
 
 @dataclass(frozen=True, slots=True)

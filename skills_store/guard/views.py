@@ -52,8 +52,8 @@ class TextView:
     def line_at(self, offset: int) -> int:
         """Return the file's line, counted from 1, that a byte comes from."""
         part = bisect_right(self.starts, offset) - 1
-        between = _line_ends(self.data, self.starts[part], offset) if self.has_lines else 0
-        return self.lines[part] + between
+        newlines = _line_ends(self.data, self.starts[part], offset) if self.has_lines else 0
+        return self.lines[part] + newlines
 
 
 def decode_file(data: bytes) -> str:
@@ -67,19 +67,19 @@ def decode_file(data: bytes) -> str:
 
 def text_views(text: str) -> Iterator[TextView]:
     """Yield every view of a text; the first is the least processed."""
-    plain = _normalize(text)
-    yield _line_view(plain)
-    bare = undo_disguises(plain)
-    if bare != plain:
-        yield _line_view(bare)
-    lowered = plain.lower()
+    normalized = _normalize(text)
+    yield _line_view(normalized)
+    undisguised = undo_disguises(normalized)
+    if undisguised != normalized:
+        yield _line_view(undisguised)
+    lowered = normalized.lower()
     if any(word in lowered for word in _REVERSING_WORDS):
-        yield _line_view("\n".join(line[::-1] for line in plain.split("\n")), is_decoded=True)
+        yield _line_view("\n".join(line[::-1] for line in normalized.split("\n")), is_decoded=True)
     if any(word in lowered for word in _ROTATING_WORDS):
-        yield _line_view(codecs.encode(plain, "rot13"), is_decoded=True)
-    said = decode_hidden_text(plain)
-    if said:
-        yield _decoded_view(said)
+        yield _line_view(codecs.encode(normalized, "rot13"), is_decoded=True)
+    decoded = decode_hidden_text(normalized)
+    if decoded:
+        yield _decoded_view(decoded)
 
 
 def hidden_line(text: str) -> int:
@@ -142,14 +142,14 @@ def _cut_long_lines(data: bytes) -> bytes:
 
 def _line_pieces(line: bytes) -> Iterator[bytes]:
     step = _MAX_LINE_BYTES - _OVERLAP
-    return (line[at : at + _MAX_LINE_BYTES] for at in range(0, len(line) - _OVERLAP, step))
+    return (line[start : start + _MAX_LINE_BYTES] for start in range(0, len(line) - _OVERLAP, step))
 
 
-def _decoded_view(said: list[tuple[int, str]]) -> TextView:
+def _decoded_view(decoded: list[tuple[int, str]]) -> TextView:
     """Return a view of all decoded pieces."""
     pieces = [
-        _cut_long_lines(_normalize(text).encode(errors="replace")) + b"\n" for _, text in said
+        _cut_long_lines(_normalize(text).encode(errors="replace")) + b"\n" for _, text in decoded
     ]
     starts = accumulate((len(piece) for piece in pieces[:-1]), initial=0)
-    lines = tuple(line for line, _ in said)
+    lines = tuple(line for line, _ in decoded)
     return TextView(b"".join(pieces), tuple(starts), lines, is_decoded=True, has_lines=False)

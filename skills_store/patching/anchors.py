@@ -18,33 +18,35 @@ _COMMENT = re.compile(r"(?:#|//|--)\s+\S.*")
 _PUNCTUATION = re.compile(r"[.,;:]+(?=\s|$)")
 
 
-def find_anchored(source: SearchableText, wanted: EditRequest) -> list[MatchedSpan]:
+def find_anchored(source: SearchableText, request: EditRequest) -> list[MatchedSpan]:
     """Return the spans whose first and last line are equal and whose middle has the same tokens."""
-    old_lines = wanted.old.split("\n")
+    old_lines = request.old.split("\n")
     count = len(old_lines)
     if count < MIN_LINES:
         return []
     lines = source.lines
     first, last = old_lines[0].strip(), old_lines[-1].strip()
-    ends = (index for index, line in enumerate(lines) if last in line and line.strip() == last)
-    indices = [end - count + 1 for end in ends if end - count + 1 >= 0]
+    end_indices = (
+        index for index, line in enumerate(lines) if last in line and line.strip() == last
+    )
+    indices = [end - count + 1 for end in end_indices if end - count + 1 >= 0]
     indices = [index for index in indices if lines[index].strip() == first]
     if len(indices) * count > MAX_COMPARED_LINES:
         return []
     keys = [_line_tokens(line) for line in old_lines]
     candidates = (
-        _compare_block(lines[index : index + count], index, keys, wanted) for index in indices
+        _compare_block(lines[index : index + count], index, keys, request) for index in indices
     )
     return to_spans(source, candidates, END_BLANKS)
 
 
 def _compare_block(
-    own: list[str], index: int, keys: list[tuple[str, ...]], wanted: EditRequest
+    own_lines: list[str], index: int, keys: list[tuple[str, ...]], request: EditRequest
 ) -> tuple[int, int, Indentation] | None:
-    if any(_line_tokens(line) != key for line, key in zip(own, keys, strict=True)):
+    if any(_line_tokens(line) != key for line, key in zip(own_lines, keys, strict=True)):
         return None
-    rule = derive_indentation(wanted.old.split("\n"), own, wanted.new.split("\n"))
-    return None if rule is None else (index, len(own), rule)
+    rule = derive_indentation(request.old.split("\n"), own_lines, request.new.split("\n"))
+    return None if rule is None else (index, len(own_lines), rule)
 
 
 def _line_tokens(line: str) -> tuple[str, ...]:

@@ -35,9 +35,9 @@ class NewLine:
 LinePlan = tuple[KeptLine | NewLine, ...]
 
 
-def plan_lines(wanted: EditRequest) -> LinePlan:
+def plan_lines(request: EditRequest) -> LinePlan:
     """Return for each line of the new text whether it is kept or new."""
-    return tuple(_plan_steps(wanted.old.split("\n"), wanted.new.split("\n")))
+    return tuple(_plan_steps(request.old.split("\n"), request.new.split("\n")))
 
 
 def _plan_steps(old: Sequence[str], new: Sequence[str]) -> Iterator[KeptLine | NewLine]:
@@ -51,66 +51,66 @@ def _plan_steps(old: Sequence[str], new: Sequence[str]) -> Iterator[KeptLine | N
 
 
 def include_trailing_blanks(
-    text: str, place: MatchedSpan, wanted: EditRequest, plan: LinePlan
+    text: str, span: MatchedSpan, request: EditRequest, plan: LinePlan
 ) -> MatchedSpan:
     """Extend a span by the blanks after its last line, unless that line remains the last one.
 
     The blanks belong to that line: they stay with it if lines are added below, and are removed with
     it. A carriage return directly before the newline belongs to the line end.
     """
-    if _is_last_line_shared(wanted.old.split("\n"), plan[-1]):
-        return place
-    line_end = text.find("\n", place.end)
-    rest = text[place.end : None if line_end < 0 else line_end]
-    if rest.strip(BLANKS):
-        return place
-    return replace(place, end=place.end + len(rest.removesuffix("\r")))
+    if _is_last_line_shared(request.old.split("\n"), plan[-1]):
+        return span
+    line_end = text.find("\n", span.end)
+    trailing = text[span.end : None if line_end < 0 else line_end]
+    if trailing.strip(BLANKS):
+        return span
+    return replace(span, end=span.end + len(trailing.removesuffix("\r")))
 
 
 def _is_last_line_shared(old: Sequence[str], last: KeptLine | NewLine) -> bool:
     """Return whether the last new line is the last old one, kept or changed."""
-    is_made_of_it = last.old_index == len(old) - 1
-    return is_made_of_it and (isinstance(last, KeptLine) or bool(last.line.strip()))
+    is_from_last = last.old_index == len(old) - 1
+    return is_from_last and (isinstance(last, KeptLine) or bool(last.line.strip()))
 
 
-def merge_edit(text: str, place: MatchedSpan, wanted: EditRequest, plan: LinePlan) -> str:
+def merge_edit(text: str, span: MatchedSpan, request: EditRequest, plan: LinePlan) -> str:
     """Return the replacement for a span that matched with tolerances (blanks, quotes, ...)."""
-    own = text[place.start : place.end].split("\n")
-    old = wanted.old.split("\n")
-    lines = [_merge_line(step, own, old, place) for step in plan]
+    own_lines = text[span.start : span.end].split("\n")
+    old = request.old.split("\n")
+    lines = [_merge_line(step, own_lines, old, span) for step in plan]
     # The file has CRLF here, and the model writes LF: new lines get the file's line ending.
-    if text.startswith("\r", place.end) or (own[1:] and own[0].endswith("\r")):
+    if text.startswith("\r", span.end) or (own_lines[1:] and own_lines[0].endswith("\r")):
         lines = [*(line.removesuffix("\r") + "\r" for line in lines[:-1]), *lines[-1:]]
-    if text.startswith("\r", place.end):
+    if text.startswith("\r", span.end):
         lines[-1] = lines[-1].removesuffix("\r")
     return "\n".join(lines)
 
 
 def _merge_line(
-    step: KeptLine | NewLine, own: Sequence[str], old: Sequence[str], place: MatchedSpan
+    step: KeptLine | NewLine, own_lines: Sequence[str], old: Sequence[str], span: MatchedSpan
 ) -> str:
     if isinstance(step, KeptLine):
-        return own[step.old_index]
+        return own_lines[step.old_index]
     index = step.old_index
     if not step.line.strip():
         return step.line
     indent = indent_of(step.line)
     body = step.line[len(indent) :]
     if index is None or not old[index].strip():
-        return place.indentation.translate(indent) + body
-    own_indent, old_indent = indent_of(own[index]), indent_of(old[index])
-    kept_indent = own_indent if indent == old_indent else place.indentation.translate(indent)
-    own_body, old_body = own[index][len(own_indent) :], old[index][len(old_indent) :]
-    return kept_indent + _transfer_change(old_body, body, own_body, place.fold)
+        return span.indentation.translate(indent) + body
+    own_indent, old_indent = indent_of(own_lines[index]), indent_of(old[index])
+    new_indent = own_indent if indent == old_indent else span.indentation.translate(indent)
+    own_body, old_body = own_lines[index][len(own_indent) :], old[index][len(old_indent) :]
+    return new_indent + _transfer_change(old_body, body, own_body, span.fold)
 
 
-def _transfer_change(old: str, new: str, own: str, fold: Fold) -> str:
-    """Apply the change from `old` to `new` to `own`, which folds to the same text as `old`."""
+def _transfer_change(old: str, new: str, own_line: str, fold: Fold) -> str:
+    """Apply the change from `old` to `new` to `own_line`, which folds to the same text as `old`."""
     if old == new:
-        return own
-    own = own.rstrip(BLANKS)
-    columns, own_columns = source_columns(old, fold), source_columns(own, fold)
-    if columns is None or own_columns is None or fold(old) != fold(own):
+        return own_line
+    own_line = own_line.rstrip(BLANKS)
+    columns, own_columns = source_columns(old, fold), source_columns(own_line, fold)
+    if columns is None or own_columns is None or fold(old) != fold(own_line):
         return new
     before, after = _common_affixes(old, new)
     folded_before, folded_after = _index(columns, before), _index(columns, len(old) - after)
@@ -119,7 +119,7 @@ def _transfer_change(old: str, new: str, own: str, fold: Fold) -> str:
     start, end = own_columns[folded_before], own_columns[folded_after]
     if start < 0 or end < 0:
         return new
-    return own[:start] + new[before : len(new) - after] + own[end:]
+    return own_line[:start] + new[before : len(new) - after] + own_line[end:]
 
 
 def _index(columns: Sequence[int], column: int) -> int | None:
@@ -135,9 +135,9 @@ def _common_affixes(old: str, new: str) -> tuple[int, int]:
     return _total_length(tokens[:before]), _total_length(tokens[len(tokens) - after :])
 
 
-def _common(tokens: Sequence[str], others: Sequence[str], limit: int) -> int:
+def _common(tokens: Sequence[str], other_tokens: Sequence[str], limit: int) -> int:
     for count in range(limit):
-        if tokens[count] != others[count]:
+        if tokens[count] != other_tokens[count]:
             return count
     return limit
 

@@ -14,7 +14,7 @@ PatchError                  nothing was changed; the message says how to proceed
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-MAX_SHOWN_PLACES = 10
+MAX_SHOWN_SPANS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class AmbiguousError(PatchError):
     """The old text occurs more than once. `lines` are the first lines of the first occurrences."""
 
     def __init__(self, count: int, lines: Sequence[int], hunk: int | None = None) -> None:
-        shown = tuple(lines[:MAX_SHOWN_PLACES])
+        shown = tuple(lines[:MAX_SHOWN_SPANS])
         listed = ", ".join(map(str, shown)) + (", ..." if count > len(shown) else "")
         advice = (
             "Add lines around it until it is unique, or set replace_all."

@@ -114,14 +114,14 @@ def _has_same_quoted_blanks(one: str, other: str) -> bool:
     if len(gaps) != len(other_gaps):
         return False
     words = _GAP.split(one)
-    rest = {quote: one.count(quote) for quote in "\"'`"}
-    is_open = dict.fromkeys(rest, False)
+    remaining = {quote: one.count(quote) for quote in "\"'`"}
+    is_open = dict.fromkeys(remaining, False)
     for word, gap, other_gap in zip(words, gaps, other_gaps, strict=False):
         for quote in _QUOTE.findall(word):
             if quote in is_open:
                 is_open[quote] = not is_open[quote]
-        for quote in rest:
-            rest[quote] -= word.count(quote)
-        if gap != other_gap and any(is_open[quote] and rest[quote] for quote in rest):
+        for quote in remaining:
+            remaining[quote] -= word.count(quote)
+        if gap != other_gap and any(is_open[quote] and remaining[quote] for quote in remaining):
             return False
     return True

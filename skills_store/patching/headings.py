@@ -41,13 +41,13 @@ def heading_scopes(text: str, headings: Sequence[str]) -> list[SearchScope]:
     ]
 
 
-def is_first_alone_in_block(text: str, scope: SearchScope, places: Sequence[MatchedSpan]) -> bool:
+def is_first_alone_in_block(text: str, scope: SearchScope, spans: Sequence[MatchedSpan]) -> bool:
     """Return whether the first of several spans is the only one in the block below the heading."""
     if scope.heading_start is None:
         return False
-    lines = text[scope.heading_start : next_line_start(text, places[1].start + 1)].split("\n")
-    second = text.count("\n", scope.heading_start, places[1].start)
-    return _block_stop(lines, range(len(lines))) <= second
+    lines = text[scope.heading_start : next_line_start(text, spans[1].start + 1)].split("\n")
+    second_line = text.count("\n", scope.heading_start, spans[1].start)
+    return _block_stop(lines, range(len(lines))) <= second_line
 
 
 def next_line_start(text: str, position: int) -> int:
@@ -64,11 +64,11 @@ def next_line_start(text: str, position: int) -> int:
 def _split_at_heading(lines: Sequence[str], ranges: Sequence[range], heading: str) -> list[range]:
     """Split each range at the heading; an exact match takes precedence over a partial one."""
     for is_heading in _heading_matchers(heading):
-        cuts = [[index for index in each if is_heading(lines[index].strip())] for each in ranges]
-        if any(cuts):
+        starts = [[index for index in each if is_heading(lines[index].strip())] for each in ranges]
+        if any(starts):
             return [
                 range(start, stop)
-                for each, found in zip(ranges, cuts, strict=True)
+                for each, found in zip(ranges, starts, strict=True)
                 if found
                 for start, stop in zip(found, [*found[1:], each.stop], strict=True)
             ]
@@ -76,23 +76,23 @@ def _split_at_heading(lines: Sequence[str], ranges: Sequence[range], heading: st
 
 
 def _heading_matchers(heading: str) -> tuple[Callable[[str], bool], ...]:
-    begins = re.compile(rf"{re.escape(heading)}(?!\w)")
-    has = re.compile(rf"(?<!\w){re.escape(heading)}(?!\w)")
+    prefix_pattern = re.compile(rf"{re.escape(heading)}(?!\w)")
+    word_pattern = re.compile(rf"(?<!\w){re.escape(heading)}(?!\w)")
     return (
         lambda line: line == heading,
-        lambda line: line.startswith(heading) and begins.match(line) is not None,
-        lambda line: heading in line and has.search(line) is not None,
+        lambda line: line.startswith(heading) and prefix_pattern.match(line) is not None,
+        lambda line: heading in line and word_pattern.search(line) is not None,
     )
 
 
-def _block_range(lines: Sequence[str], cut: range) -> range:
+def _block_range(lines: Sequence[str], block: range) -> range:
     """Return the part of a range that is its first line's indented block; all, if there is none."""
-    stop = _block_stop(lines, cut)
-    return range(cut.start, stop) if "".join(lines[cut.start + 1 : stop]).strip() else cut
+    stop = _block_stop(lines, block)
+    return range(block.start, stop) if "".join(lines[block.start + 1 : stop]).strip() else block
 
 
-def _block_stop(lines: Sequence[str], cut: range) -> int:
+def _block_stop(lines: Sequence[str], block: range) -> int:
     """Return the index of the next line that is not indented more than the first of a range."""
-    depth = len(indent_of(lines[cut.start]))
-    inside = (index for index in cut[1:] if lines[index].strip())
-    return next((index for index in inside if len(indent_of(lines[index])) <= depth), cut.stop)
+    depth = len(indent_of(lines[block.start]))
+    indices = (index for index in block[1:] if lines[index].strip())
+    return next((index for index in indices if len(indent_of(lines[index])) <= depth), block.stop)

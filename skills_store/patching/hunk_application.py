@@ -65,9 +65,9 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> HunksApplied:
     lines: list[int] = []
     for number, hunk in enumerate(hunks, 1):
         edit = _locate_edit(result, hunk, number, cursor)
-        grown = edit.new.count("\n") - result.count("\n", edit.start, edit.end)
+        added_lines = edit.new.count("\n") - result.count("\n", edit.start, edit.end)
         # A later hunk can apply above an earlier one, which shifts the lines already reported.
-        lines = [line + grown if line > edit.line else line for line in lines]
+        lines = [line + added_lines if line > edit.line else line for line in lines]
         lines.append(edit.line)
         result = result[: edit.start] + edit.new + result[edit.end :]
         cursor = next_line_start(result, edit.start + len(edit.new))
@@ -80,7 +80,7 @@ def apply_hunks(text: str, hunks: Sequence[Hunk]) -> HunksApplied:
 def _locate_edit(text: str, hunk: Hunk, number: int, cursor: int) -> HunkEdit:
     if not any(line.sign == "-" or (line.sign == " " and line.text.strip()) for line in hunk.lines):
         return _locate_insertion(text, hunk, number, cursor)
-    wanted = EditRequest(
+    request = EditRequest(
         "\n".join(hunk.old_lines),
         "\n".join(hunk.new_lines),
         starts_line=True,
@@ -89,36 +89,40 @@ def _locate_edit(text: str, hunk: Hunk, number: int, cursor: int) -> HunkEdit:
         takes_newline_after=not hunk.new_lines,
     )
     for scopes in _search_scopes(text, hunk, cursor):
-        found = _find_in_scopes(text, scopes, wanted)
+        found = _find_in_scopes(text, scopes, request)
         if found:
             return _choose_edit(text, found, hunk, number)
-    raise NotFoundError(find_nearest(text, wanted.old), find_applied(text, wanted.new), number)
+    raise NotFoundError(find_nearest(text, request.old), find_applied(text, request.new), number)
 
 
 def _search_scopes(text: str, hunk: Hunk, cursor: int) -> Iterator[list[SearchScope]]:
     """Yield groups of search scopes; each is tried if the ones before contain no match."""
-    led = heading_scopes(text, hunk.headings)
-    if led:
-        yield [replace(each, start=max(each.start, cursor)) for each in led if each.end >= cursor]
-        yield led
+    scopes_below = heading_scopes(text, hunk.headings)
+    if scopes_below:
+        yield [
+            replace(each, start=max(each.start, cursor))
+            for each in scopes_below
+            if each.end >= cursor
+        ]
+        yield scopes_below
     if cursor:
         yield [SearchScope(cursor, len(text))]
     yield [SearchScope(0, len(text))]
 
 
 def _find_in_scopes(
-    text: str, scopes: Sequence[SearchScope], wanted: EditRequest
+    text: str, scopes: Sequence[SearchScope], request: EditRequest
 ) -> list[tuple[SearchScope, StrategyMatch]]:
     """Return the matches in each scope; only the exact ones, if there are any."""
     found: list[tuple[SearchScope, StrategyMatch]] = []
     for scope in scopes:
-        finding = find_match(text[scope.start : scope.end], wanted)
+        finding = find_match(text[scope.start : scope.end], request)
         if finding is not None:
-            places = [
-                replace(place, start=place.start + scope.start, end=place.end + scope.start)
-                for place in finding.places
+            spans = [
+                replace(span, start=span.start + scope.start, end=span.end + scope.start)
+                for span in finding.spans
             ]
-            found.append((scope, replace(finding, places=tuple(places))))
+            found.append((scope, replace(finding, places=tuple(spans))))
     return [each for each in found if each[1].strategy == "exact"] or found
 
 
@@ -126,30 +130,30 @@ def _choose_edit(
     text: str, found: Sequence[tuple[SearchScope, StrategyMatch]], hunk: Hunk, number: int
 ) -> HunkEdit:
     """Choose one of the matches and build its edit."""
-    places = [place for _, finding in found for place in finding.places]
+    spans = [span for _, finding in found for span in finding.spans]
     scope, finding = found[0]
-    place = places[0]
-    if len(places) > 1:
-        chosen = _preferred_span(text, places, hunk)
-        if chosen is None and len(found) == 1 and is_first_alone_in_block(text, scope, places):
-            chosen = place
-        if chosen is None:
-            raise AmbiguousError(len(places), first_line_numbers(text, places), number)
-        place = chosen
-        finding = next(each for _, each in found if place in each.places)
-    start, end, new = edit_at(text, place, finding.wanted, plan_lines(finding.wanted))
+    span = spans[0]
+    if len(spans) > 1:
+        preferred = _preferred_span(text, spans, hunk)
+        if preferred is None and len(found) == 1 and is_first_alone_in_block(text, scope, spans):
+            preferred = span
+        if preferred is None:
+            raise AmbiguousError(len(spans), first_line_numbers(text, spans), number)
+        span = preferred
+        finding = next(each for _, each in found if span in each.spans)
+    start, end, new = edit_at(text, span, finding.request, plan_lines(finding.request))
     changed = text[:start] + new + text[end:]
-    is_same = changed == text
-    line = line_number(text, start) if is_same else first_changed_line(text, changed, start)
+    is_unchanged = changed == text
+    line = line_number(text, start) if is_unchanged else first_changed_line(text, changed, start)
     return HunkEdit(start, end, new, line)
 
 
-def _preferred_span(text: str, places: Sequence[MatchedSpan], hunk: Hunk) -> MatchedSpan | None:
+def _preferred_span(text: str, spans: Sequence[MatchedSpan], hunk: Hunk) -> MatchedSpan | None:
     """Return the span at the end of the file or on the line the hunk names, if there is one."""
-    if hunk.is_at_end and not text[places[-1].end :].strip():
-        return places[-1]
-    named = [place for place in places if hunk.line_hint == line_number(text, place.start)]
-    return named[0] if len(named) == 1 else None
+    if hunk.is_at_end and not text[spans[-1].end :].strip():
+        return spans[-1]
+    hinted = [span for span in spans if hunk.line_hint == line_number(text, span.start)]
+    return hinted[0] if len(hinted) == 1 else None
 
 
 def _locate_insertion(text: str, hunk: Hunk, number: int, cursor: int) -> HunkEdit:
@@ -159,11 +163,11 @@ def _locate_insertion(text: str, hunk: Hunk, number: int, cursor: int) -> HunkEd
         return HunkEdit(0, len(text), "".join(f"{line}\n" for line in lines), 1)
     if hunk.is_at_end:
         return _insert_lines(text, len(text), lines)
-    led = heading_scopes(text, hunk.headings)
-    below = [scope for scope in led if scope.start >= cursor] or led
-    if len(below) != 1:
+    scopes_below = heading_scopes(text, hunk.headings)
+    candidates = [scope for scope in scopes_below if scope.start >= cursor] or scopes_below
+    if len(candidates) != 1:
         raise UnplacedInsertionError(number, hunk.headings[-1] if hunk.headings else None)
-    return _insert_lines(text, next_line_start(text, below[0].start + 1), lines)
+    return _insert_lines(text, next_line_start(text, candidates[0].start + 1), lines)
 
 
 def _insert_lines(text: str, position: int, lines: Sequence[str]) -> HunkEdit:

@@ -37,9 +37,9 @@ class Indentation:
             nearest = max(shallower, key=len)
             return self.known[nearest] + self._scaled(indent[len(nearest) :])
         nearest = min(self.known, key=len)
-        own = self.known[nearest]
+        own_indent = self.known[nearest]
         missing = self._scaled(nearest[len(indent) :]) if nearest.startswith(indent) else ""
-        return own[: max(0, len(own) - len(missing))] if missing else indent
+        return own_indent[: max(0, len(own_indent) - len(missing))] if missing else indent
 
     def _scaled(self, extra: str) -> str:
         """Convert the excess over a known indentation to the text's own kind of blanks."""
@@ -77,17 +77,17 @@ def derive_indentation(
 
 def _is_shift(pairs: Mapping[str, str]) -> bool:
     """Return whether all lines gain, or all lose, the same leading blanks."""
-    return _has_common_lead(pairs.items()) or _has_common_lead(
+    return _has_common_prefix(pairs.items()) or _has_common_prefix(
         (own, indent) for indent, own in pairs.items()
     )
 
 
-def _has_common_lead(pairs: Iterable[tuple[str, str]]) -> bool:
-    leads = {
+def _has_common_prefix(pairs: Iterable[tuple[str, str]]) -> bool:
+    prefixes = {
         longer.removesuffix(shorter) if longer.endswith(shorter) else None
         for shorter, longer in pairs
     }
-    return len(leads) == 1 and None not in leads
+    return len(prefixes) == 1 and None not in prefixes
 
 
 def _common_scale(pairs: Mapping[str, str]) -> Fraction | None:
@@ -101,8 +101,8 @@ def _common_scale(pairs: Mapping[str, str]) -> Fraction | None:
     if len(depths) == 1:
         ((depth, own_depth),) = depths
         scale = Fraction(own_depth, depth) if depth else None
-        usual = Fraction(_USUAL_WIDTH) if kind == "\t" else Fraction(1, _USUAL_WIDTH)
-        return scale if scale in allowed else usual
+        default_scale = Fraction(_USUAL_WIDTH) if kind == "\t" else Fraction(1, _USUAL_WIDTH)
+        return scale if scale in allowed else default_scale
     found = {
         Fraction(own_next - own, following - depth)
         for (depth, own), (following, own_next) in pairwise(depths)
@@ -129,12 +129,12 @@ def _blank_scales(
     if not fill:
         return {}
     kind = _blank_kind(pairs) or fill
-    usual = (
+    default_scales = (
         {" ": Fraction(1), "\t": Fraction(_USUAL_WIDTH)}
         if fill == " "
         else {"\t": Fraction(1), " ": Fraction(1, _step_width(lines))}
     )
-    return usual if scale == 1 else usual | {kind: scale}
+    return default_scales if scale == 1 else default_scales | {kind: scale}
 
 
 def _step_width(lines: Iterable[str]) -> int:

@@ -12,7 +12,7 @@ from itertools import chain
 from skills_store.patching.anchors import find_anchored
 from skills_store.patching.blending import LinePlan, include_trailing_blanks, merge_edit, plan_lines
 from skills_store.patching.errors import (
-    MAX_SHOWN_PLACES,
+    MAX_SHOWN_SPANS,
     AmbiguousError,
     NotFoundError,
     NothingToChangeError,
@@ -52,8 +52,8 @@ class StrategyMatch:
     """Matches of one strategy; at least one span."""
 
     strategy: str
-    wanted: EditRequest
-    places: tuple[MatchedSpan, ...]
+    request: EditRequest
+    spans: tuple[MatchedSpan, ...]
 
 
 def replace(text: str, old: str, new: str, *, replace_all: bool = False) -> Replacement:
@@ -74,17 +74,19 @@ def replace(text: str, old: str, new: str, *, replace_all: bool = False) -> Repl
     finding = find_match(text, EditRequest(old, new))
     if finding is None:
         raise NotFoundError(find_nearest(text, old), find_applied(text, new))
-    places = finding.places
+    spans = finding.spans
     # Anchored blocks may differ in the middle, too loose to replace several of them unseen.
-    if len(places) > 1 and not (replace_all and finding.strategy != "block anchor"):
-        raise AmbiguousError(len(places), first_line_numbers(text, places))
+    if len(spans) > 1 and not (replace_all and finding.strategy != "block anchor"):
+        raise AmbiguousError(len(spans), first_line_numbers(text, spans))
     return apply_match(text, finding)
 
 
-def find_match(text: str, wanted: EditRequest) -> StrategyMatch | None:
+def find_match(text: str, request: EditRequest) -> StrategyMatch | None:
     """Return the matches of the first strategy that has any; None if none does."""
     source = SearchableText(text)
-    return next(chain(_find_as_written(source, wanted), _find_reinterpreted(source, wanted)), None)
+    return next(
+        chain(_find_as_written(source, request), _find_reinterpreted(source, request)), None
+    )
 
 
 def apply_match(text: str, finding: StrategyMatch) -> Replacement:
@@ -93,14 +95,14 @@ def apply_match(text: str, finding: StrategyMatch) -> Replacement:
     Raises:
         NothingToChangeError: the text would not change.
     """
-    plan = plan_lines(finding.wanted)
+    plan = plan_lines(finding.request)
     pieces: list[str] = []
     spans: list[tuple[int, int]] = []
     position = 0
-    for place in finding.places:
-        if spans and place.start < position:
+    for span in finding.spans:
+        if spans and span.start < position:
             continue
-        start, end, new = edit_at(text, place, finding.wanted, plan)
+        start, end, new = edit_at(text, span, finding.request, plan)
         start = max(start, position)
         pieces += (text[position:start], new)
         spans.append((start, end))
@@ -113,18 +115,18 @@ def apply_match(text: str, finding: StrategyMatch) -> Replacement:
 
 
 def edit_at(
-    text: str, place: MatchedSpan, wanted: EditRequest, plan: LinePlan
+    text: str, span: MatchedSpan, request: EditRequest, plan: LinePlan
 ) -> tuple[int, int, str]:
     """Return the range that an edit removes at a span, and its replacement."""
-    if place.fold is PLAIN:
-        return (*_removed_span(text, place, wanted), wanted.new)
-    place = include_trailing_blanks(text, place, wanted, plan)
-    return (*_removed_span(text, place, wanted), merge_edit(text, place, wanted, plan))
+    if span.fold is PLAIN:
+        return (*_removed_span(text, span, request), request.new)
+    span = include_trailing_blanks(text, span, request, plan)
+    return (*_removed_span(text, span, request), merge_edit(text, span, request, plan))
 
 
-def first_line_numbers(text: str, places: Sequence[MatchedSpan]) -> list[int]:
+def first_line_numbers(text: str, spans: Sequence[MatchedSpan]) -> list[int]:
     """Return the line numbers of the first spans."""
-    return [line_number(text, place.start) for place in places[:MAX_SHOWN_PLACES]]
+    return [line_number(text, span.start) for span in spans[:MAX_SHOWN_SPANS]]
 
 
 def first_changed_line(text: str, result: str, position: int) -> int:
@@ -139,15 +141,15 @@ def first_changed_line(text: str, result: str, position: int) -> int:
     return max(1, min(number, last))
 
 
-def _removed_span(text: str, place: MatchedSpan, wanted: EditRequest) -> tuple[int, int]:
+def _removed_span(text: str, span: MatchedSpan, request: EditRequest) -> tuple[int, int]:
     """Return the range to remove: a span, plus a newline that is removed together with it."""
-    if wanted.takes_newline_after:
-        end = text.find("\n", place.end)
+    if request.takes_newline_after:
+        end = text.find("\n", span.end)
         if end >= 0:
-            return place.start, end + 1
-    if wanted.takes_newline_before and text[place.start - 1 : place.start] == "\n":
-        return place.start - 1, place.end
-    return place.start, place.end
+            return span.start, end + 1
+    if request.takes_newline_before and text[span.start - 1 : span.start] == "\n":
+        return span.start - 1, span.end
+    return span.start, span.end
 
 
 def _lines_from(text: str, start: int) -> Iterator[str]:
@@ -159,66 +161,66 @@ def _lines_from(text: str, start: int) -> Iterator[str]:
         start = end + 1
 
 
-def _find_as_written(source: SearchableText, wanted: EditRequest) -> Iterator[StrategyMatch]:
+def _find_as_written(source: SearchableText, request: EditRequest) -> Iterator[StrategyMatch]:
     """Try the strategies that take the model's text literally."""
-    yield from _matches("exact", wanted, find_anywhere(source, wanted, PLAIN))
-    if not wanted.old.strip():
+    yield from _matches("exact", request, find_anywhere(source, request, PLAIN))
+    if not request.old.strip():
         return
-    bare = without_edge_newlines(source.text, wanted)
-    if bare is not None:
-        yield from _matches("edge newlines", bare, find_anywhere(source, bare, PLAIN))
-    yield from _matches("end blanks", wanted, find_anywhere(source, wanted, END_BLANKS))
-    bare = without_blank_edges(wanted)
-    if bare != wanted:
-        yield from _matches("blank edges", bare, find_anywhere(source, bare, END_BLANKS))
-    yield from _matches("indentation", bare, find_reindented(source, bare, END_BLANKS))
-    yield from _find_folded("spacing", source, bare, SPACING)
+    variant = without_edge_newlines(source.text, request)
+    if variant is not None:
+        yield from _matches("edge newlines", variant, find_anywhere(source, variant, PLAIN))
+    yield from _matches("end blanks", request, find_anywhere(source, request, END_BLANKS))
+    variant = without_blank_edges(request)
+    if variant != request:
+        yield from _matches("blank edges", variant, find_anywhere(source, variant, END_BLANKS))
+    yield from _matches("indentation", variant, find_reindented(source, variant, END_BLANKS))
+    yield from _find_folded("spacing", source, variant, SPACING)
 
 
-def _find_reinterpreted(source: SearchableText, wanted: EditRequest) -> Iterator[StrategyMatch]:
+def _find_reinterpreted(source: SearchableText, request: EditRequest) -> Iterator[StrategyMatch]:
     """Try the strategies that reinterpret the model's text."""
-    if not wanted.old.strip():
+    if not request.old.strip():
         return
-    bare = without_escapes(wanted)
-    if bare is not None and bare.old.strip():
-        for finding in _find_as_written(source, bare):
-            yield StrategyMatch("escapes", finding.wanted, finding.places)
-    bare = without_blank_edges(wanted)
-    if not (source.text.isascii() and bare.old.isascii()):
-        yield from _find_folded("look-alikes", source, bare, LOOKALIKES)
-        if "--" in bare.old or "--" in source.text:  # "--" may represent an em dash
-            yield from _find_folded("look-alikes", source, bare, LONG_DASHES)
-    yield from _find_without_line_numbers(source, wanted)
-    yield from _matches("block anchor", bare, find_anchored(source, bare))
+    variant = without_escapes(request)
+    if variant is not None and variant.old.strip():
+        for finding in _find_as_written(source, variant):
+            yield StrategyMatch("escapes", finding.request, finding.spans)
+    variant = without_blank_edges(request)
+    if not (source.text.isascii() and variant.old.isascii()):
+        yield from _find_folded("look-alikes", source, variant, LOOKALIKES)
+        if "--" in variant.old or "--" in source.text:  # "--" may represent an em dash
+            yield from _find_folded("look-alikes", source, variant, LONG_DASHES)
+    yield from _find_without_line_numbers(source, request)
+    yield from _matches("block anchor", variant, find_anchored(source, variant))
 
 
 def _find_without_line_numbers(
-    source: SearchableText, wanted: EditRequest
+    source: SearchableText, request: EditRequest
 ) -> Iterator[StrategyMatch]:
     """Try without line numbers. A single line must be at the line that its number gives."""
-    numbered = without_line_numbers(wanted)
+    numbered = without_line_numbers(request)
     if numbered is None or not numbered[0].old.strip():
         return
-    bare, first = numbered
-    is_single = "\n" not in bare.old.strip("\n")
-    for finding in _find_as_written(source, bare):
-        places = [
-            place
-            for place in finding.places
-            if not is_single or line_number(source.text, place.start) == first
+    variant, first = numbered
+    is_single = "\n" not in variant.old.strip("\n")
+    for finding in _find_as_written(source, variant):
+        spans = [
+            span
+            for span in finding.spans
+            if not is_single or line_number(source.text, span.start) == first
         ]
-        yield from _matches("line numbers", finding.wanted, places)
+        yield from _matches("line numbers", finding.request, spans)
 
 
 def _find_folded(
-    strategy: str, source: SearchableText, wanted: EditRequest, fold: Fold
+    strategy: str, source: SearchableText, request: EditRequest, fold: Fold
 ) -> Iterator[StrategyMatch]:
-    yield from _matches(strategy, wanted, find_anywhere(source, wanted, fold))
-    yield from _matches(strategy, wanted, find_reindented(source, wanted, fold))
+    yield from _matches(strategy, request, find_anywhere(source, request, fold))
+    yield from _matches(strategy, request, find_reindented(source, request, fold))
 
 
 def _matches(
-    strategy: str, wanted: EditRequest, places: Sequence[MatchedSpan]
+    strategy: str, request: EditRequest, spans: Sequence[MatchedSpan]
 ) -> Iterator[StrategyMatch]:
-    if places:
-        yield StrategyMatch(strategy, wanted, tuple(places))
+    if spans:
+        yield StrategyMatch(strategy, request, tuple(spans))

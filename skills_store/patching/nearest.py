@@ -31,15 +31,17 @@ def find_nearest(text: str, old: str) -> NearestText | None:
 
 def find_applied(text: str, new: str) -> int | None:
     """Return the line where the new text starts; None if it is blank or does not occur."""
-    wanted = new.strip("\n")
-    if not wanted.strip():
+    needle = new.strip("\n")
+    if not needle.strip():
         return None
-    hit = text.find(wanted)
-    while hit >= 0:
-        end = hit + len(wanted)
-        if not (_are_one_word(text[hit - 1 : hit + 1]) or _are_one_word(text[end - 1 : end + 1])):
-            return line_number(text, hit)
-        hit = text.find(wanted, end)
+    start = text.find(needle)
+    while start >= 0:
+        end = start + len(needle)
+        if not (
+            _are_one_word(text[start - 1 : start + 1]) or _are_one_word(text[end - 1 : end + 1])
+        ):
+            return line_number(text, start)
+        start = text.find(needle, end)
     return None
 
 
@@ -49,20 +51,20 @@ def _are_one_word(pair: str) -> bool:
 
 def _start_by_equal_lines(lines: Sequence[str], old_lines: Sequence[str]) -> int | None:
     """Let each occurrence of an old line vote for the implied start of the first line."""
-    wanted: defaultdict[str, list[int]] = defaultdict(list)
+    old_offsets: defaultdict[str, list[int]] = defaultdict(list)
     for offset, line in enumerate(old_lines):
         if _WORD.search(line):
-            wanted[line.strip()].append(offset)
+            old_offsets[line.strip()].append(offset)
     found: defaultdict[str, list[int]] = defaultdict(list)
     for index, line in enumerate(lines):
-        bare = line.strip()
-        if bare in wanted and len(found[bare]) <= MAX_REPEATS:
-            found[bare].append(index)
+        stripped = line.strip()
+        if stripped in old_offsets and len(found[stripped]) <= MAX_REPEATS:
+            found[stripped].append(index)
     votes: Counter[int] = Counter()
-    for bare, indices in found.items():
-        if len(indices) <= MAX_REPEATS and len(wanted[bare]) <= MAX_REPEATS:
-            weight = len(bare)
-            for offset in wanted[bare]:
+    for stripped, indices in found.items():
+        if len(indices) <= MAX_REPEATS and len(old_offsets[stripped]) <= MAX_REPEATS:
+            weight = len(stripped)
+            for offset in old_offsets[stripped]:
                 votes.update({max(0, index - offset): weight for index in indices})
     return max(votes, key=lambda start: (votes[start], -start)) if votes else None
 
@@ -83,7 +85,7 @@ def _start_by_shared_words(lines: Sequence[str], old_lines: Sequence[str]) -> in
 def _excerpt(lines: Sequence[str], old_lines: Sequence[str], start: int) -> NearestText:
     end = min(len(lines), start + len(old_lines))
     pairs = zip(lines[start:end], old_lines, strict=False)
-    alike = (index for index, (own, line) in enumerate(pairs) if own != line)
-    first = start + max(0, next(alike, 0) - _LINES_BEFORE)
+    differing = (index for index, (own_line, line) in enumerate(pairs) if own_line != line)
+    first = start + max(0, next(differing, 0) - _LINES_BEFORE)
     shown = lines[first : min(end, first + MAX_SHOWN_LINES)] or lines[first : first + 1]
     return NearestText(first + 1, tuple(line[:MAX_SHOWN_CHARACTERS] for line in shown))

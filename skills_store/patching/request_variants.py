@@ -20,36 +20,36 @@ _ESCAPE_CHARACTERS = {
 _NUMBERED = re.compile(r"[ \t]*(\d+)([|\t:→])(.*)")
 
 
-def without_edge_newlines(text: str, wanted: EditRequest) -> EditRequest | None:
+def without_edge_newlines(text: str, request: EditRequest) -> EditRequest | None:
     """Remove a newline that the text lacks at its very end or start; None if there is none."""
-    old, new = wanted.old, wanted.new
+    old, new = request.old, request.new
     at_end, at_start = old.removesuffix("\n"), old.removeprefix("\n")
     if at_end != old and text.endswith(at_end) and not text.endswith("\n"):
-        return replace(wanted, old=at_end, new=new.removesuffix("\n"), ends_line=True)
+        return replace(request, old=at_end, new=new.removesuffix("\n"), ends_line=True)
     if at_start != old and text.startswith(at_start):
-        return replace(wanted, old=at_start, new=new.removeprefix("\n"), starts_line=True)
+        return replace(request, old=at_start, new=new.removeprefix("\n"), starts_line=True)
     return None
 
 
-def without_blank_edges(wanted: EditRequest) -> EditRequest:
+def without_blank_edges(request: EditRequest) -> EditRequest:
     """Remove blank lines at the edges of the old text, and at most as many from the new text."""
-    old, new = wanted.old.split("\n"), wanted.new.split("\n")
+    old, new = request.old.split("\n"), request.new.split("\n")
     first, last = _blank_edges(old)
     if first == len(old):
-        return wanted
+        return request
     new_first, new_last = _blank_edges(new)
     new_first = min(first, new_first)
     new_last = min(last, new_last, len(new) - new_first - 1)
-    is_removal = not wanted.new.strip()  # otherwise it would be joined to the next line
+    is_removal = not request.new.strip()  # otherwise it would be joined to the next line
     return EditRequest(
         old="\n".join(old[first : len(old) - last]),
         new="\n".join(new[new_first : len(new) - new_last]),
-        starts_line=wanted.starts_line or first > 0,
-        ends_line=wanted.ends_line or last > 0,
-        takes_newline_before=wanted.takes_newline_before
-        or (is_removal and first > 0 and not wanted.new.startswith("\n")),
-        takes_newline_after=wanted.takes_newline_after
-        or (is_removal and last > 0 and not wanted.new.endswith("\n")),
+        starts_line=request.starts_line or first > 0,
+        ends_line=request.ends_line or last > 0,
+        takes_newline_before=request.takes_newline_before
+        or (is_removal and first > 0 and not request.new.startswith("\n")),
+        takes_newline_after=request.takes_newline_after
+        or (is_removal and last > 0 and not request.new.endswith("\n")),
     )
 
 
@@ -59,43 +59,43 @@ def _blank_edges(lines: list[str]) -> tuple[int, int]:
     return (filled[0], len(lines) - 1 - filled[-1]) if filled else (len(lines), 0)
 
 
-def without_escapes(wanted: EditRequest) -> EditRequest | None:
+def without_escapes(request: EditRequest) -> EditRequest | None:
     r"""Replace escape sequences by their characters; None if the old text has none.
 
     In the new text only the kinds of sequences in the old text are replaced. If those include
     `\n`, all kinds are: then the entire request was escaped once too often.
     """
-    kinds = set(_ESCAPE.findall(wanted.old))
+    kinds = set(_ESCAPE.findall(request.old))
     if not kinds:
         return None
     new_kinds = set(_ESCAPE_CHARACTERS) if "\\n" in kinds else kinds
-    old, new = _unescape(wanted.old, kinds), _unescape(wanted.new, new_kinds)
-    return replace(wanted, old=old, new=new)
+    old, new = _unescape(request.old, kinds), _unescape(request.new, new_kinds)
+    return replace(request, old=old, new=new)
 
 
 def _unescape(text: str, kinds: set[str]) -> str:
-    def meaning(escape: re.Match[str]) -> str:
+    def replacement(escape: re.Match[str]) -> str:
         return _ESCAPE_CHARACTERS[escape.group()] if escape.group() in kinds else escape.group()
 
-    return _ESCAPE.sub(meaning, text)
+    return _ESCAPE.sub(replacement, text)
 
 
-def without_line_numbers(wanted: EditRequest) -> tuple[EditRequest, int] | None:
+def without_line_numbers(request: EditRequest) -> tuple[EditRequest, int] | None:
     """Remove a file viewer's line numbers and return the first; None unless all lines have them."""
-    old = _strip_line_numbers(wanted.old)
+    old = _strip_line_numbers(request.old)
     if old is None:
         return None
-    new = _strip_line_numbers(wanted.new)
-    if new is None and any(_NUMBERED.fullmatch(line) for line in wanted.new.split("\n")):
+    new = _strip_line_numbers(request.new)
+    if new is None and any(_NUMBERED.fullmatch(line) for line in request.new.split("\n")):
         return None
-    bare = replace(
-        wanted,
+    variant = replace(
+        request,
         old=old[0],
-        new=wanted.new if new is None else new[0],
+        new=request.new if new is None else new[0],
         starts_line=True,
-        ends_line=wanted.ends_line or not old[0].endswith("\n"),
+        ends_line=request.ends_line or not old[0].endswith("\n"),
     )
-    return bare, old[1]
+    return variant, old[1]
 
 
 def _strip_line_numbers(text: str) -> tuple[str, int] | None:
@@ -106,8 +106,8 @@ def _strip_line_numbers(text: str) -> tuple[str, int] | None:
     if len(matches) < len(parts):
         return None
     first = int(matches[0][1])
-    is_counting = [int(match[1]) for match in matches] == [*range(first, first + len(matches))]
-    if not is_counting or len({match[2] for match in matches}) > 1:
+    is_consecutive = [int(match[1]) for match in matches] == [*range(first, first + len(matches))]
+    if not is_consecutive or len({match[2] for match in matches}) > 1:
         return None
     lines = [match[3] for match in matches]
     if matches[0][2] == ":" and all(line.startswith(" ") or not line for line in lines):

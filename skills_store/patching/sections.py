@@ -86,12 +86,12 @@ class PatchReader:
             return False
         return True
 
-    def _read_boundary(self, said: str) -> None:
-        if said == "end of file":
+    def _read_boundary(self, marker: str) -> None:
+        if marker == "end of file":
             if self.is_open and self.sections[-1].hunks:
                 self.sections[-1].hunks[-1].is_at_end = True
             return
-        self._is_finished = said == "end patch" and bool(self.sections)
+        self._is_finished = marker == "end patch" and bool(self.sections)
         self.is_open = False
 
     def _open(self, verb: str, path: str) -> None:
@@ -162,9 +162,9 @@ def _read_heading(section: PatchSection, line: str) -> None:
     if not section.hunks or section.hunks[-1].lines or section.hunks[-1].is_at_end:
         section.hunks.append(HunkDraft())
     draft = section.hunks[-1]
-    ranges = _RANGES.fullmatch(line.rstrip())
-    heading = ranges[2] if ranges else line.strip().removesuffix("@@").removeprefix("@@")
-    if ranges:
-        draft.line_hint = int(ranges[1][:9])
+    match = _RANGES.fullmatch(line.rstrip())
+    heading = match[2] if match else line.strip().removesuffix("@@").removeprefix("@@")
+    if match:
+        draft.line_hint = int(match[1][:9])
     if heading.strip():
         draft.headings.append(heading.strip())

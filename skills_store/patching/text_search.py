@@ -69,33 +69,34 @@ class MatchedSpan:
     indentation: Indentation = field(default=UNCHANGED)
 
 
-def find_anywhere(source: SearchableText, wanted: EditRequest, fold: Fold) -> list[MatchedSpan]:
+def find_anywhere(source: SearchableText, request: EditRequest, fold: Fold) -> list[MatchedSpan]:
     """Return the spans where the folded text contains the folded old text, by lines or parts."""
     text = source.text
-    needle = fold(wanted.old)
-    ends_line = wanted.ends_line or (fold is not PLAIN and wanted.old.endswith(tuple(BLANKS)))
-    hits = _occurrences(
-        source.folded(fold), needle, starts_line=wanted.starts_line, ends_line=ends_line
+    needle = fold(request.old)
+    ends_line = request.ends_line or (fold is not PLAIN and request.old.endswith(tuple(BLANKS)))
+    offsets = _occurrences(
+        source.folded(fold), needle, starts_line=request.starts_line, ends_line=ends_line
     )
     if fold is PLAIN:
-        return [MatchedSpan(hit, hit + len(needle)) for hit in hits]
-    if not hits or not needle.strip():
+        return [MatchedSpan(offset, offset + len(needle)) for offset in offsets]
+    if not offsets or not needle.strip():
         return []
-    spans = _map_spans_back(source, [(hit, hit + len(needle)) for hit in hits], fold)
+    spans = _map_spans_back(source, [(offset, offset + len(needle)) for offset in offsets], fold)
     return [
         MatchedSpan(start, end, fold)
         for start, end in spans
-        if _has_clean_edges(text, start, end) and _is_safe_region(text[start:end], wanted.old, fold)
+        if _has_clean_edges(text, start, end)
+        and _is_safe_region(text[start:end], request.old, fold)
     ]
 
 
-def find_reindented(source: SearchableText, wanted: EditRequest, fold: Fold) -> list[MatchedSpan]:
+def find_reindented(source: SearchableText, request: EditRequest, fold: Fold) -> list[MatchedSpan]:
     """Return the spans of complete lines that differ only by one rule of indentation."""
-    old_lines = wanted.old.split("\n")
+    old_lines = request.old.split("\n")
     if not old_lines[0].strip() or not old_lines[-1].strip():
         return []
-    indices = _line_indices(source.keys(fold), _line_keys(fold(wanted.old)), len(old_lines))
-    candidates = (_compare_lines(source, index, old_lines, wanted, fold) for index in indices)
+    indices = _line_indices(source.keys(fold), _line_keys(fold(request.old)), len(old_lines))
+    candidates = (_compare_lines(source, index, old_lines, request, fold) for index in indices)
     return to_spans(source, candidates, fold)
 
 
@@ -126,11 +127,11 @@ def line_number(text: str, position: int) -> int:
 
 
 def _compare_lines(
-    source: SearchableText, index: int, old_lines: Sequence[str], wanted: EditRequest, fold: Fold
+    source: SearchableText, index: int, old_lines: Sequence[str], request: EditRequest, fold: Fold
 ) -> tuple[int, int, Indentation] | None:
-    own = source.lines[index : index + len(old_lines)]
-    rule = derive_indentation(old_lines, own, wanted.new.split("\n"))
-    if rule is None or not _are_safe_lines(own, old_lines, fold):
+    own_lines = source.lines[index : index + len(old_lines)]
+    rule = derive_indentation(old_lines, own_lines, request.new.split("\n"))
+    if rule is None or not _are_safe_lines(own_lines, old_lines, fold):
         return None
     return index, len(old_lines), rule
 
@@ -147,35 +148,37 @@ def _skip_end_blanks(text: str, end: int) -> int:
 
 def _occurrences(haystack: str, needle: str, *, starts_line: bool, ends_line: bool) -> list[int]:
     """Return the non-overlapping offsets of the needle, plus an overlapping second occurrence."""
-    before, after = "\n" * starts_line, "\n" * ends_line
-    if before or after:
-        haystack, needle = f"{before}{haystack}{after}", f"{before}{needle}{after}"
+    prefix, suffix = "\n" * starts_line, "\n" * ends_line
+    if prefix or suffix:
+        haystack, needle = f"{prefix}{haystack}{suffix}", f"{prefix}{needle}{suffix}"
     if not needle:
         return []
-    hits = list(_hits(haystack, needle, len(needle) - (starts_line and ends_line)))
+    offsets = list(_find_offsets(haystack, needle, len(needle) - (starts_line and ends_line)))
     # Two overlapping occurrences are ambiguous too, although only one could be replaced.
-    if len(hits) == 1:
-        hits.extend(twin for twin in (haystack.find(needle, hits[0] + 1),) if twin >= 0)
-    return hits
+    if len(offsets) == 1:
+        offsets.extend(
+            overlap for overlap in (haystack.find(needle, offsets[0] + 1),) if overlap >= 0
+        )
+    return offsets
 
 
-def _hits(haystack: str, needle: str, stride: int) -> Iterator[int]:
-    hit = haystack.find(needle)
-    while hit >= 0:
-        yield hit
-        hit = haystack.find(needle, hit + stride)
+def _find_offsets(haystack: str, needle: str, stride: int) -> Iterator[int]:
+    offset = haystack.find(needle)
+    while offset >= 0:
+        yield offset
+        offset = haystack.find(needle, offset + stride)
 
 
-def _line_indices(keys: str, wanted: str, count: int) -> list[int]:
+def _line_indices(keys: str, old_keys: str, count: int) -> list[int]:
     """Return the indices at which the old lines occur consecutively; overlaps count.
 
     Empty if so many lines would have to be compared that it would take too long.
     """
     indices: list[int] = []
     index = position = 0
-    for hit in _hits(keys, wanted, 1):
-        index += keys.count("\n", position, hit)
-        position = hit
+    for offset in _find_offsets(keys, old_keys, 1):
+        index += keys.count("\n", position, offset)
+        position = offset
         indices.append(index)
         if len(indices) * count > MAX_COMPARED_LINES:
             return []
@@ -226,5 +229,5 @@ def _is_safe_region(region: str, old: str, fold: Fold) -> bool:
     return _are_safe_lines(region.split("\n"), old.split("\n"), fold)
 
 
-def _are_safe_lines(own: Sequence[str], old: Sequence[str], fold: Fold) -> bool:
-    return all(fold.is_safe_match(line, other) for line, other in zip(own, old, strict=True))
+def _are_safe_lines(own_lines: Sequence[str], old: Sequence[str], fold: Fold) -> bool:
+    return all(fold.is_safe_match(line, other) for line, other in zip(own_lines, old, strict=True))

@@ -32,8 +32,8 @@ def parse_patch(text: str) -> tuple[FileChange, ...]:
     """
     reader = read_sections(text)
     if reader.problems:
-        fault = reader.problems[0]
-        raise MalformedPatchError(fault.reason, fault.line)
+        problem = reader.problems[0]
+        raise MalformedPatchError(problem.reason, problem.line)
     if not reader.sections:
         raise EmptyPatchError
     changes: dict[str, FileChange] = {}

@@ -51,7 +51,7 @@ class _LimitedStream(io.RawIOBase):
     def __init__(self, stream: gzip.GzipFile, archive: Path) -> None:
         self._stream = stream
         self._archive = archive
-        self._left = MAX_BYTES
+        self._remaining_bytes = MAX_BYTES
 
     def readable(self) -> bool:
         """Return True."""
@@ -61,8 +61,8 @@ class _LimitedStream(io.RawIOBase):
         """Read into a buffer and return the number of bytes."""
         view = memoryview(buffer)
         data = self._stream.read(len(view))
-        self._left -= len(data)
-        if self._left < 0:
+        self._remaining_bytes -= len(data)
+        if self._remaining_bytes < 0:
             raise _too_large(self._archive)
         view[: len(data)] = data
         return len(data)
@@ -78,7 +78,7 @@ def unpack(archive: Path, folder: Path) -> None:
     if archive.stat().st_size > MAX_PACKED_BYTES:
         raise _too_large(archive)
     seen: set[str] = set()
-    left = MAX_BYTES
+    remaining_bytes = MAX_BYTES
     entries = (
         _zip_entries(archive) if archive.name.lower().endswith(".zip") else _tar_entries(archive)
     )
@@ -88,8 +88,8 @@ def unpack(archive: Path, folder: Path) -> None:
         if name.casefold() in seen:
             raise ArchiveRefusedError(str(archive), f"two of its files are named {name!r}")
         seen.add(name.casefold())
-        data = _read_entry(entry, left, archive)
-        left -= len(data)
+        data = _read_entry(entry, remaining_bytes, archive)
+        remaining_bytes -= len(data)
         _write(folder / name, data, is_program=entry.is_executable)
 
 
@@ -125,8 +125,8 @@ def _zip_entries(archive: Path) -> Iterator[_ArchiveMember]:
 def _tar_entries(archive: Path) -> Iterator[_ArchiveMember]:
     with gzip.open(archive) as stream:
         # Count below tarfile: it also decompresses the headers and files that it skips.
-        counted = io.BufferedReader(_LimitedStream(stream, archive))
-        with tarfile.open(fileobj=counted, mode="r|") as packed:
+        limited_stream = io.BufferedReader(_LimitedStream(stream, archive))
+        with tarfile.open(fileobj=limited_stream, mode="r|") as packed:
             for item in packed:
                 content = packed.extractfile(item) if item.isreg() else None
                 if content is not None:
@@ -137,8 +137,8 @@ def _tar_entries(archive: Path) -> Iterator[_ArchiveMember]:
 
 def _checked_name(name: str, archive: Path) -> str:
     parts = name.removeprefix("./").split("/")
-    is_odd = any(part in {"", ".", ".."} or part[-1] in ". " for part in parts)
-    if is_odd or "\\" in name or ":" in name or not name.isprintable():
+    is_invalid = any(part in {"", ".", ".."} or part[-1] in ". " for part in parts)
+    if is_invalid or "\\" in name or ":" in name or not name.isprintable():
         raise ArchiveRefusedError(
             str(archive), f"it contains a file outside its directory: {name!r}"
         )

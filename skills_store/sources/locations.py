@@ -70,11 +70,11 @@ def parse_source(text: str) -> SkillSource:
     return _repository(text)
 
 
-def is_listed_source(source: str, named: Sequence[str]) -> bool:
-    """Return whether a source equals or is below one of `named`, such as `https://host/owner`."""
-    place = _comparable_location(source)
-    places = [_comparable_location(each) for each in named]
-    return any(place == each or place.startswith(f"{each}/") for each in places if each)
+def is_listed_source(source: str, listed: Sequence[str]) -> bool:
+    """Return whether a source equals or is below one of `listed`, such as `https://host/owner`."""
+    location = _comparable_location(source)
+    locations = [_comparable_location(each) for each in listed]
+    return any(location == each or location.startswith(f"{each}/") for each in locations if each)
 
 
 def _comparable_location(source: str) -> str:

@@ -78,21 +78,21 @@ class GitCloner:
 
     def _fetch_commit(self, source: RepositorySource, folder: Path) -> None:
         """Fetch a commit by id, which `git clone` does not support."""
-        inside = ["-C", str(folder)]
+        directory_options = ["-C", str(folder)]
         self._run(source, ["init", "--quiet", "--template=", "--", str(folder)])
         self._run(
             source,
-            [*inside, "fetch", "--depth", "1", "--no-tags", "--no-recurse-submodules", "--quiet",
-             "--", source.url, source.ref],
+            [*directory_options, "fetch", "--depth", "1", "--no-tags", "--no-recurse-submodules",
+             "--quiet", "--", source.url, source.ref],
         )  # fmt: skip
-        self._run(source, [*inside, "checkout", "--quiet", "--detach", "FETCH_HEAD"])
+        self._run(source, [*directory_options, "checkout", "--quiet", "--detach", "FETCH_HEAD"])
 
     def _run(self, source: RepositorySource, arguments: Sequence[str]) -> str:
         program = find_program(self.program, self.environment.get("PATH"))
         if program is None:
             raise CloneError(source.url, f"{self.program} was not found on PATH; install it first")
         settings = [part for setting in _SETTINGS for part in ("-c", setting)]
-        kept = {
+        inherited = {
             n: value for n, value in self.environment.items() if n not in _REDIRECTING_VARIABLES
         }
         try:
@@ -102,20 +102,20 @@ class GitCloner:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={**kept, **_VARIABLES},
+                env={**inherited, **_VARIABLES},
                 start_new_session=True,  # no terminal for prompts, and one process group to kill
             )
         except OSError as error:
             raise CloneError(source.url, f"{self.program} cannot be started: {error}") from error
         with process:
             try:
-                output, complaints = process.communicate(timeout=self.timeout_seconds)
+                output, error_output = process.communicate(timeout=self.timeout_seconds)
             except subprocess.TimeoutExpired:
                 _kill_group(process)
                 reason = f"it took longer than {self.timeout_seconds:.0f} seconds"
                 raise CloneError(source.url, reason) from None
         if process.returncode:
-            raise CloneError(source.url, _failure_reason(complaints))
+            raise CloneError(source.url, _failure_reason(error_output))
         return output.decode(errors="replace")
 
 
@@ -127,8 +127,10 @@ def _kill_group(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _failure_reason(complaints: bytes) -> str:
-    lines = complaints.decode(errors="replace").strip().splitlines()
-    said = next((line for line in lines if line.startswith("fatal:")), "")
-    words = said.removeprefix("fatal:").strip() or (lines[-1] if lines else "git gave no reason")
+def _failure_reason(error_output: bytes) -> str:
+    lines = error_output.decode(errors="replace").strip().splitlines()
+    fatal_line = next((line for line in lines if line.startswith("fatal:")), "")
+    words = fatal_line.removeprefix("fatal:").strip() or (
+        lines[-1] if lines else "git gave no reason"
+    )
     return "".join(c if c.isprintable() else "?" for c in words)[:_SHOWN_CHARACTERS].rstrip(".")

@@ -87,7 +87,7 @@ HARMLESS: dict[str, StreamFault] = {
 
 
 @pytest.mark.parametrize("name", CUTS)
-async def test_an_answer_goes_on_where_it_broke_off(tmp_path: Path, name: str) -> None:
+async def test_a_truncated_answer_is_continued_where_it_stopped(tmp_path: Path, name: str) -> None:
     async with (
         messages_api([broken(CUTS[name]), rest_of]) as api,
         open_model_session(api, tmp_path) as desk,
@@ -105,14 +105,14 @@ async def test_an_answer_goes_on_where_it_broke_off(tmp_path: Path, name: str) -
         assert api.model_requests[-1].verdict == "answered"
 
 
-async def test_the_reply_of_these_tests_has_as_many_events_as_they_say(tmp_path: Path) -> None:
+async def test_the_scripted_reply_has_the_declared_number_of_events(tmp_path: Path) -> None:
     async with messages_api([broken()]) as api, open_model_session(api, tmp_path) as desk:
         await desk.prompt()
         assert len([data for data in desk.translated if data]) == EVENTS_OF_REPLY
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-async def test_what_is_odd_but_harmless_is_passed_over(tmp_path: Path, name: str) -> None:
+async def test_harmless_stream_anomalies_are_ignored(tmp_path: Path, name: str) -> None:
     async with (
         messages_api([broken(HARMLESS[name])]) as api,
         open_model_session(api, tmp_path) as desk,
@@ -125,7 +125,7 @@ async def test_what_is_odd_but_harmless_is_passed_over(tmp_path: Path, name: str
 
 
 @pytest.mark.parametrize("at_event", [1, 4, 9])
-async def test_an_answer_that_falls_silent_goes_on(tmp_path: Path, at_event: int) -> None:
+async def test_a_stalled_answer_is_continued(tmp_path: Path, at_event: int) -> None:
     script = [broken(HoldUntilGate(at_event, ResponseGate())), rest_of]
     rules = ModelSessionConfig(idle_seconds=0.2)
     async with messages_api(script) as api, open_model_session(api, tmp_path, rules) as desk:
@@ -135,7 +135,7 @@ async def test_an_answer_that_falls_silent_goes_on(tmp_path: Path, at_event: int
         assert "did not answer in time" in desk.notices()[0]
 
 
-async def test_an_answer_is_over_when_it_says_so(tmp_path: Path) -> None:
+async def test_an_answer_ends_at_its_stop_event(tmp_path: Path) -> None:
     """Though the endpoint keeps the connection open."""
     held = broken(HoldUntilGate(EVENTS_OF_REPLY, ResponseGate()))
     async with messages_api([held, "And on."]) as api, open_model_session(api, tmp_path) as desk:
@@ -145,7 +145,7 @@ async def test_an_answer_is_over_when_it_says_so(tmp_path: Path) -> None:
         assert desk.notices() == []
 
 
-async def test_an_answer_that_breaks_off_again_and_again_ends_the_turn(tmp_path: Path) -> None:
+async def test_an_answer_that_breaks_off_repeatedly_ends_the_turn(tmp_path: Path) -> None:
     async with (
         messages_api(lambda _ask: reply(say("Well, "), faults=[CutAfterEvents(4)])) as api,
         open_model_session(api, tmp_path) as desk,
@@ -158,7 +158,7 @@ async def test_an_answer_that_breaks_off_again_and_again_ends_the_turn(tmp_path:
         check_history(desk.history())
 
 
-async def test_an_endpoint_that_gives_up_for_good_is_not_asked_again(tmp_path: Path) -> None:
+async def test_a_permanent_stream_error_is_not_retried(tmp_path: Path) -> None:
     fault = ErrorEvent(9, "invalid_request_error", "that will not do")
     async with messages_api([broken(fault)]) as api, open_model_session(api, tmp_path) as desk:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -170,7 +170,9 @@ async def test_an_endpoint_that_gives_up_for_good_is_not_asked_again(tmp_path: P
         check_history(desk.history())
 
 
-async def test_calls_that_arrived_whole_are_run_though_the_rest_is_missing(tmp_path: Path) -> None:
+async def test_complete_tool_calls_run_although_the_rest_of_the_answer_is_missing(
+    tmp_path: Path,
+) -> None:
     said = reply(
         say("I look."), call("look", text="a"), call("note", text="b"), faults=[CutAfterEvents(12)]
     )
@@ -185,7 +187,7 @@ async def test_calls_that_arrived_whole_are_run_though_the_rest_is_missing(tmp_p
         assert api.model_requests[-1].verdict == "answered"
 
 
-async def test_the_model_is_asked_to_go_on_only_where_something_was_said(tmp_path: Path) -> None:
+async def test_the_continue_prompt_is_sent_only_after_visible_text(tmp_path: Path) -> None:
     in_thought = broken(CutAfterEvents(4))
     async with (
         messages_api([in_thought, rest_of]) as api,
@@ -206,7 +208,9 @@ async def test_a_wrong_content_type_does_not_matter(tmp_path: Path, content_type
 
 
 @pytest.mark.parametrize("content_type", ["application/json", "text/html; charset=UTF-8"])
-async def test_what_is_no_stream_at_all_is_told_at_once(tmp_path: Path, content_type: str) -> None:
+async def test_a_response_that_is_not_a_stream_is_reported_immediately(
+    tmp_path: Path, content_type: str
+) -> None:
     """A gateway that cannot stream, or the page of somebody else."""
     page = GarbageBytes(0, b"<html>\n<p>Welcome to our network!</p></html>\n")
     script = [reply(faults=[EndAfterEvents(0), page], content_type=content_type)]

@@ -76,7 +76,7 @@ def check_calls_are_closed(desk: ModelSession) -> None:
 
 
 @pytest.mark.parametrize("at_event", range(1, EVENTS_OF_REPLY + 1))
-async def test_a_turn_is_cancelled_in_front_of_any_event(tmp_path: Path, at_event: int) -> None:
+async def test_a_turn_can_be_cancelled_before_any_event(tmp_path: Path, at_event: int) -> None:
     gate = ResponseGate()
     async with (
         messages_api([rich_reply(gate, at_event)]) as api,
@@ -92,7 +92,7 @@ async def test_a_turn_is_cancelled_in_front_of_any_event(tmp_path: Path, at_even
         gate.open()
 
 
-async def test_the_reply_of_these_tests_has_as_many_events_as_they_say(tmp_path: Path) -> None:
+async def test_the_scripted_reply_has_the_declared_number_of_events(tmp_path: Path) -> None:
     gate = ResponseGate()
     gate.open()
     async with (
@@ -106,7 +106,7 @@ async def test_the_reply_of_these_tests_has_as_many_events_as_they_say(tmp_path:
         )
 
 
-async def test_a_turn_is_cancelled_before_the_first_byte(tmp_path: Path) -> None:
+async def test_a_turn_can_be_cancelled_before_the_first_byte(tmp_path: Path) -> None:
     held = ResponseGate()
     script = [reply("never", head_gate=held)]
     async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
@@ -118,14 +118,14 @@ async def test_a_turn_is_cancelled_before_the_first_byte(tmp_path: Path) -> None
         await check_cancelled(desk, api, pending)
 
 
-async def test_a_turn_is_cancelled_right_behind_its_prompt(tmp_path: Path) -> None:
+async def test_a_turn_can_be_cancelled_immediately_after_its_prompt(tmp_path: Path) -> None:
     async with messages_api() as api, open_model_session(api, tmp_path) as desk:
         pending = desk.start_prompt()
         desk.cancel()
         await check_cancelled(desk, api, pending)
 
 
-async def test_a_turn_is_cancelled_in_the_same_write_as_its_prompt(tmp_path: Path) -> None:
+async def test_a_turn_can_be_cancelled_in_the_same_write_as_its_prompt(tmp_path: Path) -> None:
     async with messages_api() as api, open_model_session(api, tmp_path) as desk:
         prompt = prompt_params(desk.session_id, "hi")
         desk.editor.send(
@@ -137,7 +137,7 @@ async def test_a_turn_is_cancelled_in_the_same_write_as_its_prompt(tmp_path: Pat
         await check_next_prompt(desk, api)
 
 
-async def test_a_turn_is_cancelled_while_a_tool_runs(tmp_path: Path) -> None:
+async def test_a_turn_can_be_cancelled_while_a_tool_runs(tmp_path: Path) -> None:
     script = [reply(think("Hm."), say("I look."), call("look", text="x"), call("note", text="y"))]
     async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
         desk.tools.allowed_to_end = anyio.Event()
@@ -148,7 +148,7 @@ async def test_a_turn_is_cancelled_while_a_tool_runs(tmp_path: Path) -> None:
         assert "cancelled by the user" in str(api.model_requests[-1].body)
 
 
-async def test_a_turn_is_cancelled_between_two_steps(tmp_path: Path) -> None:
+async def test_a_turn_can_be_cancelled_between_two_steps(tmp_path: Path) -> None:
     """The tool has ended; the request with its result is not answered yet."""
     held = ResponseGate()
     script = [reply(call("look", text="x")), reply("never", head_gate=held)]
@@ -161,7 +161,7 @@ async def test_a_turn_is_cancelled_between_two_steps(tmp_path: Path) -> None:
         assert "look: done" in str(api.model_requests[-1].body)
 
 
-async def test_a_turn_is_cancelled_as_soon_as_a_tool_ends(tmp_path: Path) -> None:
+async def test_a_turn_can_be_cancelled_as_soon_as_a_tool_ends(tmp_path: Path) -> None:
     async with (
         messages_api([reply(call("look", text="x"))]) as api,
         open_model_session(api, tmp_path) as desk,
@@ -191,7 +191,7 @@ WAITS = {
 
 @pytest.mark.parametrize("name", WAITS)
 @pytest.mark.parametrize("shows_notices", [True, False])
-async def test_a_turn_is_cancelled_while_it_waits(
+async def test_a_turn_can_be_cancelled_during_a_retry_delay(
     tmp_path: Path, name: str, *, shows_notices: bool
 ) -> None:
     turn, rules, told = WAITS[name]
@@ -205,7 +205,7 @@ async def test_a_turn_is_cancelled_while_it_waits(
             await check_cancelled(desk, api, pending)
 
 
-async def test_a_cancel_behind_the_last_byte_is_answered_once(tmp_path: Path) -> None:
+async def test_a_cancel_after_the_last_byte_produces_one_response(tmp_path: Path) -> None:
     async with messages_api(["Hello."]) as api, open_model_session(api, tmp_path) as desk:
         pending = desk.start_prompt()
         await desk.wait_until_translated(5)
@@ -216,14 +216,14 @@ async def test_a_cancel_behind_the_last_byte_is_answered_once(tmp_path: Path) ->
         await check_next_prompt(desk, api)
 
 
-async def test_a_cancel_behind_the_answer_does_nothing(tmp_path: Path) -> None:
+async def test_a_cancel_after_the_response_does_nothing(tmp_path: Path) -> None:
     async with messages_api(["Hello."]) as api, open_model_session(api, tmp_path) as desk:
         assert await desk.prompt() == "end_turn"
         desk.cancel()
         await check_next_prompt(desk, api)
 
 
-async def test_a_cancel_ends_the_prompt_that_waits_as_well(tmp_path: Path) -> None:
+async def test_a_cancel_also_ends_the_queued_prompt(tmp_path: Path) -> None:
     gate = ResponseGate()
     async with (
         messages_api([rich_reply(gate, 10)]) as api,
@@ -237,7 +237,7 @@ async def test_a_cancel_ends_the_prompt_that_waits_as_well(tmp_path: Path) -> No
         assert len(api.model_requests) == 2
 
 
-async def test_two_cancels_in_a_row_are_one(tmp_path: Path) -> None:
+async def test_two_consecutive_cancels_act_as_one(tmp_path: Path) -> None:
     gate = ResponseGate()
     async with (
         messages_api([rich_reply(gate, 10)]) as api,
@@ -250,7 +250,7 @@ async def test_two_cancels_in_a_row_are_one(tmp_path: Path) -> None:
         await check_cancelled(desk, api, pending)
 
 
-async def test_two_turns_in_a_row_are_cancelled(tmp_path: Path) -> None:
+async def test_two_consecutive_turns_can_be_cancelled(tmp_path: Path) -> None:
     gate = ResponseGate()
     script = [rich_reply(gate, 6), rich_reply(gate, 12)]
     async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
@@ -263,7 +263,7 @@ async def test_two_turns_in_a_row_are_cancelled(tmp_path: Path) -> None:
         await check_next_prompt(desk, api)
 
 
-async def test_a_cancelled_request_leaves_other_sessions_alone(tmp_path: Path) -> None:
+async def test_cancelling_a_request_does_not_affect_other_sessions(tmp_path: Path) -> None:
     gate = ResponseGate()
     script = [rich_reply(gate, 10), reply("Here I am.", faults=[HoldUntilGate(4, gate)])]
     rules = ModelSessionConfig(session_count=2)

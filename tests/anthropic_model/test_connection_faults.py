@@ -7,7 +7,7 @@ from acp_server.models.anthropic.failures import classify_error
 from acp_server.models.failures import ProviderFailure
 
 
-def test_a_certificate_that_nobody_trusts_is_not_tried_again() -> None:
+def test_an_untrusted_certificate_is_not_retried() -> None:
     error = httpx2.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate")
     reason = (
         "the connection to host failed ([SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate); "
@@ -17,7 +17,7 @@ def test_a_certificate_that_nobody_trusts_is_not_tried_again() -> None:
 
 
 @pytest.mark.parametrize(("said", "shown"), [("refused", "refused"), ("", "ConnectError")])
-def test_another_failure_may_pass(said: str, shown: str) -> None:
+def test_other_connection_failures_are_retryable(said: str, shown: str) -> None:
     reason = f"the connection to host failed ({shown})"
     expected = ProviderFailure(reason, "connection", is_temporary=True)
     assert classify_error(httpx2.ConnectError(said), "host") == expected

@@ -53,7 +53,7 @@ CASES: dict[str, tuple[Object, Object, Usage]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_message_used_what_is_told_of_it_at_last(case: str) -> None:
+def test_the_last_reported_usage_of_a_message_counts(case: str) -> None:
     begun, ended, used = CASES[case]
     stream = MessageStream()
     stream.translate(json.dumps({"type": "message_start", "message": {"usage": begun}}))

@@ -60,7 +60,7 @@ LASTING: dict[str, tuple[ScriptedTurn, str, str]] = {
 
 
 @pytest.mark.parametrize("name", PASSING)
-async def test_a_passing_fault_is_told_and_outlived(tmp_path: Path, name: str) -> None:
+async def test_a_transient_error_is_reported_and_retried(tmp_path: Path, name: str) -> None:
     script = [PASSING[name], PASSING[name], "Here I am."]
     async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -76,7 +76,7 @@ async def test_a_passing_fault_is_told_and_outlived(tmp_path: Path, name: str) -
 
 
 @pytest.mark.parametrize("name", PASSING)
-async def test_a_fault_that_does_not_pass_ends_the_turn(tmp_path: Path, name: str) -> None:
+async def test_a_persistent_transient_error_ends_the_turn(tmp_path: Path, name: str) -> None:
     script: Sequence[ScriptedTurn] = [PASSING[name]] * 4
     async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -92,7 +92,7 @@ async def test_a_fault_that_does_not_pass_ends_the_turn(tmp_path: Path, name: st
 
 
 @pytest.mark.parametrize("name", LASTING)
-async def test_a_lasting_fault_ends_the_turn_at_once(tmp_path: Path, name: str) -> None:
+async def test_a_permanent_error_ends_the_turn_immediately(tmp_path: Path, name: str) -> None:
     turn, kind, told = LASTING[name]
     async with messages_api([turn]) as api, open_model_session(api, tmp_path) as desk:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -106,7 +106,7 @@ async def test_a_lasting_fault_ends_the_turn_at_once(tmp_path: Path, name: str) 
         assert await desk.prompt("again") == "end_turn"
 
 
-async def test_a_client_without_notices_is_told_by_a_thought(tmp_path: Path) -> None:
+async def test_a_client_without_notices_gets_them_as_thoughts(tmp_path: Path) -> None:
     rules = ModelSessionConfig(shows_notices=False)
     async with (
         messages_api([overloaded(), "Here I am."]) as api,
@@ -117,7 +117,7 @@ async def test_a_client_without_notices_is_told_by_a_thought(tmp_path: Path) -> 
         assert desk.updates("notice") == []
 
 
-async def test_a_long_wait_is_told_in_seconds(tmp_path: Path) -> None:
+async def test_a_long_retry_delay_is_reported_in_seconds(tmp_path: Path) -> None:
     async with messages_api([rate_limited(2)]) as api, open_model_session(api, tmp_path) as desk:
         pending = desk.start_prompt()
         await desk.editor.wait_for_response(
@@ -127,7 +127,7 @@ async def test_a_long_wait_is_told_in_seconds(tmp_path: Path) -> None:
         await pending.response()
 
 
-async def test_a_refused_connection_is_told_and_outlived(tmp_path: Path) -> None:
+async def test_a_refused_connection_is_reported_and_retried(tmp_path: Path) -> None:
     rules = ModelSessionConfig(retry_seconds=0.05, retries=6)
     async with (
         messages_api(["Here I am."]) as api,
@@ -143,7 +143,7 @@ async def test_a_refused_connection_is_told_and_outlived(tmp_path: Path) -> None
         assert f"the connection to {HOST} failed" in desk.notices()[0]
 
 
-async def test_a_connection_refused_for_good_ends_the_turn(tmp_path: Path) -> None:
+async def test_a_permanently_refused_connection_ends_the_turn(tmp_path: Path) -> None:
     async with messages_api() as api, open_model_session(api, tmp_path) as desk:
         await api.stop_listening()
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -155,7 +155,7 @@ async def test_a_connection_refused_for_good_ends_the_turn(tmp_path: Path) -> No
         assert await desk.prompt("again") == "end_turn"
 
 
-async def test_an_endpoint_that_says_nothing_is_asked_again(tmp_path: Path) -> None:
+async def test_an_unresponsive_endpoint_is_retried(tmp_path: Path) -> None:
     never = ResponseGate()
     script = [reply("never", head_gate=never), "Here I am."]
     rules = ModelSessionConfig(idle_seconds=0.2)
@@ -166,7 +166,7 @@ async def test_an_endpoint_that_says_nothing_is_asked_again(tmp_path: Path) -> N
         assert desk.agent_text() == "Here I am."
 
 
-async def test_an_endpoint_that_never_says_anything_ends_the_turn(tmp_path: Path) -> None:
+async def test_an_endpoint_that_never_responds_ends_the_turn(tmp_path: Path) -> None:
     never = ResponseGate()
     rules = ModelSessionConfig(idle_seconds=0.1)
     async with (
@@ -188,7 +188,7 @@ async def test_without_a_key_the_client_is_asked_to_sign_in(tmp_path: Path) -> N
         assert api.model_requests == ()
 
 
-async def test_a_wrong_key_is_no_missing_key(tmp_path: Path) -> None:
+async def test_an_invalid_key_is_not_reported_as_a_missing_key(tmp_path: Path) -> None:
     rules = ModelSessionConfig(api_key="wrong-key-0123456789")
     async with messages_api() as api, open_model_session(api, tmp_path, rules) as desk:
         response = await desk.start_prompt().response()
@@ -197,7 +197,7 @@ async def test_a_wrong_key_is_no_missing_key(tmp_path: Path) -> None:
         assert "wrong-key" not in str(desk.editor.messages)
 
 
-async def test_what_an_endpoint_says_at_length_is_shown_on_one_short_line(tmp_path: Path) -> None:
+async def test_a_long_endpoint_error_is_shown_on_one_short_line(tmp_path: Path) -> None:
     wordy = HttpFailure(500, message="It broke.\n\n" + "And this is how. " * 1000)
     async with (
         messages_api([wordy, "Here I am."]) as api,

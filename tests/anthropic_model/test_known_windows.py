@@ -30,7 +30,7 @@ async def nobody() -> Credential | None:
         ("default", None, 200_000),
     ],
 )
-def test_a_window_that_is_only_assumed_is_not_known(
+def test_an_assumed_context_window_does_not_count_as_known(
     tmp_path: Path, model_id: str, known: int | None, counted: int
 ) -> None:
     list_file = tmp_path / "models.json"

@@ -45,7 +45,7 @@ def options_at_once(desk: ModelSession) -> JsonValue:
     return json_at(answer, "result", "configOptions")
 
 
-async def test_the_list_arrives_behind_the_session_and_is_kept(tmp_path: Path) -> None:
+async def test_the_model_list_arrives_after_session_creation_and_is_cached(tmp_path: Path) -> None:
     async with messages_api() as api, open_model_session(api, tmp_path, UNDECIDED) as desk:
         assert values(option(options_at_once(desk), "model")) == ["default"]
         assert option(options_at_once(desk), "thought_level") is None
@@ -66,7 +66,7 @@ async def test_the_list_arrives_behind_the_session_and_is_kept(tmp_path: Path) -
         assert values(option(options_at_once(desk), "model"))[0] == DEFAULT
 
 
-async def test_the_default_model_is_the_first_that_is_known(tmp_path: Path) -> None:
+async def test_the_default_model_is_the_first_known_one(tmp_path: Path) -> None:
     async with (
         messages_api(["Hello."]) as api,
         open_model_session(api, tmp_path, UNDECIDED) as desk,
@@ -76,7 +76,7 @@ async def test_the_default_model_is_the_first_that_is_known(tmp_path: Path) -> N
         assert [each.path for each in api.requests].count("/v1/models") == 1
 
 
-async def test_an_endpoint_that_cannot_be_asked_for_its_list_is_said_to_fail(
+async def test_an_endpoint_whose_model_list_fails_is_reported_as_failing(
     tmp_path: Path,
 ) -> None:
     rules = ModelSessionConfig(model=None, url="http://127.0.0.1:9")
@@ -85,7 +85,7 @@ async def test_an_endpoint_that_cannot_be_asked_for_its_list_is_said_to_fail(
         assert json_at(response, "error", "data", "kind") == "connection"
 
 
-async def test_an_endpoint_without_a_list_wants_a_model_chosen(tmp_path: Path) -> None:
+async def test_an_endpoint_without_a_model_list_requires_a_configured_model(tmp_path: Path) -> None:
     endpoint = MessagesServerConfig(lists_models=False)
     async with (
         messages_api([], endpoint) as api,
@@ -95,7 +95,9 @@ async def test_an_endpoint_without_a_list_wants_a_model_chosen(tmp_path: Path) -
         assert "choose a model" in str(response["error"])
 
 
-async def test_an_endpoint_without_a_list_answers_with_a_model_of_the_user(tmp_path: Path) -> None:
+async def test_an_endpoint_without_a_model_list_works_with_the_configured_model(
+    tmp_path: Path,
+) -> None:
     endpoint = MessagesServerConfig(lists_models=False)
     async with messages_api(["Hello."], endpoint) as api, open_model_session(api, tmp_path) as desk:
         assert await desk.prompt() == "end_turn"
@@ -122,7 +124,7 @@ async def test_each_model_has_its_own_thought_levels(tmp_path: Path) -> None:
         assert api.model_requests[0].body["thinking"] == {"type": "disabled"}
 
 
-async def test_a_damaged_list_is_as_good_as_none(tmp_path: Path) -> None:
+async def test_a_corrupt_cached_list_counts_as_missing(tmp_path: Path) -> None:
     (tmp_path / "acp").mkdir()
     (tmp_path / "acp" / "models.json").write_text('{"x": [{"id"')
     async with (

@@ -40,7 +40,7 @@ STOPS: dict[str, tuple[list[ScriptedTurn], str]] = {
 
 
 @pytest.mark.parametrize("name", STOPS)
-async def test_a_turn_ends_as_its_model_did(tmp_path: Path, name: str) -> None:
+async def test_a_turn_has_the_stop_reason_of_its_model(tmp_path: Path, name: str) -> None:
     script, reason = STOPS[name]
     rules = ModelSessionConfig(max_turn_requests=3)
     async with messages_api(script) as api, open_model_session(api, tmp_path, rules) as desk:
@@ -51,7 +51,7 @@ async def test_a_turn_ends_as_its_model_did(tmp_path: Path, name: str) -> None:
         assert [ask.verdict for ask in api.model_requests] == ["answered"] * (len(script) + 1)
 
 
-async def test_a_cancelled_turn_ends_as_cancelled(tmp_path: Path) -> None:
+async def test_a_cancelled_turn_has_the_stop_reason_cancelled(tmp_path: Path) -> None:
     held = reply("Hello.", faults=[HoldUntilGate(4, ResponseGate())])
     async with messages_api([held]) as api, open_model_session(api, tmp_path) as desk:
         pending = desk.start_prompt()
@@ -60,7 +60,7 @@ async def test_a_cancelled_turn_ends_as_cancelled(tmp_path: Path) -> None:
         assert json_at(await pending.response(), "result", "stopReason") == "cancelled"
 
 
-async def test_calls_cut_off_by_the_limit_are_not_run(tmp_path: Path) -> None:
+async def test_tool_calls_cut_off_by_the_token_limit_are_not_run(tmp_path: Path) -> None:
     cut = ScriptedReply(
         (CallTool("note", {"text": "a"}, raw_arguments='{"text": "a'),), stop_reason="max_tokens"
     )
@@ -70,7 +70,7 @@ async def test_calls_cut_off_by_the_limit_are_not_run(tmp_path: Path) -> None:
         assert json_at(desk.updates("tool_call_update")[-1], "status") == "failed"
 
 
-async def test_broken_arguments_are_told_to_the_model_and_not_run(tmp_path: Path) -> None:
+async def test_malformed_arguments_are_reported_to_the_model_and_not_run(tmp_path: Path) -> None:
     wrong = ScriptedReply(
         (CallTool("note", {}, raw_arguments='{"text": "a'),), stop_reason="tool_use"
     )
@@ -80,7 +80,7 @@ async def test_broken_arguments_are_told_to_the_model_and_not_run(tmp_path: Path
         assert "not valid JSON" in str(api.model_requests[1].body["messages"])
 
 
-async def test_what_a_turn_used_is_what_the_endpoint_counted(tmp_path: Path) -> None:
+async def test_the_usage_of_a_turn_is_the_usage_the_endpoint_reported(tmp_path: Path) -> None:
     script = [
         reply(think("Hm."), say("I look."), call("look", text="a")),
         reply(say("And again."), call("look", text="b")),
@@ -107,7 +107,7 @@ async def test_what_a_turn_used_is_what_the_endpoint_counted(tmp_path: Path) -> 
         assert amount == pytest.approx(cost_of(api, 4))
 
 
-async def test_a_cache_that_keeps_for_an_hour_is_read_after_ten_minutes_and_costs_more(
+async def test_a_one_hour_cache_is_read_after_ten_minutes_and_costs_more(
     tmp_path: Path,
 ) -> None:
     rules = ModelSessionConfig(cache_ttl="1h")
@@ -153,7 +153,7 @@ def cost_of(api: FakeApiServer, count: int) -> float:
     return cost / 1e6
 
 
-async def test_the_model_is_switched_in_mid_session(tmp_path: Path) -> None:
+async def test_the_model_can_be_switched_mid_session(tmp_path: Path) -> None:
     """Thinking of the former model may stand in the history."""
     script = [
         reply(think("Hm."), say("One."), call("look", text="a")),
@@ -182,7 +182,7 @@ async def test_the_model_is_switched_in_mid_session(tmp_path: Path) -> None:
         assert [ask.verdict for ask in api.model_requests] == ["answered"] * 4
 
 
-async def test_fifty_turns_read_nearly_everything_from_the_cache(tmp_path: Path) -> None:
+async def test_fifty_turns_read_nearly_all_input_from_the_cache(tmp_path: Path) -> None:
     def respond(_ask: object) -> ScriptedReply:
         return reply(think("Hm."), say("I say something of a certain length. " * 5))
 

@@ -29,7 +29,7 @@ print(json.dumps({
 """
 
 
-def test_the_sdk_is_entered_part_by_part_and_whole_for_whoever_wants_more() -> None:
+def test_the_sdk_is_imported_lazily_and_still_works_in_full() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, check=True)
     assert json.loads(done.stdout) == {
         "is_small": True,

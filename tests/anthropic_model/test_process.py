@@ -72,7 +72,7 @@ def serve(
         yield server
 
 
-def test_a_prompt_in_a_new_home_is_written_for_the_model_that_answers(tmp_path: Path) -> None:
+def test_a_prompt_in_a_new_home_is_built_for_the_model_that_answers(tmp_path: Path) -> None:
     with messages_api_in_thread(["Hello.", "Yes?"]) as api, serve(tmp_path, api) as server:
         server.initialize()
         session_id = server.new_session()
@@ -85,7 +85,7 @@ def test_a_prompt_in_a_new_home_is_written_for_the_model_that_answers(tmp_path: 
         assert json_at(usages[0], "costUsd")
 
 
-def test_a_project_may_choose_a_model_of_the_list_before_the_list_is_known(tmp_path: Path) -> None:
+def test_a_project_can_choose_a_listed_model_before_the_list_is_loaded(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / ".hermes.md").write_text("---\nmodel: claude-haiku-5-5\n---\nBe kind.\n")
@@ -141,7 +141,7 @@ def test_a_slow_import_delays_neither_initialize_nor_session_new(tmp_path: Path)
         assert api.model_requests[0].verdict == "answered"
 
 
-def test_a_prompt_is_cancelled_while_the_sdk_is_imported(tmp_path: Path) -> None:
+def test_a_prompt_can_be_cancelled_while_the_sdk_is_imported(tmp_path: Path) -> None:
     with (
         messages_api_in_thread(["Hello."]) as api,
         serve_with_held_import(tmp_path, api) as (server, sdk),
@@ -160,7 +160,7 @@ def test_a_prompt_is_cancelled_while_the_sdk_is_imported(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"])
-def test_a_key_is_shown_nowhere(tmp_path: Path, variable: str) -> None:
+def test_an_api_key_is_never_shown(tmp_path: Path, variable: str) -> None:
     script = [overloaded(), reply(think("Hm."), say("Hello."), call("look")), unauthorized()]
     log = tmp_path / "server.log"
     given = {"ANTHROPIC_API_KEY": "", variable: SECRET}
@@ -183,7 +183,7 @@ def test_a_key_is_shown_nowhere(tmp_path: Path, variable: str) -> None:
         assert all(SECRET.encode() not in file.read_bytes() for file in written)
 
 
-def test_a_server_leaves_at_once_in_the_middle_of_an_answer(tmp_path: Path) -> None:
+def test_the_server_exits_immediately_in_the_middle_of_an_answer(tmp_path: Path) -> None:
     slow = reply(say("word " * 20_000), pause_seconds=0.05)
     with messages_api_in_thread([slow]) as api, serve(tmp_path, api) as server:
         server.initialize()
@@ -200,7 +200,7 @@ def test_a_server_leaves_at_once_in_the_middle_of_an_answer(tmp_path: Path) -> N
         assert "unclosed" not in server.stderr()
 
 
-def test_a_second_server_knows_the_models_at_once(tmp_path: Path) -> None:
+def test_a_second_server_knows_the_models_immediately(tmp_path: Path) -> None:
     with messages_api_in_thread(["Hello."]) as api:
         with serve(tmp_path, api) as server:
             server.initialize()

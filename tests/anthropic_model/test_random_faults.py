@@ -181,13 +181,13 @@ def _check_sent_once(messages: Sequence[Object]) -> None:
 @pytest.mark.parametrize(
     "seed", [*range(12), *(pytest.param(seed, marks=pytest.mark.full) for seed in range(12, 40))]
 )
-async def test_a_session_survives_chance(seed: int, tmp_path: Path) -> None:
+async def test_a_session_survives_random_faults(seed: int, tmp_path: Path) -> None:
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         await one_life(seed, tmp_path)
 
 
 @pytest.mark.full
-async def test_five_hundred_sessions_survive_chance() -> None:
+async def test_five_hundred_sessions_survive_random_faults() -> None:
     for seed in range(1000, 1500):
         with tempfile.TemporaryDirectory() as home, anyio.fail_after(HANG_TIMEOUT_SECONDS):
             try:

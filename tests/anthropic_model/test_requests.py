@@ -109,7 +109,7 @@ def unmarked(value: JsonValue) -> JsonValue:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_the_body_of_a_family_is_exactly_this(name: str) -> None:
+def test_the_request_body_of_each_family_matches_exactly(name: str) -> None:
     model, level, own = FAMILIES[name]
     schema: JsonValue = {"type": "object", "properties": {"text": {"type": "string"}}}
     assert body_of(UserMessage((Text("Hi"),)), model=model, level=level) == {
@@ -134,7 +134,9 @@ def test_the_body_of_a_family_is_exactly_this(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-async def test_the_endpoint_takes_the_body_of_a_family(tmp_path: Path, name: str) -> None:
+async def test_the_endpoint_accepts_the_request_body_of_each_family(
+    tmp_path: Path, name: str
+) -> None:
     model, level, _ = FAMILIES[name]
     if model in {"claude-3-5-haiku", "some-gateway-model"}:
         pytest.skip("the test server has no such model")
@@ -149,7 +151,7 @@ async def test_the_endpoint_takes_the_body_of_a_family(tmp_path: Path, name: str
 
 
 @pytest.mark.parametrize("level", ["low", "medium", "high"])
-def test_the_limit_of_an_answer_is_above_the_budget_of_its_thinking(level: str) -> None:
+def test_max_tokens_exceeds_the_thinking_budget(level: str) -> None:
     for model in ("claude-haiku-4-5", "claude-opus-4-1", "claude-3-7-sonnet"):
         body = body_of(UserMessage((Text("Hi"),)), model=model, level=level)
         limit, budget = body["max_tokens"], json_at(body["thinking"], "budget_tokens")
@@ -158,7 +160,7 @@ def test_the_limit_of_an_answer_is_above_the_budget_of_its_thinking(level: str) 
         assert limit > budget
 
 
-def test_the_limit_of_an_answer_is_above_the_budget_in_a_full_window_too() -> None:
+def test_max_tokens_exceeds_the_thinking_budget_even_in_a_full_context_window() -> None:
     prompt = UserMessage((Text("x" * 480_000),))
     for model in ("claude-haiku-4-5", "claude-opus-4-1"):
         body = body_of(prompt, model=model, level="high")
@@ -172,7 +174,7 @@ def test_the_limit_of_an_answer_is_above_the_budget_in_a_full_window_too() -> No
         assert not budget or budget >= 1024
 
 
-def test_the_same_request_gives_the_same_bytes() -> None:
+def test_the_same_request_serializes_to_the_same_bytes() -> None:
     said = AssistantMessage(
         (Thinking("Hm.", "seal"), Text("I look."), ToolCall("c1", "look", '{"b": 1, "a": "ü"}'))
     )
@@ -181,7 +183,7 @@ def test_the_same_request_gives_the_same_bytes() -> None:
     assert '{"b": 1, "a": ' in json.dumps(body_of(*messages)), "keys stay in their order"
 
 
-def test_what_cannot_be_sent_back_is_left_out() -> None:
+def test_parts_that_cannot_be_sent_back_are_omitted() -> None:
     said = AssistantMessage(
         (Thinking("unsigned"), RedactedThinking("opaque"), Thinking("", "seal"), Text(" \n"))
     )
@@ -191,20 +193,20 @@ def test_what_cannot_be_sent_back_is_left_out() -> None:
     ]
 
 
-def test_a_message_of_which_nothing_can_be_sent_is_not_empty() -> None:
+def test_a_message_without_sendable_parts_is_not_empty() -> None:
     said = AssistantMessage((Thinking("unsigned"), Text(" ")))
     nothing: JsonValue = [{"type": "text", "text": EMPTY_TEXT}]
     assert content_of(UserMessage((Text("\n"),)), said) == [nothing, nothing]
 
 
 @pytest.mark.parametrize("arguments", ['{"text": "a', "[1]", "null", "nonsense", "{} {}"])
-def test_broken_arguments_are_sent_as_none(arguments: str) -> None:
+def test_malformed_arguments_are_sent_as_an_empty_object(arguments: str) -> None:
     said = AssistantMessage((ToolCall("c1", "look", arguments),))
     sent = content_of(UserMessage((Text("Hi"),)), said)[1]
     assert sent == [{"type": "tool_use", "id": "c1", "name": "look", "input": {}}]
 
 
-def test_an_empty_result_says_so_and_a_failure_is_one() -> None:
+def test_an_empty_result_is_labelled_and_a_failure_is_marked_as_an_error() -> None:
     results = UserMessage((ToolResult("c1", ""), ToolResult("c2", "no", is_error=True)))
     assert content_of(results)[0] == [
         {"type": "tool_result", "tool_use_id": "c1", "content": EMPTY_TEXT},
@@ -212,7 +214,7 @@ def test_an_empty_result_says_so_and_a_failure_is_one() -> None:
     ]
 
 
-async def test_a_session_only_ever_adds_to_what_it_has_sent(tmp_path: Path) -> None:
+async def test_a_session_only_appends_to_what_it_has_sent(tmp_path: Path) -> None:
     script = [
         reply(think("Hm."), say("I look."), call("look", text="a"), call("note", text="b")),
         reply(ThinkRedacted(), say("And again."), call("look", text="c")),
@@ -243,7 +245,7 @@ async def test_a_session_only_ever_adds_to_what_it_has_sent(tmp_path: Path) -> N
         ("cache_control", MessagesServerConfig(takes_cache_control=False)),
     ],
 )
-async def test_a_field_that_a_gateway_refuses_is_left_out_from_then_on(
+async def test_a_field_rejected_by_a_gateway_is_omitted_from_then_on(
     tmp_path: Path, field: str, endpoint: MessagesServerConfig
 ) -> None:
     async with (
@@ -259,7 +261,7 @@ async def test_a_field_that_a_gateway_refuses_is_left_out_from_then_on(
 
 
 @pytest.mark.parametrize("field", ["display", "output_config", "thinking"])
-async def test_a_field_that_a_message_names_is_left_out(tmp_path: Path, field: str) -> None:
+async def test_a_field_named_in_an_error_message_is_omitted(tmp_path: Path, field: str) -> None:
     script = [bad_request(f"{field}: Extra inputs are not permitted"), "One.", "Two."]
     async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:
         assert await desk.prompt("one") == "end_turn"
@@ -271,7 +273,9 @@ async def test_a_field_that_a_message_names_is_left_out(tmp_path: Path, field: s
         ]
 
 
-async def test_a_gateway_that_refuses_all_the_same_is_asked_once_without(tmp_path: Path) -> None:
+async def test_a_gateway_that_still_rejects_the_request_is_retried_once_without_the_fields(
+    tmp_path: Path,
+) -> None:
     refusal = bad_request("thinking: we do not like it")
     async with messages_api([refusal, refusal]) as api, open_model_session(api, tmp_path) as desk:
         data = await desk.prompt_expecting_error()

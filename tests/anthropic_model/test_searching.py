@@ -50,7 +50,7 @@ def kinds(blocks: list[Object]) -> list[JsonValue]:
     return [block["type"] for block in blocks]
 
 
-async def test_a_search_is_shown_as_a_call_and_sent_back_as_it_came(tmp_path: Path) -> None:
+async def test_a_search_is_shown_as_a_tool_call_and_sent_back_unchanged(tmp_path: Path) -> None:
     script = [reply(think("Hm."), CALL, FOUND, CITED, say(" Really.")), "Yes."]
     async with messages_api(script) as api, open_model_session(api, tmp_path, SEARCHING) as desk:
         assert await desk.prompt() == "end_turn"
@@ -73,7 +73,7 @@ async def test_a_search_is_shown_as_a_call_and_sent_back_as_it_came(tmp_path: Pa
     assert shown == "- [A (page)](https://a.example/)\n- [B](https://b.example)"
 
 
-async def test_a_search_that_failed_is_shown_as_failed(tmp_path: Path) -> None:
+async def test_a_failed_search_is_shown_as_failed(tmp_path: Path) -> None:
     failed = SearchResult("srvtoolu_1", error="max_uses_exceeded")
     script = [reply(CALL, failed, say("I could not look.")), "And on."]
     async with messages_api(script) as api, open_model_session(api, tmp_path, SEARCHING) as desk:
@@ -83,7 +83,7 @@ async def test_a_search_that_failed_is_shown_as_failed(tmp_path: Path) -> None:
     assert [ask.verdict for ask in api.model_requests] == ["answered", "answered"]
 
 
-async def test_a_search_that_pauses_is_gone_on_with(tmp_path: Path) -> None:
+async def test_a_paused_search_is_continued(tmp_path: Path) -> None:
     script = [reply(think("Hm."), CALL, stop="pause_turn"), reply(FOUND, CITED), "And on."]
     async with messages_api(script) as api, open_model_session(api, tmp_path, SEARCHING) as desk:
         assert await desk.prompt() == "end_turn"
@@ -93,7 +93,7 @@ async def test_a_search_that_pauses_is_gone_on_with(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("searches_web", [True, False])
-async def test_the_search_is_offered_only_where_the_settings_say_so(
+async def test_the_search_tool_is_offered_only_if_the_settings_enable_it(
     tmp_path: Path, *, searches_web: bool
 ) -> None:
     rules = ModelSessionConfig(searches_web=searches_web)
@@ -104,7 +104,7 @@ async def test_the_search_is_offered_only_where_the_settings_say_so(
     assert offered == (tools[-1:] if searches_web else [])
 
 
-async def test_a_search_that_is_cut_off_is_not_sent_back(tmp_path: Path) -> None:
+async def test_a_truncated_search_is_not_sent_back(tmp_path: Path) -> None:
     held = reply(think("Hm."), CALL, FOUND, say("x"), faults=[HoldUntilGate(11, ResponseGate())])
     async with (
         messages_api([held, "And on."]) as api,
@@ -120,7 +120,7 @@ async def test_a_search_that_is_cut_off_is_not_sent_back(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("events", range(2, 16))
-async def test_a_stream_that_breaks_anywhere_leaves_a_conversation_that_is_taken_back(
+async def test_a_stream_that_breaks_anywhere_leaves_a_conversation_that_is_accepted(
     tmp_path: Path, events: int
 ) -> None:
     cut = reply(think("Hm."), CALL, FOUND, CITED, faults=[CutAfterEvents(events)])
@@ -134,7 +134,7 @@ async def test_a_stream_that_breaks_anywhere_leaves_a_conversation_that_is_taken
     assert statuses == [] or statuses[-1] in {"failed", "completed"}
 
 
-async def test_a_conversation_with_searches_goes_on_without_the_tool() -> None:
+async def test_searches_are_dropped_from_the_conversation_without_the_search_tool() -> None:
     cited = ProviderBlock({"type": "text", "text": "So.", "citations": []}, "So.")
     call = ProviderBlock({"type": "server_tool_use", "id": "1"}, called_id="1")
     result = ProviderBlock({"type": "web_search_tool_result"}, answered_id="1")

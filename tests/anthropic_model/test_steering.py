@@ -47,7 +47,7 @@ def said(messages: Sequence[Message]) -> list[str]:
 
 
 @pytest.mark.parametrize("at_event", [1, 2, 4, 7, 9, 12, 15, 18, 19, 21])
-async def test_a_word_at_any_moment_of_a_stream_comes_behind_its_calls(
+async def test_steering_at_any_point_of_a_stream_is_inserted_after_its_tool_calls(
     tmp_path: Path, at_event: int
 ) -> None:
     gate = ResponseGate()
@@ -84,7 +84,9 @@ def check_said_once(desk: ModelSession, api: FakeApiServer) -> None:
     check_history(desk.history())
 
 
-async def test_a_word_while_calls_run_comes_behind_their_results(tmp_path: Path) -> None:
+async def test_steering_while_tool_calls_run_is_inserted_after_their_results(
+    tmp_path: Path,
+) -> None:
     script: Script = [reply(say("I look."), call("look", text="x")), "Noted."]
     async with messages_api(script) as api, open_model_session(api, tmp_path, STEER) as desk:
         desk.tools.allowed_to_end = anyio.Event()
@@ -97,7 +99,7 @@ async def test_a_word_while_calls_run_comes_behind_their_results(tmp_path: Path)
         check_said_once(desk, api)
 
 
-async def test_a_word_during_the_last_answer_opens_another_step(tmp_path: Path) -> None:
+async def test_steering_during_the_last_answer_starts_another_step(tmp_path: Path) -> None:
     gate = ResponseGate()
     script: Script = [reply(say("All done."), faults=[HoldUntilGate(3, gate)]), "Noted."]
     async with messages_api(script) as api, open_model_session(api, tmp_path, STEER) as desk:
@@ -116,7 +118,7 @@ async def test_a_word_during_the_last_answer_opens_another_step(tmp_path: Path) 
         ]
 
 
-async def test_a_word_in_the_same_write_as_the_prompt_is_part_of_its_turn(tmp_path: Path) -> None:
+async def test_steering_in_the_same_write_as_the_prompt_joins_its_turn(tmp_path: Path) -> None:
     async with (
         messages_api(["One.", "Two."]) as api,
         open_model_session(api, tmp_path, STEER) as desk,
@@ -126,7 +128,7 @@ async def test_a_word_in_the_same_write_as_the_prompt_is_part_of_its_turn(tmp_pa
         check_said_once(desk, api)
 
 
-async def test_several_words_come_together_in_their_order(tmp_path: Path) -> None:
+async def test_several_steering_messages_are_delivered_together_in_order(tmp_path: Path) -> None:
     gate = ResponseGate()
     async with (
         messages_api([held(gate, 5), "Noted."]) as api,
@@ -143,7 +145,7 @@ async def test_several_words_come_together_in_their_order(tmp_path: Path) -> Non
         assert len(api.model_requests) == 2
 
 
-async def test_a_turn_that_fails_leaves_an_untaken_word_to_a_turn_of_its_own(
+async def test_undelivered_steering_of_a_failed_turn_gets_its_own_turn(
     tmp_path: Path,
 ) -> None:
     script: Script = [overloaded(), "I am back."]
@@ -155,7 +157,7 @@ async def test_a_turn_that_fails_leaves_an_untaken_word_to_a_turn_of_its_own(
         assert said(desk.history()) == ["go", ASIDE]
 
 
-async def test_a_cancel_ends_the_turn_and_what_was_said_to_it(tmp_path: Path) -> None:
+async def test_a_cancel_ends_the_turn_and_its_steering_prompts(tmp_path: Path) -> None:
     gate = ResponseGate()
     async with (
         messages_api([held(gate, 6), "All good."]) as api,
@@ -175,7 +177,7 @@ async def test_a_cancel_ends_the_turn_and_what_was_said_to_it(tmp_path: Path) ->
         assert said(desk.history()) == ["go", "and now?"]
 
 
-async def test_a_word_that_is_taken_back_before_the_model_heard_it_is_not_said(
+async def test_steering_cancelled_before_delivery_is_not_sent(
     tmp_path: Path,
 ) -> None:
     gate = ResponseGate()
@@ -198,7 +200,7 @@ async def test_a_word_that_is_taken_back_before_the_model_heard_it_is_not_said(
 @pytest.mark.parametrize(
     ("usual", "text"), [("queue", ASIDE), ("steer", f"/queue {ASIDE}")], ids=["setting", "command"]
 )
-async def test_a_queued_prompt_has_a_turn_of_its_own(
+async def test_a_queued_prompt_gets_its_own_turn(
     tmp_path: Path, usual: JsonValue, text: str
 ) -> None:
     gate = ResponseGate()
@@ -218,7 +220,7 @@ async def test_a_queued_prompt_has_a_turn_of_its_own(
         assert desk.agent_text() == "First I look at it.Done.Second."
 
 
-async def test_an_interrupting_prompt_takes_the_place_of_the_turn(tmp_path: Path) -> None:
+async def test_an_interrupting_prompt_replaces_the_running_turn(tmp_path: Path) -> None:
     gate = ResponseGate()
     async with (
         messages_api([held(gate, 6), "Instead."]) as api,
@@ -243,7 +245,7 @@ async def steering(desk: ModelSession, text: str, meta: JsonValue = None) -> Jso
     return json_at(await desk.editor.call("_session/steering", params), "result", "outcome")
 
 
-async def test_steering_of_its_own_is_injected_or_begins_a_turn(tmp_path: Path) -> None:
+async def test_a_steering_request_is_injected_or_starts_a_turn(tmp_path: Path) -> None:
     gate = ResponseGate()
     script: Script = [held(gate, 6), "Noted.", "A new turn."]
     async with messages_api(script) as api, open_model_session(api, tmp_path) as desk:

@@ -51,7 +51,7 @@ RESULTS = ("user", RESULT)
         ),
     ],
 )
-def test_a_turn_may_think_if_it_began_so(
+def test_a_turn_may_use_thinking_only_if_it_started_with_it(
     said: list[tuple[str, *tuple[JsonValue, ...]]], answer: object
 ) -> None:
     messages = [{"role": role, "content": blocks} for role, *blocks in said]
@@ -62,7 +62,7 @@ def asked_to_think(api: FakeApiServer) -> list[JsonValue]:
     return [json_at(ask.body["thinking"], "type") for ask in api.model_requests]
 
 
-async def test_calls_after_the_first_need_no_thinking_of_their_own(tmp_path: Path) -> None:
+async def test_thinking_stays_enabled_when_later_steps_omit_it(tmp_path: Path) -> None:
     script = [
         reply(think("Why?"), call("look", text="a")),
         reply(say("Now that."), call("look", text="b")),
@@ -73,7 +73,7 @@ async def test_calls_after_the_first_need_no_thinking_of_their_own(tmp_path: Pat
         assert asked_to_think(api) == ["enabled"] * 3
 
 
-async def test_a_turn_that_did_not_think_at_first_goes_on_without(tmp_path: Path) -> None:
+async def test_a_turn_whose_first_step_has_no_thinking_continues_without_it(tmp_path: Path) -> None:
     script = [reply(say("I look."), call("look", text="a")), "Done.", reply(think("Why?"), "Yes.")]
     async with messages_api(script) as api, open_model_session(api, tmp_path, BUDGETED) as desk:
         assert await desk.prompt() == "end_turn"
@@ -81,7 +81,7 @@ async def test_a_turn_that_did_not_think_at_first_goes_on_without(tmp_path: Path
         assert asked_to_think(api) == ["enabled", "disabled", "enabled"]
 
 
-async def test_thinking_is_switched_on_behind_calls_that_were_cut_off(tmp_path: Path) -> None:
+async def test_thinking_can_be_enabled_after_cancelled_tool_calls(tmp_path: Path) -> None:
     calls = [reply(call("look", text="a")), reply(call("look", text="b"))]
     script = [*calls, "Done.", reply(think("Why?"), "Yes.")]
     async with messages_api(script) as api, open_model_session(api, tmp_path, BUDGETED) as desk:

@@ -23,7 +23,7 @@ def test_every_package_is_on_the_code_map() -> None:
     assert [package for package in packages if f"`{package}/`" not in PAGE] == []
 
 
-def test_every_invariant_names_what_guards_it() -> None:
+def test_every_invariant_names_its_guard() -> None:
     section = PAGE.partition("## Invariants")[2].partition("\n## ")[0]
     invariants = section.split("\n- ")[1:]
     assert [

@@ -36,7 +36,7 @@ def found() -> frozenset[str]:
     return frozenset(sites_below(ROOT, PACKAGES))
 
 
-def test_every_place_that_has_an_effect_says_why_it_may() -> None:
+def test_every_effect_site_states_its_justification() -> None:
     known = {site for reason in reasons().values() for site in reason["sites"]}
     new = sorted(found() - known)
     assert new == [], (
@@ -46,20 +46,20 @@ def test_every_place_that_has_an_effect_says_why_it_may() -> None:
     )
 
 
-def test_the_table_names_only_places_that_there_are() -> None:
+def test_the_effect_table_lists_only_existing_sites() -> None:
     known = {site for reason in reasons().values() for site in reason["sites"]}
     gone = sorted(known - found())
     assert gone == [], f"these places are no more: take them out of {TABLE.name}: {gone}"
 
 
-def test_a_place_has_one_reason_and_the_table_is_sorted() -> None:
+def test_each_effect_site_has_one_reason_and_the_table_is_sorted() -> None:
     listed = [list(reason["sites"]) for reason in reasons().values()]
     assert listed == [sorted(set(sites)) for sites in listed]
     together = [site for sites in listed for site in sites]
     assert len(together) == len(set(together))
 
 
-def test_what_is_behind_the_gate_names_an_effect_that_the_gate_knows() -> None:
+def test_gated_sites_name_an_effect_known_to_the_gate() -> None:
     known = {f"gate.{effect.__name__}" for effect in get_args(Effect)}
     assert {name for name in reasons() if name.startswith("gate.")} < known
 
@@ -100,7 +100,7 @@ SOURCES: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("source", "site"), SOURCES.values(), ids=SOURCES.keys())
-def test_a_place_is_found_however_it_is_spelled(source: str, site: str) -> None:
+def test_an_effect_site_is_detected_however_it_is_spelled(source: str, site: str) -> None:
     assert sites_in(source, "new") == {f"new:{site}"}
 
 
@@ -114,5 +114,5 @@ HARMLESS: dict[str, str] = {
 
 
 @pytest.mark.parametrize("source", HARMLESS.values(), ids=HARMLESS.keys())
-def test_what_has_no_effect_is_left_alone(source: str) -> None:
+def test_code_without_effects_is_not_reported(source: str) -> None:
     assert sites_in(source, "new") == set()

@@ -75,7 +75,7 @@ def found() -> frozenset[str]:
     return frozenset(places)
 
 
-def test_nothing_else_starts_our_interpreter() -> None:
+def test_only_listed_places_start_the_python_interpreter() -> None:
     new = sorted(found() - LOOKS_ONLY.keys())
     assert new == [], (
         f"these mention an interpreter: {new}. Start it with `isolated_python` or "
@@ -83,7 +83,7 @@ def test_nothing_else_starts_our_interpreter() -> None:
     )
 
 
-def test_the_table_of_places_that_only_look_is_true() -> None:
+def test_the_table_of_read_only_places_is_accurate() -> None:
     assert sorted(LOOKS_ONLY.keys() - found()) == []
 
 
@@ -99,7 +99,7 @@ STARTS = {
 
 
 @pytest.mark.parametrize("source", STARTS.values(), ids=STARTS.keys())
-def test_a_start_without_isolation_is_found(source: str) -> None:
+def test_an_interpreter_start_without_isolation_is_detected(source: str) -> None:
     assert set(mentions(source, "new")) == {"new:(module)"}
 
 

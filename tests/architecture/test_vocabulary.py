@@ -45,7 +45,7 @@ RETIRED_WORDS = frozenset(
         "deeds",
         "complaint",
         "basket",
-        "circumstances",
+        "visibility_facts",
     ]
 )
 """Private words that were replaced by the field's terms; no name may contain one again."""
@@ -108,7 +108,7 @@ def words_in(name: str) -> set[str]:
     return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
 
 
-def test_retired_words_do_not_come_back() -> None:
+def test_retired_words_are_not_reintroduced() -> None:
     found = [
         f"{place}: {name}"
         for place, name in definitions()
@@ -117,7 +117,7 @@ def test_retired_words_do_not_come_back() -> None:
     assert found == []
 
 
-def test_a_class_name_means_one_thing() -> None:
+def test_a_class_name_has_one_meaning() -> None:
     places: dict[str, list[str]] = defaultdict(list)
     for path, tree in modules().items():
         for node in tree.body:
@@ -140,6 +140,6 @@ def test_docstrings_define_things_by_name() -> None:
     assert 100 * words.count("what") / len(words) <= MOST_WHAT_PERCENT
 
 
-def test_the_root_of_the_server_holds_packages_only() -> None:
+def test_the_server_root_contains_only_packages() -> None:
     files = {path.name for path in (ROOT / "acp_server").iterdir() if path.is_file()}
     assert files <= ALLOWED_AT_THE_ROOT

@@ -13,7 +13,7 @@ MOST_TIMES_PAID_IN_FULL = 1.01
 MOST_PREFIX_CHARACTERS = 20_000
 
 
-async def test_a_long_session_reads_nearly_everything_from_the_cache(tmp_path: Path) -> None:
+async def test_a_long_session_reads_nearly_all_input_from_the_cache(tmp_path: Path) -> None:
     played = make_script()
     assert (len(PLAN), sum(played.call_counts), max(played.call_counts)) == (20, 60, 11)
 
@@ -30,7 +30,7 @@ async def test_a_long_session_reads_nearly_everything_from_the_cache(tmp_path: P
     assert replay(recording.bodies) == replay(recording.bodies, add_cache_breakpoints) == bill
 
 
-async def test_a_request_that_fails_behind_a_large_batch_costs_nothing_twice(
+async def test_a_failed_request_after_a_large_batch_is_not_paid_twice(
     tmp_path: Path,
 ) -> None:
     played = make_script()

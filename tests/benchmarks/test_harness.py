@@ -58,7 +58,7 @@ def _results(**medians: float) -> BenchmarkResults:
     return BenchmarkResults({OWN_AGENT: ours, "other": theirs}, machine="a machine", load=0.1)
 
 
-def test_our_server_is_driven_through_turns_of_each_kind(tmp_path: Path) -> None:
+def test_the_server_is_driven_through_turns_of_each_kind(tmp_path: Path) -> None:
     with endpoint_process() as endpoint:
         lab = create_setup(PEERS[OWN_AGENT], tmp_path, endpoint)
         endpoint.set_recording(is_keeping=True)
@@ -80,7 +80,7 @@ def test_our_server_is_driven_through_turns_of_each_kind(tmp_path: Path) -> None
     assert "[bench chunks 30 in " in str(taken[0].body["messages"])
 
 
-def test_what_cannot_be_measured_is_noted_and_the_rest_is_kept() -> None:
+def test_unmeasurable_values_are_noted_and_the_others_recorded() -> None:
     agent = make_custom_agent([sys.executable, "-c", PLAIN_AGENT])
 
     (results,) = run([agent], [GROUP], runs=2)
@@ -91,7 +91,7 @@ def test_what_cannot_be_measured_is_noted_and_the_rest_is_kept() -> None:
     assert len(results.limits.values["python"]) == 2
 
 
-def test_repeats_take_turns_run_by_run() -> None:
+def test_repetitions_are_interleaved_run_by_run() -> None:
     agent = make_custom_agent([sys.executable, "-c", PLAIN_AGENT])
     begun = itertools.count()
 
@@ -104,7 +104,7 @@ def test_repeats_take_turns_run_by_run() -> None:
     assert [each.sheets[agent.name].values["speed"] for each in repeated] == [[0, 3], [1, 2]]
 
 
-def test_a_table_has_medians_ratios_and_the_reasons_for_empty_cells() -> None:
+def test_a_table_shows_medians_ratios_and_the_reasons_for_empty_cells() -> None:
     lines = [*report.format_tables(_results(speed=8.0), [GROUP])]
 
     assert lines[2:] == [
@@ -120,7 +120,7 @@ def test_a_table_has_medians_ratios_and_the_reasons_for_empty_cells() -> None:
     ]
 
 
-def test_figures_are_the_same_when_they_were_saved_and_read(tmp_path: Path) -> None:
+def test_results_survive_a_save_and_load_round_trip(tmp_path: Path) -> None:
     results = _results(speed=8.0)
 
     report.save(results, tmp_path / "figures.json")
@@ -136,7 +136,7 @@ def test_figures_are_the_same_when_they_were_saved_and_read(tmp_path: Path) -> N
         pytest.param([0.1, 0.9, 0.5], True, id="less than a clock tick"),
     ],
 )
-def test_runs_agree_if_their_medians_lie_within_the_spread(
+def test_runs_agree_if_their_medians_are_within_the_spread(
     medians: list[float], *, agrees: bool
 ) -> None:
     runs = [_results(speed=median) for median in medians]
@@ -150,7 +150,7 @@ def test_runs_agree_if_their_medians_lie_within_the_spread(
     ]
 
 
-def test_the_bar_is_met_missed_or_not_judged() -> None:
+def test_the_target_is_met_missed_or_not_judged() -> None:
     sheet = AgentFigures({"initialize": [20.0], "warm-turn": [13.0], "day-share": [97.5]})
     slower = AgentFigures({"initialize": [300.0]})
 
@@ -166,7 +166,7 @@ def test_the_bar_is_met_missed_or_not_judged() -> None:
     assert claims["loading 150 turns"] is None
 
 
-def test_kept_figures_are_compared_by_the_command(
+def test_the_command_compares_saved_results(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     paths = [tmp_path / "one.json", tmp_path / "two.json"]
@@ -199,7 +199,7 @@ def _body(form: ApiFormat, words: str, tool: str) -> dict[str, JsonValue]:
         pytest.param("gemini", b'"parts":[{"text":"five words', id="gemini"),
     ],
 )
-def test_an_order_is_answered_in_each_form(form: ApiFormat, event: bytes) -> None:
+def test_a_scripted_command_is_answered_in_each_api_format(form: ApiFormat, event: bytes) -> None:
     ask = parse_request(form, _body(form, "chunks 3", "bash"), 400)
 
     steps = [step for step in encode_stream(form, answer(ask), "m", 400) if isinstance(step, bytes)]
@@ -219,7 +219,7 @@ def test_an_order_is_answered_in_each_form(form: ApiFormat, event: bytes) -> Non
         ),
     ],
 )
-def test_each_agent_is_spoken_to_in_its_own_words(
+def test_each_agent_receives_tool_calls_in_its_own_format(
     tools: set[str], name: str, arguments: str
 ) -> None:
     asked: dict[str, JsonValue] = {"path": "a.py"}
@@ -231,7 +231,7 @@ def test_each_agent_is_spoken_to_in_its_own_words(
     assert (use.name, use.arguments) == (name, arguments)
 
 
-def test_a_copy_has_ids_of_its_own_and_the_same_keys() -> None:
+def test_a_copy_has_its_own_ids_and_the_same_keys() -> None:
     kept = '{"call_id":"toolu_01Ab","message_id":"msg_9","tool_call_id":"call_7"}'
     copy = '{"call_id":"toolu_01Abc3","message_id":"msg_9c3","tool_call_id":"call_7c3"}'
     assert replace_ids(kept, 3) == copy

@@ -55,9 +55,7 @@ EDITS: dict[str, Edits] = {
 
 
 @pytest.mark.parametrize("made", EDITS.values(), ids=EDITS.keys())
-async def test_what_a_turn_did_in_a_second_folder_is_undone_too(
-    tmp_path: Path, made: Edits
-) -> None:
+async def test_changes_in_a_second_root_are_undone_too(tmp_path: Path, made: Edits) -> None:
     async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as first:
         room = await with_second_root(first, second=first.outside)
         furnish(room)
@@ -71,7 +69,7 @@ async def test_what_a_turn_did_in_a_second_folder_is_undone_too(
         assert [files_of(entries(root)) for root in (room.root, room.outside)] == after
 
 
-async def test_a_change_by_hand_in_a_second_folder_is_asked_about(tmp_path: Path) -> None:
+async def test_a_manual_change_in_a_second_root_requires_confirmation(tmp_path: Path) -> None:
     async with open_tool_editor(
         tmp_path, answers={PERMISSION_METHOD: allow("reject_once")}
     ) as first:

@@ -8,7 +8,7 @@ from tests.tools.editor_session import FILES, EditorRefusedError, allow, open_to
 from tests.tools.typing_model import call
 
 
-async def test_an_unsaved_text_comes_back_through_the_editor(tmp_path: Path) -> None:
+async def test_an_unsaved_buffer_is_restored_through_the_editor(tmp_path: Path) -> None:
     buffers: dict[str, str] = {}
 
     def read(params: Object) -> Object:
@@ -33,7 +33,7 @@ async def test_an_unsaved_text_comes_back_through_the_editor(tmp_path: Path) -> 
         assert (buffers[str(path)], path.read_text()) == ("typed and not saved\n",) * 2
 
 
-async def test_what_was_typed_since_and_not_saved_is_asked_about(tmp_path: Path) -> None:
+async def test_unsaved_edits_made_since_require_confirmation(tmp_path: Path) -> None:
     buffers: dict[str, str] = {}
 
     def read(params: Object) -> Object:

@@ -33,7 +33,7 @@ def bench_with(tasks: TaskGroup, folder: Path) -> CheckpointSetup:
     return create_setup(folder, path=f"{program.parent}:/usr/bin:/bin", spawn=spawn)
 
 
-async def test_a_turn_that_ran_commands_is_over_before_its_files_are_looked_at(
+async def test_a_cancelled_turn_with_commands_ends_before_its_files_are_scanned(
     tmp_path: Path,
 ) -> None:
     async with anyio.create_task_group() as tasks:
@@ -59,7 +59,7 @@ async def test_a_turn_that_ran_commands_is_over_before_its_files_are_looked_at(
         assert (change.path, change.before, change.after) == (str(path), old.version, new.version)
 
 
-async def test_a_turn_that_is_cancelled_while_its_files_are_looked_at_leaves_nothing(
+async def test_a_turn_cancelled_during_the_initial_scan_leaves_no_record(
     tmp_path: Path,
 ) -> None:
     async with anyio.create_task_group() as tasks:
@@ -76,7 +76,7 @@ async def test_a_turn_that_is_cancelled_while_its_files_are_looked_at_leaves_not
         assert [record.origin.title for record in await bench.manager.records()] == ["on"]
 
 
-async def test_a_cancel_that_comes_while_a_turn_is_closed_ends_the_wait_alone(
+async def test_a_cancel_during_the_final_scan_ends_only_the_wait(
     tmp_path: Path,
 ) -> None:
     async with anyio.create_task_group() as tasks:

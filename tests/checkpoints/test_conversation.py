@@ -18,7 +18,7 @@ async def messages_after(room: ToolEditorSession, text: str) -> list[Message]:
     return list(room.model.requests[-1].messages)
 
 
-async def test_the_model_is_told_what_was_brought_back(tmp_path: Path) -> None:
+async def test_the_model_is_told_which_files_were_restored(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as room:
         room.write_file("a.txt", "old\n")
         await room.run(call("write_file", path="a.txt", content="new\n"))
@@ -28,7 +28,9 @@ async def test_the_model_is_told_what_was_brought_back(tmp_path: Path) -> None:
         assert sent[4:6] == PAIR
 
 
-async def test_a_cut_leaves_what_was_said_before_and_the_note_alone(tmp_path: Path) -> None:
+async def test_restoring_the_conversation_keeps_earlier_messages_and_adds_a_note(
+    tmp_path: Path,
+) -> None:
     async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as room:
         path = room.write_file("a.txt", "old\n")
         first = await messages_after(room, "hello")
@@ -44,7 +46,7 @@ async def test_a_cut_leaves_what_was_said_before_and_the_note_alone(tmp_path: Pa
         ]
 
 
-async def test_an_undo_of_the_cut_brings_both_back(tmp_path: Path) -> None:
+async def test_undoing_a_conversation_restore_restores_both(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as room:
         path = room.write_file("a.txt", "old\n")
         await room.run(call("write_file", path="a.txt", content="new\n"))
@@ -57,7 +59,7 @@ async def test_an_undo_of_the_cut_brings_both_back(tmp_path: Path) -> None:
         assert sent[2 : 2 + len(before)] == before
 
 
-async def test_nothing_is_cut_where_the_conversation_is_another_by_now(tmp_path: Path) -> None:
+async def test_the_conversation_is_not_restored_if_it_was_replaced(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as room:
         path = room.write_file("a.txt", "old\n")
         await room.run(call("write_file", path="a.txt", content="one\n"))

@@ -13,7 +13,7 @@ from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 
 @pytest.mark.skipif(not HAS_GIT, reason="git is not installed")
-async def test_what_a_killed_turn_has_changed_is_told_by_comparing_and_is_not_certain(
+async def test_changes_of_a_killed_turn_are_found_by_comparison_and_marked_uncertain(
     tmp_path: Path,
 ) -> None:
     bench = create_setup(tmp_path)
@@ -29,7 +29,7 @@ async def test_what_a_killed_turn_has_changed_is_told_by_comparing_and_is_not_ce
     assert change == RecordedChange(str(path), before.version, after.version, is_after_known=False)
 
 
-async def test_edits_are_kept_without_git(tmp_path: Path) -> None:
+async def test_edits_are_recorded_without_git(tmp_path: Path) -> None:
     bench = create_setup(tmp_path, path=str(tmp_path))
     path = bench.write_file("a.txt", "old\n")
     before, after = FileImage("file", b"old\n", 0o644), FileImage("file", b"new\n", 0o644)
@@ -43,7 +43,7 @@ async def test_edits_are_kept_without_git(tmp_path: Path) -> None:
     assert bench.notices == []
 
 
-async def test_a_store_that_cannot_be_written_is_told_once_and_holds_nobody_up(
+async def test_an_unwritable_store_is_reported_once_and_blocks_nothing(
     tmp_path: Path,
 ) -> None:
     bench = create_setup(tmp_path)

@@ -33,10 +33,10 @@ def played(folder: Path, how: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_without_room_turns_go_on_and_nothing_that_was_kept_is_lost(tmp_path: Path) -> None:
+def test_on_a_full_disk_turns_continue_and_saved_checkpoints_survive(tmp_path: Path) -> None:
     assert played(tmp_path, "limit") == (0, "")
 
 
 @pytest.mark.skipif(not may_mount(), reason="only a user who may mount can have a disk of its own")
-def test_on_a_disk_that_is_really_full_too(tmp_path: Path) -> None:
+def test_on_a_real_full_disk_turns_continue_and_saved_checkpoints_survive(tmp_path: Path) -> None:
     assert played(tmp_path, "disk") == (0, "")

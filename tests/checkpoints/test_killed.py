@@ -54,7 +54,7 @@ MOMENTS = [
 
 
 @pytest.mark.parametrize(("number", "count"), MOMENTS)
-def test_what_a_killed_server_kept_is_sound_and_brings_everything_back(
+def test_checkpoints_of_a_killed_server_are_valid_and_restore_everything(
     tmp_path: Path, number: int, count: int
 ) -> None:
     chance = random.Random(number)  # noqa: S311  no secret

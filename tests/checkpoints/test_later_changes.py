@@ -15,7 +15,7 @@ from tests.tools.typing_model import call
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 
-async def test_a_file_changed_since_is_asked_about_even_where_nothing_else_is(
+async def test_a_file_changed_since_requires_confirmation_even_if_nothing_else_does(
     tmp_path: Path,
 ) -> None:
     async with open_tool_editor(
@@ -42,7 +42,7 @@ async def test_a_file_changed_since_is_asked_about_even_where_nothing_else_is(
         assert "`mine.txt` was not restored: the user rejected this" in said
 
 
-async def test_what_was_changed_since_comes_back_when_the_undo_is_undone(tmp_path: Path) -> None:
+async def test_later_changes_are_restored_when_the_undo_is_undone(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as room:
         path = room.write_file("a.txt", "old\n")
         await room.run(call("write_file", path="a.txt", content="turn\n"))
@@ -53,7 +53,7 @@ async def test_what_was_changed_since_comes_back_when_the_undo_is_undone(tmp_pat
         assert path.read_text() == "changed by hand\n"
 
 
-async def test_a_later_turn_counts_as_a_change_since(tmp_path: Path) -> None:
+async def test_a_later_turn_counts_as_a_later_change(tmp_path: Path) -> None:
     async with open_tool_editor(
         tmp_path, answers={PERMISSION_METHOD: allow("reject_once")}
     ) as room:
@@ -64,7 +64,7 @@ async def test_a_later_turn_counts_as_a_change_since(tmp_path: Path) -> None:
         assert (path.read_text(), len(room.editor.asked(PERMISSION_METHOD))) == ("two\n", 1)
 
 
-async def test_the_question_shows_the_diff_and_nothing_happens_without_leave(
+async def test_the_permission_request_shows_the_diff_and_nothing_happens_without_permission(
     tmp_path: Path,
 ) -> None:
     async with open_tool_editor(tmp_path, mode="ask", answers={PERMISSION_METHOD: allow()}) as room:
@@ -84,7 +84,7 @@ async def test_the_question_shows_the_diff_and_nothing_happens_without_leave(
 
 
 @pytest.mark.parametrize(("mode", "is_asked"), [("accept_edits", 0), ("bypass", 0), ("ask", 1)])
-async def test_an_undo_is_asked_about_as_any_write(
+async def test_an_undo_requires_permission_like_any_write(
     tmp_path: Path, mode: Mode, is_asked: int
 ) -> None:
     async with open_tool_editor(tmp_path, answers={PERMISSION_METHOD: allow()}) as room:
@@ -95,7 +95,7 @@ async def test_an_undo_is_asked_about_as_any_write(
         assert (path.read_text(), len(room.editor.asked(PERMISSION_METHOD))) == ("old\n", is_asked)
 
 
-async def test_plan_mode_refuses_it(tmp_path: Path) -> None:
+async def test_plan_mode_refuses_an_undo(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         path = room.write_file("a.txt", "old\n")
         await room.run(call("write_file", path="a.txt", content="new\n"))

@@ -12,21 +12,21 @@ def look_now(path: str) -> tuple[StatFingerprint, float]:
     return (1,), 100.0
 
 
-def test_what_could_not_be_looked_through_before_is_never_taken_for_new() -> None:
+def test_files_in_a_directory_not_scanned_before_do_not_count_as_new() -> None:
     before = Manifest(50.0, {}, {"/src": OmittedFile("there was no time", ())})
     after = Manifest(60.0, {"/src/a": NEW, "/other/b": NEW})
     found = [*find_changes(before, after, look_now)]
     assert found == [RecordedChange("/other/b", None, NEW)]
 
 
-def test_what_could_not_be_looked_through_afterwards_is_not_certain() -> None:
+def test_changes_in_a_directory_not_scanned_afterwards_are_uncertain() -> None:
     before = Manifest(50.0, {"/src/a": OLD})
     after = Manifest(60.0, {}, {"/src": OmittedFile("there was no time", ())})
     found = [*find_changes(before, after, look_now)]
     assert found == [RecordedChange("/src/a", OLD, None, is_after_known=False)]
 
 
-def test_what_the_ignore_rules_let_appear_is_not_certain() -> None:
+def test_files_exposed_by_changed_ignore_rules_are_uncertain() -> None:
     before = Manifest(50.0, {"/src/.gitignore": OLD})
     after = Manifest(
         60.0, {"/src/.gitignore": NEW, "/src/a": OLD, "/src/b": FileVersion("file", "b")}

@@ -25,7 +25,7 @@ async def record_two(bench: CheckpointSetup) -> None:
         await bench.run_command(lambda text=text: path.write_text(text))
 
 
-async def test_records_that_are_too_old_go_with_their_bytes(tmp_path: Path) -> None:
+async def test_expired_records_are_pruned_with_their_blobs(tmp_path: Path) -> None:
     bench = create_setup(tmp_path)
     await record_two(bench)
     states = [each.changes[0].before for each in await bench.manager.records()]
@@ -38,7 +38,7 @@ async def test_records_that_are_too_old_go_with_their_bytes(tmp_path: Path) -> N
     assert (bench.notices, old.notices) == ([], [])
 
 
-async def test_what_the_index_knows_stays_so_that_the_next_turn_can_be_undone(
+async def test_pruning_keeps_indexed_blobs_so_that_the_next_turn_can_be_undone(
     tmp_path: Path,
 ) -> None:
     bench = create_setup(tmp_path, CheckpointConfig(keep_days=1e-9))
@@ -52,7 +52,7 @@ async def test_what_the_index_knows_stays_so_that_the_next_turn_can_be_undone(
     assert await bench.manager.read(before.blob) == b"two\n"
 
 
-async def test_of_too_much_the_oldest_goes_first(tmp_path: Path) -> None:
+async def test_the_oldest_records_are_pruned_first_when_space_is_exceeded(tmp_path: Path) -> None:
     bench = create_setup(tmp_path)
     path = bench.write_file("a.bin", b"")
     for _ in range(3):
@@ -63,7 +63,7 @@ async def test_of_too_much_the_oldest_goes_first(tmp_path: Path) -> None:
     assert [each.id for each in await small.manager.records()] == [newest.id]
 
 
-async def test_what_would_be_too_much_is_not_kept_and_named(tmp_path: Path) -> None:
+async def test_a_file_over_the_size_limit_is_omitted_and_named(tmp_path: Path) -> None:
     bench = create_setup(tmp_path, CheckpointConfig(max_total_mb=0.01))
     small, large = (
         bench.write_file("small", "text\n"),

@@ -40,7 +40,7 @@ async def test_the_users_own_git_is_never_touched(tmp_path: Path) -> None:
     assert digest_of(bench.root / ".git") == before
 
 
-async def test_ignored_files_are_kept_if_git_tracks_them_or_the_settings_include_them(
+async def test_ignored_files_are_recorded_if_tracked_by_git_or_included_by_the_settings(
     tmp_path: Path,
 ) -> None:
     bench = create_setup(tmp_path, CheckpointConfig(include=("*.env",)))
@@ -52,7 +52,7 @@ async def test_ignored_files_are_kept_if_git_tracks_them_or_the_settings_include
     assert bench.changed_names(record) == {"plain", "seen.log", "local.env"}
 
 
-async def test_what_the_repository_excludes_for_this_machine_counts_too(tmp_path: Path) -> None:
+async def test_machine_local_git_excludes_are_respected(tmp_path: Path) -> None:
     bench = create_setup(tmp_path)
     paths = [bench.write_file("plain"), bench.write_file("private")]
     bench.git("init", "-q")
@@ -61,7 +61,7 @@ async def test_what_the_repository_excludes_for_this_machine_counts_too(tmp_path
     assert bench.changed_names(record) == {"plain"}
 
 
-async def test_no_attribute_and_no_setting_changes_a_byte(tmp_path: Path) -> None:
+async def test_git_attributes_and_settings_never_change_a_byte(tmp_path: Path) -> None:
     bench = create_setup(tmp_path)
     attributes = "* text=auto eol=crlf ident filter=evil working-tree-encoding=UTF-16\n"
     bench.write_file(".gitattributes", attributes)
@@ -79,7 +79,7 @@ async def test_no_attribute_and_no_setting_changes_a_byte(tmp_path: Path) -> Non
     assert not (tmp_path / "ran").exists()
 
 
-async def test_what_is_not_kept_is_named_if_it_changed(tmp_path: Path) -> None:
+async def test_an_unrecorded_file_is_named_if_it_changed(tmp_path: Path) -> None:
     bench = create_setup(tmp_path, CheckpointConfig(max_file_mb=0.001))
     large, other = (
         bench.write_file("large.bin", bytes(5_000)),
@@ -99,7 +99,7 @@ async def test_what_is_not_kept_is_named_if_it_changed(tmp_path: Path) -> None:
     }
 
 
-async def test_ignored_files_that_changed_are_named_beside_what_is_kept(tmp_path: Path) -> None:
+async def test_changed_ignored_files_are_named_with_the_recorded_changes(tmp_path: Path) -> None:
     bench = create_setup(tmp_path, CheckpointConfig(include=("*.env",)))
     plain, log, gone, env = map(bench.write_file, ("plain", "seen.log", "gone.log", "local.env"))
     for name in ("still.log", "cache/a", "build/a"):
@@ -117,14 +117,14 @@ async def test_ignored_files_that_changed_are_named_beside_what_is_kept(tmp_path
     assert bench.omitted(record) == dict.fromkeys(("build", "gone.log", "seen.log"), IGNORED)
 
 
-async def test_ignored_files_alone_make_nothing_to_undo(tmp_path: Path) -> None:
+async def test_changes_to_ignored_files_alone_create_no_checkpoint(tmp_path: Path) -> None:
     bench = create_setup(tmp_path)
     log = bench.write_file("seen.log")
     bench.write_file(".gitignore", "*.log\n")
     assert await bench.run_command(lambda: spoil(log)) is None
 
 
-async def test_a_file_that_was_ignored_until_then_is_not_taken_for_new(tmp_path: Path) -> None:
+async def test_a_previously_ignored_file_does_not_count_as_new(tmp_path: Path) -> None:
     bench = create_setup(tmp_path)
     bench.write_file("secret.log")
     ignore = bench.write_file(".gitignore", "*.log\n")
@@ -133,7 +133,7 @@ async def test_a_file_that_was_ignored_until_then_is_not_taken_for_new(tmp_path:
     assert bench.changed_names(record) == {".gitignore"}
 
 
-async def test_a_link_is_kept_as_a_link_and_a_folder_behind_one_is_not_entered(
+async def test_a_symlink_is_recorded_as_a_symlink_and_not_followed(
     tmp_path: Path,
 ) -> None:
     bench = create_setup(tmp_path)
@@ -145,7 +145,7 @@ async def test_a_link_is_kept_as_a_link_and_a_folder_behind_one_is_not_entered(
     assert record is None
 
 
-async def test_without_git_it_is_said_once_and_work_goes_on(tmp_path: Path) -> None:
+async def test_missing_git_is_reported_once_and_work_continues(tmp_path: Path) -> None:
     bench = create_setup(tmp_path, path=str(tmp_path))
     path = bench.write_file("a.txt")
     for _ in range(2):
@@ -155,7 +155,7 @@ async def test_without_git_it_is_said_once_and_work_goes_on(tmp_path: Path) -> N
     assert "git is not installed" in bench.notices[0]
 
 
-async def test_a_broken_index_and_a_lock_that_was_left_behind_are_of_no_harm(
+async def test_a_corrupt_index_and_a_stale_lock_are_harmless(
     tmp_path: Path,
 ) -> None:
     bench = create_setup(tmp_path)
@@ -187,7 +187,7 @@ async def test_two_servers_in_one_workspace_wait_for_each_other(tmp_path: Path) 
         assert bench.notices == []
 
 
-async def test_what_is_kept_is_for_nobody_else_to_read(tmp_path: Path) -> None:
+async def test_checkpoints_are_readable_only_by_their_owner(tmp_path: Path) -> None:
     bench = create_setup(tmp_path)
     path = bench.write_file("a.txt")
     await bench.run_command(lambda: spoil(path))
@@ -195,7 +195,7 @@ async def test_what_is_kept_is_for_nobody_else_to_read(tmp_path: Path) -> None:
     assert [f"{each.stat().st_mode & 0o777:o}" for each in (folder.parent, folder)] == ["700"] * 2
 
 
-async def test_a_turn_that_changes_nothing_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_turn_without_changes_creates_no_record(tmp_path: Path) -> None:
     bench = create_setup(tmp_path)
     bench.write_file("a.txt")
     assert await bench.run_command(lambda: None) is None

@@ -26,7 +26,7 @@ SEEDS = [
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_an_undo_brings_back_every_byte_and_can_itself_be_undone(
+async def test_an_undo_restores_every_byte_and_can_itself_be_undone(
     tmp_path: Path, seed: int
 ) -> None:
     random = Random(seed)  # noqa: S311  a script of a test

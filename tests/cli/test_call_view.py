@@ -26,12 +26,12 @@ DONE = tool_call_update(status="completed")
 
 
 @pytest.mark.parametrize("kind", Symbols().kinds)
-def test_each_kind_has_a_sign_of_its_own(kind: ToolKind) -> None:
+def test_each_tool_kind_has_its_own_symbol(kind: ToolKind) -> None:
     label = f"  {Symbols().kinds[kind]} {kind.replace('_', ' ').ljust(16)}"
     assert render_plain(tool_call(kind=kind), DONE) == f"\n{label}Do it  ✓ completed · 1.0 s\n"
 
 
-def test_the_signs_are_one_column_wide_and_differ() -> None:
+def test_tool_symbols_are_distinct_and_one_column_wide() -> None:
     for signs in (Symbols(), ASCII_SYMBOLS):
         assert len(set(signs.kinds.values())) == len(signs.kinds)
         assert all(len(sign) == 1 for sign in signs.kinds.values())
@@ -47,20 +47,20 @@ def test_the_signs_are_one_column_wide_and_differ() -> None:
         ("failed", "✗ failed · 1.0 s"),
     ],
 )
-def test_the_status_stands_behind_the_title(status: str, shown: str) -> None:
+def test_the_status_follows_the_title(status: str, shown: str) -> None:
     assert (
         render_plain(tool_call(), tool_call_update(status=status))
         == f"\n  ⚙ other           Do it  {shown}\n"
     )
 
 
-def test_a_call_that_was_never_announced_is_shown_all_the_same() -> None:
+def test_an_unannounced_tool_call_is_still_shown() -> None:
     assert render_plain(tool_call_update(status="failed", title="Late")) == (
         "\n  ⚙ other           Late  ✗ failed · 1.0 s\n"
     )
 
 
-def test_places_stand_behind_the_status_unless_the_title_names_them() -> None:
+def test_locations_follow_the_status_unless_the_title_contains_them() -> None:
     places: JsonValue = [{"path": f"/w/{name}.py", "line": 3} for name in "abcdef"]
     output = render_plain(tool_call(title="Find", locations=places), DONE, width=100)
     assert output == (
@@ -71,7 +71,7 @@ def test_places_stand_behind_the_status_unless_the_title_names_them() -> None:
     assert "completed · 1.0 s\n" in render_plain(tool_call(title="Edit a.py", locations=one), DONE)
 
 
-def test_a_diff_shows_what_went_and_came_with_its_surroundings() -> None:
+def test_a_diff_shows_removed_and_added_lines_with_context() -> None:
     old = "".join(f"{number}\n" for number in range(1, 10))
     content: JsonValue = [diff(old, old.replace("5\n", "five\nfünf\n"))]
     assert render_plain(tool_call(kind="edit", content=content), DONE).splitlines()[2:] == [
@@ -88,7 +88,7 @@ def test_a_diff_shows_what_went_and_came_with_its_surroundings() -> None:
     ]
 
 
-def test_a_long_new_file_is_folded_at_its_end() -> None:
+def test_a_long_new_file_is_truncated_at_the_end() -> None:
     content: JsonValue = [diff(None, "".join(f"{number}\n" for number in range(140)))]
     lines = render_plain(tool_call(kind="edit", content=content), DONE).splitlines()
     assert lines[2] == "    │ a.py · +140 · new file"
@@ -97,7 +97,7 @@ def test_a_long_new_file_is_folded_at_its_end() -> None:
     assert len(lines) == 24
 
 
-def test_output_is_put_together_from_its_pieces_and_keeps_its_end() -> None:
+def test_output_is_assembled_from_chunks_and_keeps_its_end() -> None:
     flood = "".join(f"{number}\n" for number in range(30))
     updates = [
         tool_call(kind="execute", content=[TERMINAL]),
@@ -115,7 +115,7 @@ def test_output_is_put_together_from_its_pieces_and_keeps_its_end() -> None:
     ]
 
 
-def test_output_of_another_terminal_is_not_shown() -> None:
+def test_output_of_an_unrelated_terminal_is_not_shown() -> None:
     other = tool_call_update(_meta={"terminal_output": {"terminal_id": "x", "data": "elsewhere"}})
     metas: list[JsonValue] = [None, 3, {"data": []}]
     odd = [tool_call_update(_meta={"terminal_output": meta}) for meta in metas]
@@ -123,7 +123,7 @@ def test_output_of_another_terminal_is_not_shown() -> None:
     assert output == "\n  ⚙ other           Do it  ✓ completed · 5.0 s\n"
 
 
-def test_texts_are_shown_without_their_fence_and_folded() -> None:
+def test_text_content_is_shown_without_its_fence_and_folded() -> None:
     content: JsonValue = [text_content("```sh\nls\n```"), text_content("\n".join("abcdefg"))]
     assert render_plain(tool_call(content=content), DONE).splitlines()[2:] == [
         "    │ ls",
@@ -149,7 +149,7 @@ def plan(*statuses: str) -> Update:
     return {"sessionUpdate": "plan", "entries": entries}
 
 
-def test_a_plan_stands_with_the_call_that_changes_it_and_then_only_its_news() -> None:
+def test_a_plan_is_shown_with_its_tool_call_and_afterwards_only_its_changes() -> None:
     assert render_plain(
         tool_call("a", kind="think", title="Plan"),
         plan("in_progress", "pending"),
@@ -170,7 +170,7 @@ def test_a_plan_stands_with_the_call_that_changes_it_and_then_only_its_news() ->
     ]
 
 
-def test_parallel_calls_are_each_shown_in_the_order_in_which_they_began() -> None:
+def test_parallel_tool_calls_are_shown_in_their_start_order() -> None:
     output = render_plain(
         tool_call("a", title="First"),
         tool_call("b", title="Second"),
@@ -186,12 +186,12 @@ def test_parallel_calls_are_each_shown_in_the_order_in_which_they_began() -> Non
     ]
 
 
-def test_an_id_that_comes_again_is_another_call() -> None:
+def test_a_reused_id_counts_as_another_tool_call() -> None:
     output = render_plain(tool_call(title="First"), DONE, tool_call(title="Second"), DONE)
     assert [line[20:26].strip() for line in output.splitlines() if line] == ["First", "Second"]
 
 
-def test_what_is_said_while_a_call_goes_on_comes_after_it() -> None:
+def test_a_message_during_a_tool_call_is_shown_after_it() -> None:
     output = render_plain(
         tool_call(), message_chunk("one "), message_chunk("two "), DONE, message_chunk("three")
     )
@@ -211,7 +211,7 @@ def asked(kind: str, *, is_answered: bool, is_taken_back: bool = False) -> str:
     return file.getvalue()
 
 
-def test_a_question_shows_its_choices_and_then_the_answer() -> None:
+def test_a_permission_request_shows_its_choices_and_then_the_answer() -> None:
     assert asked("edit", is_answered=False).splitlines()[1:] == [
         "  ± edit            Do it  … asks",
         "    │ what",
@@ -227,12 +227,12 @@ def test_a_question_shows_its_choices_and_then_the_answer() -> None:
     ]
 
 
-def test_what_a_command_prints_comes_after_the_leave_for_it() -> None:
+def test_command_output_follows_its_permission_request() -> None:
     lines = asked("execute", is_answered=True).splitlines()
     assert lines.index("  \u276f you             Allow once") < lines.index("    │ what")
 
 
-def test_the_reason_for_a_question_stays_with_it_and_the_command_is_not_said_twice() -> None:
+def test_a_permission_request_shows_its_reason_and_does_not_repeat_the_command() -> None:
     file = io.StringIO()
     view = SessionView(TerminalScreen(file=file), make_ticking_clock())
     show_updates(view, [tool_call(kind="execute", title="`ls`")])
@@ -252,7 +252,7 @@ def test_the_reason_for_a_question_stays_with_it_and_the_command_is_not_said_twi
     ]
 
 
-def test_a_question_that_is_taken_back_says_so() -> None:
+def test_a_withdrawn_permission_request_is_marked() -> None:
     shown = asked("edit", is_answered=True, is_taken_back=True)
     assert "you             withdrawn by the agent" in shown
 
@@ -261,7 +261,7 @@ HOSTILE = "a\x1b[2Jb\u202ec\u2028d\x07\ne"
 
 
 @pytest.mark.parametrize("width", [20, 60, 100])
-def test_no_text_of_the_wire_moves_the_cursor_or_leaves_the_width(width: int) -> None:
+def test_wire_text_cannot_move_the_cursor_or_exceed_the_width(width: int) -> None:
     places: JsonValue = [{"path": f"/{HOSTILE * 9}", "line": 1}]
     content: JsonValue = [diff(HOSTILE, HOSTILE * 2, HOSTILE), text_content(HOSTILE * 40), TERMINAL]
     output = render_plain(
@@ -275,14 +275,14 @@ def test_no_text_of_the_wire_moves_the_cursor_or_leaves_the_width(width: int) ->
     assert max(map(len, output.splitlines())) <= width
 
 
-def test_a_diff_of_a_great_file_is_drawn_at_once() -> None:
+def test_a_diff_of_a_large_file_is_rendered_quickly() -> None:
     old, new = ("".join(f"{name}{n}\n" for n in range(50_000)) for name in "ab")
     output = render_plain(tool_call(kind="edit", content=[diff(old, new)]), DONE)
     assert "a.py · +50,000 -50,000" in output
     assert "… 99,980 more lines" in output
 
 
-def test_a_file_written_through_this_client_is_named_with_its_call() -> None:
+def test_a_file_written_through_the_client_is_named_with_its_tool_call() -> None:
     file = io.StringIO()
     view = SessionView(TerminalScreen(file=file), make_ticking_clock())
     show_updates(view, [tool_call(kind="edit", locations=[{"path": "/w/a.py"}])])

@@ -11,7 +11,7 @@ SHELLS = {"bash": ["bash", "-n"], "zsh": ["zsh", "-n"], "fish": ["fish", "--no-e
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_script_of_a_shell_calls_the_program_with_an_argument(
+def test_a_completion_script_invokes_the_program_with_an_argument(
     shell: str, tmp_path: Path
 ) -> None:
     outcome = run(tmp_path, "completion", shell)
@@ -23,7 +23,7 @@ def test_the_script_of_a_shell_calls_the_program_with_an_argument(
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_the_script_of_a_shell_is_good_syntax(shell: str, tmp_path: Path) -> None:
+def test_a_completion_script_has_valid_syntax(shell: str, tmp_path: Path) -> None:
     program, *flags = SHELLS[shell]
     found = shutil.which(program)
     if found is None:

@@ -36,7 +36,7 @@ def editor(folder: Path, *texts: str) -> str:
     return f"{sys.executable} {program}"
 
 
-def test_values_are_shown_with_where_they_came_from(tmp_path: Path) -> None:
+def test_values_are_shown_with_their_origin(tmp_path: Path) -> None:
     file = own_file(tmp_path, "default_mode: plan\nmcp_servers: {a: {command: x, env: {K: v1}}}\n")
     outcome = run(tmp_path, "config", "show", "--json", ANTHROPIC_API_KEY="v2")
     report = json.loads(outcome.stdout)
@@ -55,7 +55,7 @@ def test_values_are_shown_with_where_they_came_from(tmp_path: Path) -> None:
     assert rows["retries"]["value"] == 5
 
 
-def test_a_person_sees_keys_values_origins_and_what_was_passed_over(tmp_path: Path) -> None:
+def test_text_output_shows_keys_values_origins_and_ignored_values(tmp_path: Path) -> None:
     file = own_file(tmp_path, "default_mode: plain\n")
     outcome = run(tmp_path, "config", "show", ACP_SERVER_RETRIES="7")
     lines = [line.split() for line in outcome.stdout.splitlines()]
@@ -66,18 +66,18 @@ def test_a_person_sees_keys_values_origins_and_what_was_passed_over(tmp_path: Pa
     assert outcome.stderr.startswith(f"note: {file}: default_mode: Input should be ")
 
 
-def test_no_setting_is_folded_in_a_pipe(tmp_path: Path) -> None:
+def test_settings_are_not_truncated_in_a_pipe(tmp_path: Path) -> None:
     url = f"http://gateway.example/{'long/' * 60}"
     outcome = run(tmp_path, "config", "show", ANTHROPIC_BASE_URL=url)
     (line,) = (each for each in outcome.stdout.splitlines() if "anthropic.base_url" in each)
     assert line.split() == ["anthropic.base_url", url, "environment", "ANTHROPIC_BASE_URL"]
 
 
-def test_files_that_are_well_or_absent_are_well(tmp_path: Path) -> None:
+def test_valid_or_missing_files_pass_the_check(tmp_path: Path) -> None:
     assert run(tmp_path, "config", "check") == CliResult(0, WELL, "")
 
 
-def test_all_that_is_wrong_is_told_with_file_and_line(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_with_file_and_line(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("display: 1\ndefault_mode: 1\n")
     (tmp_path / ".env").write_text("ACP_SERVER_RETRIES=many\n")
     file = own_file(tmp_path, "log:\n  levle: info\n")
@@ -91,7 +91,7 @@ def test_all_that_is_wrong_is_told_with_file_and_line(tmp_path: Path) -> None:
     ]
 
 
-def test_one_file_is_checked_by_itself(tmp_path: Path) -> None:
+def test_a_single_file_can_be_checked(tmp_path: Path) -> None:
     own_file(tmp_path, "broken: [")
     draft = tmp_path / "draft.yaml"
     draft.write_text("\nmodle: x\n")
@@ -107,13 +107,13 @@ def test_one_file_is_checked_by_itself(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
+def test_a_missing_file_is_a_usage_error(tmp_path: Path) -> None:
     outcome = run(tmp_path, "config", "check", str(tmp_path / "absent"))
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert "does not exist" in outcome.stderr
 
 
-def test_at_first_the_file_is_made_with_every_setting_commented_out(tmp_path: Path) -> None:
+def test_the_first_edit_creates_a_file_with_every_setting_commented_out(tmp_path: Path) -> None:
     outcome = run(tmp_path, "config", "edit", EDITOR=editor(tmp_path))
     file = tmp_path / "acp" / "config.yaml"
     assert outcome == CliResult(0, WELL, "")
@@ -123,7 +123,7 @@ def test_at_first_the_file_is_made_with_every_setting_commented_out(tmp_path: Pa
     assert "default_mode" in schema["properties"]
 
 
-def test_what_was_written_is_kept_and_checked(tmp_path: Path) -> None:
+def test_the_edited_file_is_saved_and_checked(tmp_path: Path) -> None:
     file = own_file(tmp_path, "# mine\n")
     outcome = run(tmp_path, "config", "edit", EDITOR=editor(tmp_path, "modle: x\n"))
     problem = f"{file}:1: modle: is not known; did you mean model?\n"
@@ -155,13 +155,13 @@ def test_on_a_terminal_it_can_be_edited_again(
     assert (done.returncode, len((tmp_path / "seen").read_text())) == (exit_code, visits)
 
 
-def test_an_editor_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_editor_is_reported(tmp_path: Path) -> None:
     outcome = run(tmp_path, "config", "edit", EDITOR="/nowhere/editor")
     assert (outcome.exit_code, outcome.stdout) == (1, "")
     assert "cannot be edited" in outcome.stderr
 
 
-def test_a_home_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_an_unwritable_home_is_reported(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.write_text("a file")
     outcome = run(home, "config", "edit", EDITOR="true", TMPDIR=str(tmp_path))
@@ -169,6 +169,6 @@ def test_a_home_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     assert "cannot be edited: " in outcome.stderr
 
 
-def test_the_schema_is_printed_as_it_is_published(tmp_path: Path) -> None:
+def test_the_printed_schema_equals_the_published_one(tmp_path: Path) -> None:
     published = Path(__file__).parents[2] / "editors" / "config.schema.json"
     assert run(tmp_path, "config", "schema").stdout == published.read_text()

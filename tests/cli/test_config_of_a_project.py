@@ -53,7 +53,7 @@ IN_VAIN = [
 ]
 
 
-def test_of_a_trusted_project_the_file_is_named_that_gives_a_value(tmp_path: Path) -> None:
+def test_values_of_a_trusted_project_name_their_file(tmp_path: Path) -> None:
     home, root = project(tmp_path)
     run(home, "trust", str(root))
     values, unused = shown(home, root)
@@ -63,7 +63,7 @@ def test_of_a_trusted_project_the_file_is_named_that_gives_a_value(tmp_path: Pat
     assert unused == IN_VAIN
 
 
-def test_of_one_that_is_not_trusted_all_is_listed_and_nothing_used(tmp_path: Path) -> None:
+def test_settings_of_an_untrusted_project_are_listed_but_not_used(tmp_path: Path) -> None:
     home, root = project(tmp_path)
     values, unused = shown(home, root)
     assert values == {}
@@ -75,7 +75,7 @@ def test_of_one_that_is_not_trusted_all_is_listed_and_nothing_used(tmp_path: Pat
     assert "abc-secret" not in told.stdout + told.stderr
 
 
-def test_a_mode_that_would_widen_is_not_used(tmp_path: Path) -> None:
+def test_a_project_mode_that_widens_permissions_is_not_used(tmp_path: Path) -> None:
     home, root = project(tmp_path)
     (root / ".hermes.md").write_text("---\nmode: ask\n---\n")
     (home / "config.yaml").write_text("default_mode: plan\n")

@@ -45,12 +45,12 @@ def messages(outcome: CliResult) -> Iterator[tuple[str, Message]]:
         yield cast("str", record["from"]), cast("Message", record["message"])
 
 
-def test_it_ends_well_and_in_time(plain: tuple[CliResult, Path]) -> None:
+def test_the_demo_succeeds_in_time(plain: tuple[CliResult, Path]) -> None:
     outcome, _ = plain
     assert (outcome.exit_code, outcome.stderr) == (0, "")
 
 
-def test_in_a_pipe_there_is_no_control_character_and_no_trailing_blank(
+def test_piped_output_has_no_control_characters_and_no_trailing_blanks(
     plain: tuple[CliResult, Path],
 ) -> None:
     text = plain[0].stdout
@@ -58,14 +58,14 @@ def test_in_a_pipe_there_is_no_control_character_and_no_trailing_blank(
     assert not [line for line in text.splitlines() if line != line.rstrip()]
 
 
-def test_in_a_pipe_answers_are_whole_and_fit_the_width(plain: tuple[CliResult, Path]) -> None:
+def test_piped_answers_are_complete_and_fit_the_width(plain: tuple[CliResult, Path]) -> None:
     text = plain[0].stdout
     assert "  one two three four five six seven eight nine ten eleven twelve" in text
     assert text.count("  Done, and all tests pass.") == 1
     assert max(len(line) for line in text.splitlines()) <= 80
 
 
-def test_it_shows_each_part_in_its_order(plain: tuple[CliResult, Path]) -> None:
+def test_the_demo_shows_its_parts_in_order(plain: tuple[CliResult, Path]) -> None:
     text = plain[0].stdout
     position = 0
     for words in (
@@ -124,7 +124,7 @@ def without_what_varies(text: str) -> str:
     return VARYING.sub("#", "".join(text.split()))  # a long folder's name is folded anywhere
 
 
-def test_it_is_the_same_each_time_but_for_times_and_the_folder(
+def test_demo_output_is_deterministic_except_for_times_and_the_directory(
     plain: tuple[CliResult, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     home = tmp_path_factory.mktemp("plain")  # a path of the same length is folded alike
@@ -132,13 +132,13 @@ def test_it_is_the_same_each_time_but_for_times_and_the_folder(
     assert without_what_varies(again) == without_what_varies(plain[0].stdout)
 
 
-def test_the_users_home_and_the_temporary_folder_are_left_as_they_were(
+def test_the_demo_leaves_the_home_and_temporary_directories_unchanged(
     plain: tuple[CliResult, Path],
 ) -> None:
     assert list(plain[1].iterdir()) == []
 
 
-def test_the_wire_starts_with_the_handshake_and_ends_with_an_answer(wire: CliResult) -> None:
+def test_the_wire_log_starts_with_the_handshake_and_ends_with_a_response(wire: CliResult) -> None:
     lines = list(messages(wire))
     assert wire.exit_code == 0
     assert [sender for sender, _ in lines[:4]] == ["client", "agent", "client", "agent"]
@@ -152,7 +152,7 @@ def test_the_wire_starts_with_the_handshake_and_ends_with_an_answer(wire: CliRes
     assert all(message["jsonrpc"] == "2.0" for _, message in lines)
 
 
-def test_every_prompt_is_answered_once_and_after_its_updates(wire: CliResult) -> None:
+def test_every_prompt_is_answered_once_after_its_updates(wire: CliResult) -> None:
     open_prompt: object = None
     reasons: list[object] = []
     for sender, message in messages(wire):
@@ -179,7 +179,7 @@ ASKED_OF_AGENTS = {
 NOTIFICATIONS = {"session/update": "SessionNotification", "session/cancel": "CancelNotification"}
 
 
-def test_all_that_is_on_the_wire_is_what_the_schema_says(wire: CliResult) -> None:
+def test_every_message_on_the_wire_matches_the_schema(wire: CliResult) -> None:
     names = {**ASKED_OF_CLIENTS, **ASKED_OF_AGENTS}
     asked: dict[tuple[str, object], str] = {}
     seen: set[str] = set()
@@ -202,7 +202,7 @@ def test_all_that_is_on_the_wire_is_what_the_schema_says(wire: CliResult) -> Non
     assert set(errors) == {"fs/read_text_file"}  # is there a file of that name yet? there is not
 
 
-def test_a_diff_is_on_the_wire_several_times_while_it_grows(wire: CliResult) -> None:
+def test_a_growing_diff_is_sent_several_times(wire: CliResult) -> None:
     sizes: list[int] = []
     for _, message in messages(wire):
         update = cast("Message", cast("Message", message.get("params", {})).get("update", {}))
@@ -218,19 +218,19 @@ def _is_about_commands(message: Message) -> bool:
     return update["sessionUpdate"] == "available_commands_update"
 
 
-def test_nothing_human_is_on_the_wire(wire: CliResult) -> None:
+def test_the_wire_log_contains_no_human_readable_output(wire: CliResult) -> None:
     assert wire.stderr.startswith("acp-server demo: 4 prompts, ")
     assert wire.stderr.count("\n") == 1
 
 
-def test_prompts_of_ones_own_replace_the_tour(own: CliResult) -> None:
+def test_custom_prompts_replace_the_demo_script(own: CliResult) -> None:
     assert own.exit_code == 0
     assert "1 of 2 · your prompt" in own.stdout
     assert "\u276f /version\n\n  acp-server 0.1.0\n" in own.stdout
     assert "\u276f [bold]\ufffd[31mhi" in own.stdout
 
 
-def test_without_git_it_says_so(tmp_path: Path) -> None:
+def test_missing_git_is_reported(tmp_path: Path) -> None:
     outcome = run(tmp_path, "demo", PATH=str(tmp_path))
     assert (outcome.exit_code, outcome.stdout) == (1, "")
     assert "git was not found" in outcome.stderr
@@ -238,12 +238,12 @@ def test_without_git_it_says_so(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_is_not_led_astray_by_the_git_it_is_started_in(own: CliResult) -> None:
+def test_the_git_environment_of_the_caller_is_ignored(own: CliResult) -> None:
     assert (own.exit_code, own.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("arguments", [["demo"], ["demo", "--json"]])
-def test_a_reader_that_goes_away_ends_it_quietly(arguments: list[str], tmp_path: Path) -> None:
+def test_a_closed_output_pipe_ends_the_demo_quietly(arguments: list[str], tmp_path: Path) -> None:
     process = subprocess.Popen(
         command_line(*arguments),
         env=environment(tmp_path),
@@ -261,7 +261,7 @@ def test_a_reader_that_goes_away_ends_it_quietly(arguments: list[str], tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_narrow_place_without_unicode_is_respected(tmp_path: Path) -> None:
+def test_a_narrow_terminal_without_unicode_is_supported(tmp_path: Path) -> None:
     outcome = run(tmp_path, "demo", COLUMNS="50", PYTHONIOENCODING="ascii")
     assert outcome.exit_code == 0
     assert outcome.stdout.isascii()

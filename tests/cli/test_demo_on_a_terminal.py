@@ -45,7 +45,7 @@ def read_until(terminal: int, words: bytes) -> bytes:
 SHOW_CURSOR, HIDE_CURSOR = b"\x1b[?25h", b"\x1b[?25l"
 
 
-def test_on_a_terminal_it_redraws_and_gives_the_cursor_back(tmp_path: Path) -> None:
+def test_on_a_terminal_the_demo_redraws_and_restores_the_cursor(tmp_path: Path) -> None:
     terminal, process = on_a_terminal(tmp_path, "demo", "--fast")
     seen = read_until(terminal, b"(never)")
     os.close(terminal)
@@ -71,7 +71,7 @@ def test_on_a_terminal_no_color_is_honoured(tmp_path: Path) -> None:
     ],
     ids=["while it thinks", "while it asks"],
 )
-def test_interrupted_it_leaves_nothing_behind(
+def test_an_interrupted_demo_leaves_no_files_behind(
     moment: bytes, number: signal.Signals, exit_code: int, tmp_path: Path
 ) -> None:
     terminal, process = on_a_terminal(tmp_path, "demo")

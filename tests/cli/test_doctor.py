@@ -25,7 +25,7 @@ def configured(home: Path, **variables: str) -> settings.Configuration:
     return settings.load({}, {"HERMES_HOME": str(home), **variables})
 
 
-def test_as_json_it_says_what_was_found_and_measured(tmp_path: Path) -> None:
+def test_json_output_contains_findings_and_measurements(tmp_path: Path) -> None:
     outcome = run(tmp_path, "doctor", "--json", ACP_SERVER_MODEL="scripted:demo")
     report = cast("Report", json.loads(outcome.stdout))
     found = {str(finding["name"]): finding for finding in report["findings"]}
@@ -57,7 +57,7 @@ def test_as_json_it_says_what_was_found_and_measured(tmp_path: Path) -> None:
     }
 
 
-def test_a_problem_is_shown_with_what_to_do_and_exits_with_1(tmp_path: Path) -> None:
+def test_a_problem_is_shown_with_its_remedy_and_exits_with_1(tmp_path: Path) -> None:
     outcome = run(tmp_path, "doctor", ACP_SERVER_MODE="everything", **QUIET)
     assert (outcome.exit_code, outcome.stderr) == (1, "")
     assert "  ✗ configuration  environment: ACP_SERVER_MODE: " in outcome.stdout
@@ -66,19 +66,19 @@ def test_a_problem_is_shown_with_what_to_do_and_exits_with_1(tmp_path: Path) -> 
     assert "\x1b" not in outcome.stdout
 
 
-def test_it_leaves_no_temporary_folder(tmp_path: Path) -> None:
+def test_the_doctor_leaves_no_temporary_directory(tmp_path: Path) -> None:
     run(tmp_path, "doctor", **QUIET)
     assert [path.name for path in tmp_path.iterdir()] == ["acp"]  # the server's own, and kept
 
 
-def test_a_secret_in_a_complaint_is_not_repeated(tmp_path: Path) -> None:
+def test_a_secret_in_a_parse_error_is_not_repeated(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("api_key: sk-verysecret : [")
     findings = list(check_configuration(configured(tmp_path)))
     assert [finding.status for finding in findings] == ["problem"]
     assert "verysecret" not in findings[0].fact
 
 
-def test_the_rows_tell_where_a_value_came_from(tmp_path: Path) -> None:
+def test_the_rows_show_the_origin_of_each_value(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("default_mode: plan\n")
     rows = {row.name: row for row in setting_rows(configured(tmp_path, ACP_SERVER_LOG_FILE="/x"))}
     assert (rows["mode"].value, rows["mode"].origin) == ("plan", str(tmp_path / "config.yaml"))
@@ -138,26 +138,26 @@ WITHOUT_KEY = CheckResult(
     ],
     ids=["no key", "unheard-of", "scripted", "key", "token", "foreign", "other key", "local"],
 )
-async def test_a_model_that_cannot_be_asked_is_a_warning(
+async def test_an_unusable_model_is_a_warning(
     variables: dict[str, str], finding: CheckResult, tmp_path: Path
 ) -> None:
     assert await check_model(configured(tmp_path, **variables)) == finding
 
 
-async def test_a_stored_key_is_found_and_said_to_be_where_it_is(tmp_path: Path) -> None:
+async def test_a_stored_key_is_found_and_its_location_is_shown(tmp_path: Path) -> None:
     place = KeyStore(tmp_path, use_keyring=False).save("secret")
     assert await check_model(configured(tmp_path)) == CheckResult(
         "model", "ok", f"the endpoint's first known model, with the key from {place}"
     )
 
 
-def test_a_key_is_hidden_among_the_settings(tmp_path: Path) -> None:
+def test_a_key_is_redacted_in_the_settings(tmp_path: Path) -> None:
     rows = {row.name: row for row in setting_rows(configured(tmp_path, ANTHROPIC_API_KEY="secret"))}
     assert (rows["api_key"].value, rows["api_key"].origin) == (REDACTED, "environment")
     assert (rows["auth_token"].value, rows["auth_token"].origin) == (None, "default")
 
 
-def test_the_secrets_of_a_server_are_hidden_and_its_names_are_not() -> None:
+def test_server_secrets_are_redacted_but_variable_names_are_shown() -> None:
     servers = {
         "a": StdioServer.model_validate(
             {"command": "a", "args": ["--token", "abc", "x"], "env": {"TOKEN": "abc", "PORT": 1}}
@@ -178,7 +178,7 @@ def test_the_secrets_of_a_server_are_hidden_and_its_names_are_not() -> None:
     }
 
 
-def test_a_name_that_nobody_knows_is_a_warning(tmp_path: Path) -> None:
+def test_an_unknown_name_is_a_warning(tmp_path: Path) -> None:
     (tmp_path / "acp").mkdir()
     file = tmp_path / "acp" / "config.yaml"
     file.write_text("log:\n  levle: info\n")
@@ -192,7 +192,7 @@ def test_a_name_that_nobody_knows_is_a_warning(tmp_path: Path) -> None:
     ]
 
 
-async def test_an_endpoint_that_answers_anything_is_there(
+async def test_an_endpoint_that_answers_anything_counts_as_reachable(
     free_tcp_port: int, tmp_path: Path
 ) -> None:
     async def refuse(stream: anyio.abc.SocketStream) -> None:
@@ -212,9 +212,7 @@ async def test_an_endpoint_that_answers_anything_is_there(
         tasks.cancel_scope.cancel()
 
 
-async def test_an_endpoint_that_is_not_there_is_a_warning(
-    free_tcp_port: int, tmp_path: Path
-) -> None:
+async def test_an_unreachable_endpoint_is_a_warning(free_tcp_port: int, tmp_path: Path) -> None:
     address = f"http://me:secret@127.0.0.1:{free_tcp_port}"
     found = await check_endpoint(configured(tmp_path, ANTHROPIC_BASE_URL=address))
     assert found.status == "warning"
@@ -224,7 +222,7 @@ async def test_an_endpoint_that_is_not_there_is_a_warning(
 @pytest.mark.parametrize(
     "variables", [{"ACP_SERVER_MODEL": "scripted:demo"}, {"ACP_SERVER_PROVIDER": "nous"}]
 )
-async def test_no_endpoint_is_asked_that_is_not_used(
+async def test_only_endpoints_in_use_are_contacted(
     variables: dict[str, str], tmp_path: Path
 ) -> None:
     assert (await check_endpoint(configured(tmp_path, **variables))).milliseconds == {}
@@ -241,7 +239,7 @@ def test_a_home_that_is_a_file_is_a_problem(tmp_path: Path) -> None:
     )
 
 
-def test_a_home_that_is_not_there_yet_is_fine(tmp_path: Path) -> None:
+def test_a_missing_home_is_fine(tmp_path: Path) -> None:
     finding = check_home(tmp_path / "a" / "b")
     assert finding.status == "ok"
     assert "will be created" in finding.fact
@@ -251,5 +249,7 @@ def test_a_home_that_is_not_there_yet_is_fine(tmp_path: Path) -> None:
     ("statuses", "expected"),
     [([], "ok"), (["ok", "warning"], "warning"), (["warning", "problem", "ok"], "problem")],
 )
-def test_the_worst_finding_decides(statuses: list[CheckStatus], expected: CheckStatus) -> None:
+def test_the_worst_finding_determines_the_status(
+    statuses: list[CheckStatus], expected: CheckStatus
+) -> None:
     assert worst_status([CheckResult("x", status, "") for status in statuses]) == expected

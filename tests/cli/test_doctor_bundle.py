@@ -38,7 +38,7 @@ def texts(archive: bytes) -> dict[str, str]:
         return {name: opened.read(name).decode() for name in opened.namelist()}
 
 
-def test_a_bundle_holds_what_was_found_and_no_secret(tmp_path: Path) -> None:
+def test_a_bundle_contains_the_findings_and_no_secret(tmp_path: Path) -> None:
     log, file = tmp_path / "acp.log", tmp_path / "report.zip"
     log.write_text(f"it began\nthe key {KEY} was refused\nANTHROPIC: a-plain-secret\n")
     (tmp_path / "acp").mkdir()
@@ -67,7 +67,7 @@ def test_a_bundle_holds_what_was_found_and_no_secret(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_a_file_that_is_there_stays_and_nothing_is_examined(tmp_path: Path) -> None:
+def test_an_existing_file_is_not_overwritten_and_no_checks_run(tmp_path: Path) -> None:
     file = tmp_path / "report.zip"
     file.write_text("mine")
     outcome = run(tmp_path, "doctor", "--bundle", str(file))
@@ -76,7 +76,7 @@ def test_a_file_that_is_there_stays_and_nothing_is_examined(tmp_path: Path) -> N
     assert file.read_text() == "mine"
 
 
-def test_by_force_a_file_is_replaced_and_private(tmp_path: Path) -> None:
+def test_with_force_a_file_is_replaced_and_made_private(tmp_path: Path) -> None:
     file = tmp_path / "report.zip"
     file.write_text("mine")
     file.chmod(0o644)
@@ -85,7 +85,7 @@ def test_by_force_a_file_is_replaced_and_private(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["there", "nowhere"])
-def test_a_link_that_came_meanwhile_is_not_followed(tmp_path: Path, target: str) -> None:
+def test_a_symlink_created_meanwhile_is_not_followed(tmp_path: Path, target: str) -> None:
     (tmp_path / "there").write_text("mine")
     file = tmp_path / "report.zip"
     file.symlink_to(tmp_path / target)
@@ -95,7 +95,7 @@ def test_a_link_that_came_meanwhile_is_not_followed(tmp_path: Path, target: str)
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_a_missing_directory_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "absent" / "report.zip"
     outcome = run(
         tmp_path, "doctor", "--json", "--bundle", str(file), ACP_SERVER_MODEL="scripted:demo"
@@ -105,7 +105,7 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     assert json.loads(outcome.stdout)["status"] in {"ok", "warning"}
 
 
-def test_texts_are_cleaned_and_names_stay() -> None:
+def test_texts_are_redacted_but_names_are_not() -> None:
     finding = CheckResult("state", "ok", "/home/ann/x and token=abc", milliseconds={"answer": 3})
     redactor = Redactor(home_directories=(Path("/home/ann"),))
     found = texts(build_bundle(BundleContents([finding], [], [], {}, None), redactor))
@@ -120,7 +120,7 @@ def test_texts_are_cleaned_and_names_stay() -> None:
     ]
 
 
-def test_of_variables_only_the_names_are_told() -> None:
+def test_only_the_names_of_variables_are_included() -> None:
     variables = {"ACP_SERVER_MODEL": "hidden-value", "HTTPS_PROXY": "hidden-value", "MY_OWN": "x"}
     told = describe_machine(variables)
     assert isinstance(told, dict)
@@ -128,20 +128,20 @@ def test_of_variables_only_the_names_are_told() -> None:
     assert "hidden-value" not in json.dumps(told)
 
 
-def test_only_the_end_of_a_long_log_is_told(tmp_path: Path) -> None:
+def test_only_the_end_of_a_long_log_is_included(tmp_path: Path) -> None:
     file = tmp_path / "log"
     file.write_bytes(b"\xff" + b"".join(b"line %d\n" % number for number in range(200_000)))
     lines = read_log_tail(file).splitlines()
     assert (len(lines), lines[-1]) == (MAX_LOG_LINES, "line 199999")
 
 
-def test_a_log_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+def test_an_unreadable_log_is_reported(tmp_path: Path) -> None:
     assert read_log_tail(tmp_path / "absent").endswith(
         "cannot be read: No such file or directory\n"
     )
     assert "No log file is set" in read_log_tail(None)
 
 
-def test_a_pipe_for_a_log_holds_nothing_up(tmp_path: Path) -> None:
+def test_a_pipe_in_place_of_the_log_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert read_log_tail(tmp_path / "pipe") == f"{tmp_path / 'pipe'} is not a regular file\n"

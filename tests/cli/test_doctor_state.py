@@ -26,12 +26,12 @@ def nobody(program: str) -> str | None:
     return None
 
 
-def test_a_home_without_anything_is_well(tmp_path: Path) -> None:
+def test_an_empty_home_passes(tmp_path: Path) -> None:
     fact = NONE_YET.format(tmp_path)
     assert list(check_state(tmp_path)) == [CheckResult("database", "ok", fact)]
 
 
-def test_documents_that_can_be_read_are_named_together(tmp_path: Path) -> None:
+def test_readable_documents_are_listed_together(tmp_path: Path) -> None:
     documents(tmp_path, trust="{}", permissions='{"/a": []}', credentials="{}")
     fact = "trust.json, permissions.json, credentials.json can be read"
     assert list(check_state(tmp_path))[:1] == [CheckResult("state", "ok", fact)]
@@ -46,7 +46,7 @@ def test_documents_that_can_be_read_are_named_together(tmp_path: Path) -> None:
     ],
     ids=["broken", "a list", "too deep"],
 )
-def test_a_broken_document_is_a_problem_with_what_follows(
+def test_a_corrupt_document_is_a_problem_with_its_consequence(
     tmp_path: Path, content: str, reason: str
 ) -> None:
     documents(tmp_path, trust=content, models="{}")
@@ -62,12 +62,12 @@ def test_a_broken_document_is_a_problem_with_what_follows(
     ]
 
 
-def test_a_folder_in_the_place_of_a_document_is_a_problem(tmp_path: Path) -> None:
+def test_a_directory_in_place_of_a_document_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "acp" / "permissions.json").mkdir(parents=True)
     assert [each.status for each in check_state(tmp_path)] == ["problem", "ok"]
 
 
-def test_a_key_that_others_can_read_is_a_warning(tmp_path: Path) -> None:
+def test_a_key_file_readable_by_others_is_a_warning(tmp_path: Path) -> None:
     documents(tmp_path, credentials="{}")
     file = tmp_path / "acp" / "credentials.json"
     file.chmod(0o644)
@@ -75,7 +75,7 @@ def test_a_key_that_others_can_read_is_a_warning(tmp_path: Path) -> None:
     assert check_state(tmp_path)[0] == expected
 
 
-def test_a_whole_database_is_told_with_its_size(tmp_path: Path) -> None:
+def test_an_intact_database_is_reported_with_its_size(tmp_path: Path) -> None:
     file = tmp_path / "sessions.db"
     with closing(sqlite3.connect(file)) as opened:
         opened.execute("CREATE TABLE a (b)")
@@ -100,7 +100,7 @@ def test_a_damaged_database_is_a_problem(tmp_path: Path, content: bytes) -> None
     assert file.read_bytes() == content
 
 
-def test_editors_are_found_by_program_or_folder(tmp_path: Path) -> None:
+def test_editors_are_detected_by_program_or_directory(tmp_path: Path) -> None:
     zed = tmp_path / ".config" / "zed"
     zed.mkdir(parents=True)
     (zed / "settings.json").write_text('{"agent_servers": {"acp-server": {}}}')
@@ -114,6 +114,6 @@ def test_editors_are_found_by_program_or_folder(tmp_path: Path) -> None:
     assert check_editors(found) == CheckResult("editors", "ok", "Zed (set up), Neovim, Emacs")
 
 
-def test_without_editors_none_is_told(tmp_path: Path) -> None:
+def test_no_editor_is_reported_if_none_is_installed(tmp_path: Path) -> None:
     found = find_editors(tmp_path, nobody)
     assert check_editors(found) == CheckResult("editors", "ok", "no known editor found")

@@ -33,12 +33,12 @@ async def _keep(path: Path) -> None:
     await archive.close()
 
 
-def test_the_prompt_that_a_session_has_is_printed_by_the_beginning_of_its_id(home: Path) -> None:
+def test_a_stored_prompt_is_printed_by_session_id_prefix(home: Path) -> None:
     outcome = run(home, "prompt", "show", "--session", "aa1")
     assert (outcome.exit_code, outcome.stdout, outcome.stderr) == (0, "You are kept.\n", "")
 
 
-def test_as_json_it_has_what_a_new_one_has_and_whose_it_is(home: Path) -> None:
+def test_json_output_of_a_stored_prompt_also_names_its_session(home: Path) -> None:
     outcome = run(home, "prompt", "show", "--session", "aa11", "--json")
     assert json.loads(outcome.stdout) == {
         "session": "aa11",
@@ -61,7 +61,7 @@ def test_as_json_it_has_what_a_new_one_has_and_whose_it_is(home: Path) -> None:
     ],
     ids=["several", "unknown", "no prompt", "with a model", "with a folder"],
 )
-def test_what_cannot_be_shown_is_told(
+def test_a_prompt_that_cannot_be_shown_is_reported(
     home: Path, arguments: list[str], exit_code: int, word: str
 ) -> None:
     outcome = run(home, "prompt", "show", "--session", *arguments)
@@ -69,7 +69,7 @@ def test_what_cannot_be_shown_is_told(
     assert word in outcome.stderr
 
 
-def test_a_home_without_sessions_has_no_prompt_and_none_is_made(tmp_path: Path) -> None:
+def test_a_home_without_sessions_has_no_stored_prompt_and_gets_no_database(tmp_path: Path) -> None:
     outcome = run(tmp_path, "prompt", "show", "--session", "aa")
     assert (outcome.exit_code, outcome.stdout) == (1, "")
     assert not (tmp_path / "acp" / "sessions.db").exists()

@@ -29,7 +29,7 @@ def test_the_version_is_one_line_of_two_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("flag", ["-h", "--help"])
-def test_help_says_what_there_is_and_gives_examples(
+def test_help_lists_the_commands_and_gives_examples(
     flag: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command([flag], serve_nothing) == 0
@@ -49,7 +49,7 @@ def test_every_command_has_help_with_examples(
     assert f"  Examples:\n    {'eval' if name == 'completion' else 'acp-server'}" in text
 
 
-def test_the_help_of_the_whole_imports_no_command(tmp_path: Path) -> None:
+def test_top_level_help_imports_no_command(tmp_path: Path) -> None:
     source = (
         "import sys; from acp_server.cli.main import run_command; run_command(['-h'], int);"
         "slow = {'pydantic', 'anyio', 'rich', 'acp_server.config.settings'} & set(sys.modules);"
@@ -60,12 +60,12 @@ def test_the_help_of_the_whole_imports_no_command(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_a_mistyped_command_is_met_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistyped_command_suggests_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["docter"], serve_nothing) == 2
     assert "No such command 'docter'. Did you mean 'doctor'?" in capsys.readouterr().err
 
 
-def test_a_command_that_is_near_to_none_is_met_with_all(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unrecognizable_command_lists_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["zzz"], serve_nothing) == 2
     assert f"Available: {', '.join(COMMANDS)}." in capsys.readouterr().err
 
@@ -83,7 +83,7 @@ def test_a_command_that_is_near_to_none_is_met_with_all(capsys: pytest.CaptureFi
         (["completion"], "Missing argument"),
     ],
 )
-def test_a_usage_error_says_what_is_wrong_and_exits_with_2(
+def test_a_usage_error_names_the_mistake_and_exits_with_2(
     arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command(arguments, serve_nothing) == 2
@@ -92,14 +92,14 @@ def test_a_usage_error_says_what_is_wrong_and_exits_with_2(
     assert captured.out == ""
 
 
-def test_a_mistyped_option_of_serve_reaches_the_usage_error(tmp_path: Path) -> None:
+def test_a_mistyped_serve_option_is_a_usage_error(tmp_path: Path) -> None:
     outcome = run(tmp_path, "serve", "--bogus", "x")
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert "Available options: --model" in outcome.stderr
 
 
 @pytest.mark.parametrize("arguments", [["--mode", "pln"], ["--log-level", "loud"]])
-def test_a_mistyped_choice_is_a_usage_error_and_nothing_is_served(
+def test_an_invalid_choice_is_a_usage_error_and_no_server_starts(
     tmp_path: Path, arguments: list[str]
 ) -> None:
     outcome = run(tmp_path, "serve", *arguments)
@@ -107,7 +107,7 @@ def test_a_mistyped_choice_is_a_usage_error_and_nothing_is_served(
     assert f"{arguments[1]!r} is not one of " in outcome.stderr
 
 
-def test_the_choices_of_the_short_way_are_those_of_the_settings() -> None:
+def test_the_choices_of_the_short_form_match_the_settings() -> None:
     of_settings = {
         option.opts[0]: tuple(option.type.choices)
         for option in setting_options()
@@ -116,13 +116,13 @@ def test_the_choices_of_the_short_way_are_those_of_the_settings() -> None:
     assert of_settings == OPTION_CHOICES
 
 
-def test_both_ways_to_serve_take_the_options_of_the_settings() -> None:
+def test_both_forms_of_serve_accept_the_options_of_the_settings() -> None:
     given = {source.option for source in setting_sources().values() if source.option}
     assert {option.opts[0] for option in setting_options()} == given
     assert set(SERVE_OPTIONS) == given
 
 
-def test_serve_hands_its_options_on_as_the_short_way_does() -> None:
+def test_serve_passes_its_options_on_like_the_short_form() -> None:
     served: list[dict[str, str]] = []
 
     def serve(options: dict[str, str]) -> int:
@@ -133,7 +133,7 @@ def test_serve_hands_its_options_on_as_the_short_way_does() -> None:
     assert served == [{"--model": "scripted:demo", "--log-file": "x"}]
 
 
-def test_serve_with_an_equals_sign_serves(tmp_path: Path) -> None:
+def test_serve_accepts_options_with_an_equals_sign(tmp_path: Path) -> None:
     done = subprocess.run(
         command_line("serve", "--model=scripted:demo"),
         input=json.dumps(INITIALIZE) + "\n",
@@ -147,7 +147,7 @@ def test_serve_with_an_equals_sign_serves(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["result"]["protocolVersion"] == 1
 
 
-def test_help_of_serve_names_the_variables_and_the_choices(
+def test_serve_help_names_the_variables_and_the_choices(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run_command(["serve", "--help"], serve_nothing) == 0
@@ -164,7 +164,7 @@ def test_ctrl_c_exits_with_130() -> None:
     assert run_command(["serve", "--mode=plan"], interrupted) == 130
 
 
-def test_every_command_is_where_its_name_says() -> None:
+def test_every_command_is_in_the_module_of_its_name() -> None:
     context = click.Context(group)
     for name in COMMANDS:
         found = group.get_command(context, name)

@@ -59,14 +59,14 @@ def test_the_models_of_the_configured_provider_are_listed(tmp_path: Path) -> Non
     }
 
 
-def test_a_provider_that_does_not_answer_is_a_problem(tmp_path: Path) -> None:
+def test_an_unresponsive_provider_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(HOME.format(url="http://127.0.0.1:9/v1"))
     outcome = run(tmp_path, "models")
     assert outcome.exit_code == 1
     assert "the connection to 127.0.0.1 failed" in outcome.stdout
 
 
-def test_a_key_is_kept_for_its_provider_beside_the_others(tmp_path: Path) -> None:
+def test_a_key_is_stored_for_its_provider_without_affecting_others(tmp_path: Path) -> None:
     run(tmp_path, "setup", stdin="sk-claude\n")
     assert run(tmp_path, "setup", "--provider", "openrouter", stdin="sk-or\n").exit_code == 0
     stored = json.loads((tmp_path / "acp" / "credentials.json").read_text())
@@ -78,13 +78,13 @@ def test_a_key_is_kept_for_its_provider_beside_the_others(tmp_path: Path) -> Non
     assert stored == {"anthropic-api-key": "sk-claude"}
 
 
-def test_a_provider_is_used_from_now_on_if_that_is_said(tmp_path: Path) -> None:
+def test_a_provider_becomes_the_default_only_on_request(tmp_path: Path) -> None:
     run(tmp_path, "setup", "--provider", "deepseek", "--use", stdin="sk-d\n")
     written = yaml.safe_load((tmp_path / "acp" / "config.yaml").read_text())
     assert written == {"model": {"provider": "deepseek"}}
 
 
-async def test_only_servers_that_answer_as_such_are_found() -> None:
+async def test_discovery_finds_only_servers_that_respond_as_such() -> None:
     async with openai_api([], OpenAiServerConfig(keys=None, models=MODELS)) as api:
         there = ProviderProfile("vllm", "vLLM", base_url=api.url, default_port=1)
         gone = ProviderProfile("ollama", "Ollama", base_url="http://127.0.0.1:9/v1", default_port=2)
@@ -109,5 +109,5 @@ async def test_only_servers_that_answer_as_such_are_found() -> None:
     ],
     ids=["empty", "without", "short", "block", "flow"],
 )
-def test_only_one_section_of_the_settings_is_written_anew(before: str, after: str) -> None:
+def test_only_one_section_of_the_settings_is_rewritten(before: str, after: str) -> None:
     assert update_section(before, "model", {"provider": "ollama"}, "default") == after

@@ -17,7 +17,7 @@ def workspace(folder: Path, text: str = "Use tabs.\n") -> Path:
     return root
 
 
-def test_the_prompt_of_a_folder_is_printed(tmp_path: Path) -> None:
+def test_the_prompt_of_a_directory_is_printed(tmp_path: Path) -> None:
     root = workspace(tmp_path)
     outcome = run(
         tmp_path / "home", "prompt", "show", "--cwd", str(root), "--model", "claude-opus-5"
@@ -28,7 +28,7 @@ def test_the_prompt_of_a_folder_is_printed(tmp_path: Path) -> None:
     assert outcome.stdout.endswith("The model is claude-opus-5.\n")
 
 
-def test_the_report_adds_up(tmp_path: Path) -> None:
+def test_the_numbers_of_the_context_report_add_up(tmp_path: Path) -> None:
     root = workspace(tmp_path)
     outcome = run(tmp_path / "home", "prompt", "show", "--cwd", str(root), "--json")
     shown = json.loads(outcome.stdout)
@@ -38,7 +38,7 @@ def test_the_report_adds_up(tmp_path: Path) -> None:
     assert shown["notices"] == []
 
 
-def test_a_blocked_file_is_told_listed_trusted_and_blocked_again_when_it_changes(
+def test_a_blocked_file_is_reported_can_be_trusted_and_is_blocked_again_when_changed(
     tmp_path: Path,
 ) -> None:
     home, root = tmp_path / "home", workspace(tmp_path, ATTACK)
@@ -60,12 +60,12 @@ def test_a_blocked_file_is_told_listed_trusted_and_blocked_again_when_it_changes
     assert run(home, "context", "untrust", str(file)).stdout == f"{file} was not trusted\n"
 
 
-def test_a_folder_without_instructions_has_none(tmp_path: Path) -> None:
+def test_a_directory_without_instructions_has_none(tmp_path: Path) -> None:
     outcome = run(tmp_path / "home", "context", "list", "--cwd", str(tmp_path))
     assert (outcome.exit_code, outcome.stdout) == (0, "No instruction files found.\n")
 
 
-def test_a_trusted_projects_wishes_count_as_they_do_in_a_session(tmp_path: Path) -> None:
+def test_a_trusted_projects_requests_apply_as_in_a_session(tmp_path: Path) -> None:
     home, root = tmp_path / "home", tmp_path / "project"
     root.mkdir()
     wishes = "---\nskills: [code-review]\ntools: [read_file, skill_view]\n---\nUse tabs.\n"
@@ -78,7 +78,7 @@ def test_a_trusted_projects_wishes_count_as_they_do_in_a_session(tmp_path: Path)
     assert (wish in trusted, "`memory`" in trusted) == (True, False)
 
 
-def test_without_a_memory_the_prompt_does_not_speak_of_its_tool(tmp_path: Path) -> None:
+def test_with_memory_disabled_the_prompt_does_not_mention_its_tool(tmp_path: Path) -> None:
     home, root = tmp_path / "home", workspace(tmp_path)
     (home / "acp").mkdir(parents=True)
     off = "memory:\n  memory_enabled: false\n  user_profile_enabled: false\n"

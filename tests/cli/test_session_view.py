@@ -47,21 +47,21 @@ def message(words: str, message_id: str = "m") -> dict[str, JsonValue]:
     }
 
 
-def test_the_pieces_of_a_message_make_one_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_message_chunks_form_one_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(capsys, message("one "), message("two")) == "\n  one two\n"
 
 
-def test_messages_of_different_ids_stand_apart(capsys: pytest.CaptureFixture[str]) -> None:
+def test_messages_with_different_ids_are_separated(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown(capsys, message("one", "a"), message("two", "b")) == "\n  one\n\n  two\n"
 
 
-def test_a_fact_in_between_finishes_a_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_event_in_between_ends_a_text(capsys: pytest.CaptureFixture[str]) -> None:
     mode: dict[str, JsonValue] = {"sessionUpdate": "current_mode_update", "currentModeId": "plan"}
     output = shown(capsys, message("one"), mode, message("two"))
     assert output == "\n  one\n    mode            plan\n\n  two\n"
 
 
-def test_markdown_is_laid_out_and_its_blank_lines_are_empty(
+def test_markdown_is_rendered_and_its_blank_lines_are_empty(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert shown(capsys, message("a **b**\n\n- c\n")) == "\n  a b\n\n   • c\n"
@@ -96,7 +96,7 @@ def test_a_long_thought_is_folded(capsys: pytest.CaptureFixture[str]) -> None:
         ),
     ],
 )
-def test_everything_else_is_one_quiet_line(
+def test_all_other_updates_are_shown_on_one_dim_line(
     kind: str, fields: dict[str, JsonValue], line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = shown(capsys, {"sessionUpdate": kind, **fields})
@@ -104,7 +104,7 @@ def test_everything_else_is_one_quiet_line(
     assert output.count("\n") == 1
 
 
-def test_what_is_not_known_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_updates_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     SessionView(TerminalScreen()).unknown(UnknownUpdate({"update": {"sessionUpdate": "_new"}}))
     assert capsys.readouterr().out == "    unknown         _new\n"
 
@@ -114,17 +114,17 @@ def test_an_agent_cannot_move_the_cursor(capsys: pytest.CaptureFixture[str]) -> 
     assert output == "\n  a\ufffd[2Jb\ufffdc\ufffdd\n"
 
 
-def test_markup_of_rich_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rich_markup_is_shown_as_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
     TerminalScreen().print_parts("[bold]x[/bold] :smile:")
     assert capsys.readouterr().out == "  [bold]x[/bold] :smile:\n"
 
 
-def test_folding_counts_what_it_hides(capsys: pytest.CaptureFixture[str]) -> None:
+def test_folding_counts_the_hidden_lines(capsys: pytest.CaptureFixture[str]) -> None:
     TerminalScreen().print(Indented("a\nb\nc", "> ", max_lines=1), end="")
     assert capsys.readouterr().out == "> a\n> ... 2 more lines\n"
 
 
-def test_numbers_read_well() -> None:
+def test_numbers_are_formatted_readably() -> None:
     assert [duration(0.0123), duration(0.9996), duration(1.25)] == ["12 ms", "1.0 s", "1.2 s"]
     assert [count(1, "chunk"), count(1200, "chunk")] == ["1 chunk", "1,200 chunks"]
     assert printable("a\r\nb\tc") == "a\nb\tc"

@@ -86,7 +86,7 @@ def test_sessions_are_listed_newest_first(home: Home) -> None:
     assert len(home.sessions("list", "--limit", "1").stdout.splitlines()) == 1
 
 
-def test_the_list_can_be_of_one_folder_and_json(home: Home) -> None:
+def test_the_list_can_be_filtered_by_directory_and_printed_as_json(home: Home) -> None:
     (told,) = json.loads(home.sessions("list", "--cwd", "/old", "--json").stdout)
     assert told == {
         "id": OLD,
@@ -102,7 +102,7 @@ def test_the_list_can_be_of_one_folder_and_json(home: Home) -> None:
     }
 
 
-def test_a_session_is_shown_by_the_beginning_of_its_id(home: Home) -> None:
+def test_a_session_is_shown_by_id_prefix(home: Home) -> None:
     shown = home.sessions("show", "aa1")
     assert (shown.exit_code, shown.stderr) == (0, "")
     for line in ("you: kumquats in /new", "tool: Run make (completed)", "plan: [x] first"):
@@ -124,13 +124,15 @@ def test_a_session_is_shown_by_the_beginning_of_its_id(home: Home) -> None:
     ],
     ids=["show unknown", "export unknown", "delete unknown", "delete nothing", "delete several"],
 )
-def test_an_id_must_mean_one_session(home: Home, name: str, session_id: str, problem: str) -> None:
+def test_an_ambiguous_or_unknown_id_is_refused(
+    home: Home, name: str, session_id: str, problem: str
+) -> None:
     outcome = home.sessions(name, session_id)
     assert (outcome.exit_code, outcome.stdout) == (1, "")
     assert outcome.stderr.startswith(f"acp-server sessions: {problem}")
 
 
-def test_a_search_shows_where_it_was_said(home: Home) -> None:
+def test_a_search_shows_the_context_of_each_hit(home: Home) -> None:
     found = home.sessions("search", "kumquats", "new")
     first, second = found.stdout.splitlines()
     assert first.endswith(f"{NEW}  kumquats in /new  1 hit")
@@ -160,7 +162,7 @@ def test_a_session_is_exported(home: Home) -> None:
     )
 
 
-def test_a_session_is_deleted_from_searches_too(home: Home) -> None:
+def test_a_deleted_session_is_removed_from_searches(home: Home) -> None:
     assert home.sessions("delete", "aa1") == CliResult(0, f"Deleted {NEW}\n", "")
     assert home.find_ids() == [OLD]
     found = json.loads(home.sessions("search", "kumquats", "--json").stdout)
@@ -179,13 +181,13 @@ def test_old_sessions_are_pruned(home: Home) -> None:
 
 
 @pytest.mark.parametrize("age", ["90", "x", "-1d", "1.5d", ""])
-def test_an_age_that_is_none_is_a_usage_error(tmp_path: Path, age: str) -> None:
+def test_an_invalid_age_is_a_usage_error(tmp_path: Path, age: str) -> None:
     outcome = run(tmp_path, "sessions", "prune", f"--older-than={age}")
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert "is not an age; write it like 12h, 90d, 8w, 6m or 1y" in outcome.stderr
 
 
-def test_a_session_that_is_open_elsewhere_is_neither_deleted_nor_pruned(home: Home) -> None:
+def test_a_session_open_in_another_process_is_neither_deleted_nor_pruned(home: Home) -> None:
     async def hold() -> tuple[CliResult, CliResult]:
         archive = LazyArchive(home.database)
         journal = await archive.resume(OLD)
@@ -204,7 +206,7 @@ def test_a_session_that_is_open_elsewhere_is_neither_deleted_nor_pruned(home: Ho
     assert home.find_ids() == [NEW, OLD]
 
 
-def test_a_home_without_a_database_has_no_sessions_and_gets_none(tmp_path: Path) -> None:
+def test_a_home_without_a_database_has_no_sessions_and_gets_no_database(tmp_path: Path) -> None:
     assert run(tmp_path, "sessions", "list") == CliResult(0, "No sessions found.\n", "")
     assert run(tmp_path, "sessions", "search", "x") == CliResult(0, "No matches found.\n", "")
     assert run(tmp_path, "sessions", "show", "x").exit_code == 1
@@ -212,7 +214,7 @@ def test_a_home_without_a_database_has_no_sessions_and_gets_none(tmp_path: Path)
 
 
 @pytest.mark.parametrize("arguments", [["list"], ["search", "x"]], ids=["list", "search"])
-def test_a_database_of_a_newer_version_is_said(home: Home, arguments: list[str]) -> None:
+def test_a_database_of_a_newer_version_is_reported(home: Home, arguments: list[str]) -> None:
     with closing(sqlite3.connect(home.database)) as connection:
         connection.execute("PRAGMA user_version = 99")
     outcome = home.sessions(*arguments)
@@ -221,7 +223,7 @@ def test_a_database_of_a_newer_version_is_said(home: Home, arguments: list[str])
     assert "newer version" in outcome.stderr
 
 
-def test_a_damaged_database_is_said_and_left_where_it_is(home: Home) -> None:
+def test_a_damaged_database_is_reported_and_not_moved(home: Home) -> None:
     home.database.write_bytes(b"no database" * 500)
     outcome = home.sessions("list")
     assert (outcome.exit_code, outcome.stdout) == (1, "")

@@ -31,7 +31,7 @@ def names(outcome: CliResult) -> list[str]:
     return [str(cast("Object", each)["name"]) for each in listed]
 
 
-def test_skills_are_listed_with_what_is_special_about_them(tmp_path: Path) -> None:
+def test_skills_are_listed_with_their_flags(tmp_path: Path) -> None:
     write_skill(tmp_path / "skills/ops/release", "Use for a release.")
     write_skill(tmp_path / "skills/hidden", fields="platforms: [windows]")
     write_skill(tmp_path / "skills/code-review", "Mine.")
@@ -48,7 +48,7 @@ def test_skills_are_listed_with_what_is_special_about_them(tmp_path: Path) -> No
     assert "[hidden: it is for windows only] Use it." in every.stdout
 
 
-def test_a_list_as_json_says_where_each_skill_is_from(tmp_path: Path) -> None:
+def test_json_output_shows_the_source_of_each_skill(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "skills/ops/release", "Use for a release.")
     listed = skills(tmp_path, "list", "--category", "ops", "--json", "--cwd", str(tmp_path))
     assert page(listed) == {
@@ -70,7 +70,7 @@ def test_a_list_as_json_says_where_each_skill_is_from(tmp_path: Path) -> None:
     }
 
 
-def test_a_workspaces_skills_are_named_and_then_used_when_it_is_trusted(tmp_path: Path) -> None:
+def test_workspace_skills_are_listed_and_used_once_the_workspace_is_trusted(tmp_path: Path) -> None:
     project = tmp_path / "project"
     write_skill(project / ".agents/skills/deploy")
     before = skills(tmp_path, "list", "--cwd", str(project))
@@ -80,7 +80,7 @@ def test_a_workspaces_skills_are_named_and_then_used_when_it_is_trusted(tmp_path
     assert "deploy" in skills(tmp_path, "list", "--cwd", str(project)).stdout
 
 
-def test_a_skill_and_a_file_of_it_are_shown_as_the_model_is_given_them(tmp_path: Path) -> None:
+def test_a_skill_and_its_files_are_shown_as_the_model_sees_them(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "skills/release", "Use for a release.")
     write_file(folder / "references/tags.md", "in ${HERMES_SKILL_DIR}\n")
     text = (folder / "SKILL.md").read_text()
@@ -94,7 +94,7 @@ def test_a_skill_and_a_file_of_it_are_shown_as_the_model_is_given_them(tmp_path:
     assert "Did you mean 'release'?" in missed.stderr
 
 
-def test_skills_are_validated_as_strictly_as_the_standard_does(tmp_path: Path) -> None:
+def test_skills_are_validated_as_strictly_as_the_specification_requires(tmp_path: Path) -> None:
     good = write_skill(tmp_path / "some/good")
     bad = write_skill(tmp_path / "some/bad", fields="tags: [a]")
     outcome = skills(tmp_path, "validate", str(tmp_path / "some"))
@@ -133,7 +133,7 @@ def test_a_pinned_skill_is_not_archived(tmp_path: Path) -> None:
     assert skills(tmp_path, "archive", "release").exit_code == 0
 
 
-def test_use_is_shown(tmp_path: Path) -> None:
+def test_usage_counts_are_shown(tmp_path: Path) -> None:
     assert skills(tmp_path, "usage").stdout == "No skill was used yet.\n"
     write_skill(tmp_path / "skills/release")
     skills(tmp_path, "pin", "release")
@@ -143,7 +143,7 @@ def test_use_is_shown(tmp_path: Path) -> None:
     assert (record["uses"], record["pinned"], record["last_activity_at"]) == (0, True, None)
 
 
-def test_a_folder_of_skills_is_installed_and_uninstalled(tmp_path: Path) -> None:
+def test_a_directory_of_skills_can_be_installed_and_uninstalled(tmp_path: Path) -> None:
     write_skill(tmp_path / "source/tidy", "Use to tidy.")
     folder = tmp_path / "skills/tools/tidy"
     source = str(tmp_path / "source")
@@ -160,9 +160,7 @@ def test_a_folder_of_skills_is_installed_and_uninstalled(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("word", "is_there"), [("y", True), ("n", False)])
-def test_before_it_is_installed_the_user_is_asked(
-    word: str, *, is_there: bool, tmp_path: Path
-) -> None:
+def test_installing_requires_confirmation(word: str, *, is_there: bool, tmp_path: Path) -> None:
     write_skill(tmp_path / "source/tidy")
     outcome = skills(tmp_path, "install", str(tmp_path / "source"), given=f"{word}\n")
     assert "Install tidy?" in outcome.stdout
@@ -170,7 +168,7 @@ def test_before_it_is_installed_the_user_is_asked(
     assert outcome.exit_code == (0 if is_there else 1)
 
 
-def test_what_looks_dangerous_is_shown_and_not_installed(tmp_path: Path) -> None:
+def test_a_dangerous_looking_skill_is_shown_and_not_installed(tmp_path: Path) -> None:
     write_file(tmp_path / "source/clean/SKILL.md", DANGEROUS)
     outcome = skills(tmp_path, "install", str(tmp_path / "source"), "--yes")
     assert outcome.exit_code == 1
@@ -180,7 +178,7 @@ def test_what_looks_dangerous_is_shown_and_not_installed(tmp_path: Path) -> None
     assert not (tmp_path / "skills/clean").exists()
 
 
-def test_an_archive_is_looked_at_without_being_installed(tmp_path: Path) -> None:
+def test_an_archive_can_be_inspected_without_installing_it(tmp_path: Path) -> None:
     packed = tmp_path / "tidy.zip"
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("tidy/SKILL.md", skill_text("tidy"))
@@ -192,7 +190,7 @@ def test_an_archive_is_looked_at_without_being_installed(tmp_path: Path) -> None
     assert not (tmp_path / "skills").exists()
 
 
-def test_a_skill_of_a_repository_is_installed_by_its_name(tmp_path: Path) -> None:
+def test_a_skill_from_a_repository_is_installed_under_its_name(tmp_path: Path) -> None:
     source = tmp_path / "source"
     for name in ("tidy", "other"):
         write_skill(source / "skills" / name)
@@ -212,13 +210,13 @@ def test_a_skill_of_a_repository_is_installed_by_its_name(tmp_path: Path) -> Non
     assert "the source contains no skill named nosuch" in missing.stderr
 
 
-def test_what_is_no_source_says_what_would_be(tmp_path: Path) -> None:
+def test_an_invalid_install_source_is_reported(tmp_path: Path) -> None:
     outcome = skills(tmp_path, "install", "no/such/place", "--yes")
     assert outcome.exit_code == 1
     assert "there is no such directory" in outcome.stderr
 
 
-def test_names_are_completed(tmp_path: Path) -> None:
+def test_skill_names_are_completed(tmp_path: Path) -> None:
     write_skill(tmp_path / "skills/release")
     write_skill(tmp_path / "skills/relax")
     outcome = run(

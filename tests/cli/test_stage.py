@@ -33,7 +33,7 @@ def grown(lines: int) -> str:
     return "".join(f"line {number}\n" for number in range(lines))
 
 
-def test_a_growing_diff_is_redrawn_in_place_and_stays_once() -> None:
+def test_a_growing_diff_is_redrawn_in_place_and_shown_once() -> None:
     terminal = FakeTerminal()
     view = view_on(terminal)
     show_updates(view, [tool_call(kind="edit", title="Write a.py")])
@@ -53,7 +53,7 @@ def test_a_growing_diff_is_redrawn_in_place_and_stays_once() -> None:
     assert terminal.has_cursor
 
 
-def test_while_a_diff_grows_its_end_is_in_sight_and_then_its_beginning() -> None:
+def test_a_growing_diff_shows_its_end_and_a_finished_one_its_beginning() -> None:
     terminal = FakeTerminal(rows=60)
     view = view_on(terminal, rows=60)
     show_updates(view, [tool_call(kind="edit"), tool_call_update(content=[diff(None, grown(40))])])
@@ -65,7 +65,7 @@ def test_while_a_diff_grows_its_end_is_in_sight_and_then_its_beginning() -> None
     assert "line 39" not in terminal.text
 
 
-def test_what_is_taller_than_the_terminal_never_leaves_it_while_it_moves() -> None:
+def test_animated_output_never_exceeds_the_terminal_height() -> None:
     terminal = FakeTerminal(rows=10)
     view = view_on(terminal, rows=10)
     calls = [tool_call(name, kind="edit", title=f"Write {name}") for name in "abc"]
@@ -79,7 +79,7 @@ def test_what_is_taller_than_the_terminal_never_leaves_it_while_it_moves() -> No
     assert terminal.text.count("… 19 more lines") == 3
 
 
-def test_the_first_of_parallel_calls_stays_above_when_it_ends() -> None:
+def test_the_first_of_parallel_calls_stays_on_top_when_it_ends() -> None:
     terminal = FakeTerminal()
     view = view_on(terminal)
     show_updates(
@@ -94,7 +94,7 @@ def test_the_first_of_parallel_calls_stays_above_when_it_ends() -> None:
     assert terminal.has_cursor
 
 
-def test_a_question_is_asked_and_answered_where_the_call_stands() -> None:
+def test_a_permission_request_is_shown_and_answered_below_its_tool_call() -> None:
     terminal = FakeTerminal()
     view = view_on(terminal)
     show_updates(view, [tool_call(title="Run it", kind="execute")])
@@ -107,7 +107,7 @@ def test_a_question_is_asked_and_answered_where_the_call_stands() -> None:
     view.settle()
 
 
-def test_a_call_is_never_seen_without_its_title() -> None:
+def test_a_tool_call_is_never_shown_without_its_title() -> None:
     terminal = FakeTerminal()
     view = view_on(terminal)
     show_updates(
@@ -117,7 +117,7 @@ def test_a_call_is_never_seen_without_its_title() -> None:
     assert not [state for state in terminal.screens if "a call" in state]
 
 
-def test_each_state_is_one_write() -> None:
+def test_each_redraw_is_one_write() -> None:
     terminal = FakeTerminal()
     view = view_on(terminal)
     show_updates(view, [tool_call(kind="edit"), tool_call_update(content=[diff(None, grown(5))])])
@@ -127,7 +127,7 @@ def test_each_state_is_one_write() -> None:
     view.settle()
 
 
-def test_colours_tell_what_came_from_what_went(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_colours_distinguish_added_from_removed_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     def written() -> str:
         terminal = FakeTerminal()
         show_updates(
@@ -142,7 +142,7 @@ def test_colours_tell_what_came_from_what_went(monkeypatch: pytest.MonkeyPatch) 
     assert "\x1b[3" not in written().replace("\x1b[3m", "")
 
 
-def test_a_dumb_terminal_gets_what_a_pipe_gets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dumb_terminal_gets_the_same_output_as_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     terminal = FakeTerminal()
     view = view_on(terminal)

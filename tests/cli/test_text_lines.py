@@ -29,7 +29,7 @@ from acp_server.cli.text_lines import (
     ],
     ids=repr,
 )
-def test_output_is_what_a_terminal_would_show(output: str, expected: list[str]) -> None:
+def test_output_is_rendered_as_a_terminal_would_show_it(output: str, expected: list[str]) -> None:
     assert output_lines(output) == expected
 
 
@@ -44,7 +44,7 @@ def test_output_is_what_a_terminal_would_show(output: str, expected: list[str]) 
     ],
     ids=repr,
 )
-def test_a_text_is_its_lines_without_a_fence(text: str, expected: list[str]) -> None:
+def test_a_text_is_split_into_lines_without_its_fence(text: str, expected: list[str]) -> None:
     assert text_lines(text) == expected
 
 
@@ -57,13 +57,13 @@ def test_a_text_is_its_lines_without_a_fence(text: str, expected: list[str]) -> 
         (2, "last", FoldedLines("cd", 2, "last")),
     ],
 )
-def test_folding_keeps_one_end_and_hides_no_single_line(
+def test_folding_keeps_one_end_and_never_hides_a_single_line(
     most: int, end: End, expected: FoldedLines[str]
 ) -> None:
     assert fold("abcd", most, end) == expected
 
 
-def test_a_very_long_line_is_cut() -> None:
+def test_a_very_long_line_is_truncated() -> None:
     assert truncate_line("x" * 1_000) == "x" * 400 + "…"
 
 
@@ -78,7 +78,7 @@ def test_a_very_long_line_is_cut() -> None:
     ],
     ids=repr,
 )
-def test_a_diff_is_what_went_and_what_came(
+def test_a_diff_lists_removed_and_added_lines(
     old: str | None, new: str, expected: list[DiffLine]
 ) -> None:
     assert diff_lines(old, new) == expected
@@ -90,7 +90,7 @@ TEXTS = st.lists(st.sampled_from("abc"), max_size=20).map(
 
 
 @given(TEXTS, TEXTS)
-def test_a_diff_leaves_out_nothing_that_changed(old: str, new: str) -> None:
+def test_a_diff_omits_no_changed_line(old: str, new: str) -> None:
     lines = diff_lines(old, new)
     signs = [line.sign for line in lines]
     difference = len(new.splitlines()) - len(old.splitlines())

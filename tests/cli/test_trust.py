@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.cli.command_line import CliResult, run
 
 
-def test_a_folder_is_trusted_listed_and_forgotten(tmp_path: Path) -> None:
+def test_a_directory_can_be_trusted_listed_and_untrusted(tmp_path: Path) -> None:
     home, root = tmp_path / "home", tmp_path / "project"
     root.mkdir()
     assert run(home, "trust", str(root)) == CliResult(0, f"Trusted {root}\n", "")
@@ -20,13 +20,13 @@ def test_a_folder_is_trusted_listed_and_forgotten(tmp_path: Path) -> None:
     assert run(home, "trust", "--list") == CliResult(0, "No decisions yet.\n", "")
 
 
-def test_a_folder_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
+def test_a_missing_directory_is_a_usage_error(tmp_path: Path) -> None:
     outcome = run(tmp_path, "trust", str(tmp_path / "absent"))
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert "does not exist" in outcome.stderr
 
 
-def test_a_home_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_an_unwritable_home_is_reported(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.write_text("a file")
     outcome = run(home, "trust", str(tmp_path))

@@ -41,9 +41,7 @@ def test_the_script_changes_one_file_and_adds_another(expected: Mapping[str, str
     assert "mean(ordered[" in expected["averages.py"]
 
 
-async def test_a_project_that_was_mended_passes(
-    expected: Mapping[str, str], tmp_path: Path
-) -> None:
+async def test_a_fixed_project_passes(expected: Mapping[str, str], tmp_path: Path) -> None:
     folder = tmp_path / "project"
     await create_demo_project(folder)
     for name, text in expected.items():
@@ -56,9 +54,7 @@ async def test_a_project_that_was_mended_passes(
     assert changes == DemoCheckResult("git diff", "averages.py +13 -2, test_median.py +27")
 
 
-async def test_a_project_as_it_was_does_not_pass(
-    expected: Mapping[str, str], tmp_path: Path
-) -> None:
+async def test_an_unchanged_project_fails(expected: Mapping[str, str], tmp_path: Path) -> None:
     folder = tmp_path / "project"
     await create_demo_project(folder)
     assert (await verify_demo(folder, expected)).problems == [
@@ -68,16 +64,14 @@ async def test_a_project_as_it_was_does_not_pass(
     ]
 
 
-async def test_more_than_was_to_be_done_is_found_too(
+async def test_unexpected_extra_changes_are_detected(
     expected: Mapping[str, str], tmp_path: Path
 ) -> None:
     found = await findings(tmp_path / "project", expected, {**expected, "README.md": "Mine.\n"})
     assert found.problems == ("README.md changed unexpectedly",)
 
 
-async def test_a_change_that_is_almost_right_is_wrong(
-    expected: Mapping[str, str], tmp_path: Path
-) -> None:
+async def test_an_almost_correct_change_fails(expected: Mapping[str, str], tmp_path: Path) -> None:
     almost = {name: f"{text}\n" for name, text in expected.items()}
     found = await findings(tmp_path / "project", expected, almost)
     assert found.problems == (
@@ -86,7 +80,7 @@ async def test_a_change_that_is_almost_right_is_wrong(
     )
 
 
-def test_what_is_not_as_it_must_be_is_a_problem_of_the_whole() -> None:
+def test_failed_checks_are_problems_of_the_whole_demo() -> None:
     found = DemoCheckResult("git diff", "nothing", ("README.md changed unexpectedly",))
     turn = DemoTurn(FIX_STEP, 0.0, failed_calls=2, stop_reason="refusal")
     assert DemoSummary([turn], verdict=DemoVerdict((found,))).problems == [

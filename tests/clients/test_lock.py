@@ -6,7 +6,7 @@ from pathlib import Path
 CLIENTS = Path(__file__).parent
 
 
-def test_the_lock_records_what_but_not_from_where() -> None:
+def test_the_lock_file_records_integrity_but_no_download_urls() -> None:
     packages = json.loads((CLIENTS / "package-lock.json").read_text(encoding="utf-8"))["packages"]
     fetched = [package for path, package in packages.items() if path]
 
@@ -14,7 +14,7 @@ def test_the_lock_records_what_but_not_from_where() -> None:
     assert [package for package in fetched if "integrity" not in package] == []
 
 
-def test_the_clients_are_pinned_to_single_versions() -> None:
+def test_the_clients_are_pinned_to_exact_versions() -> None:
     package = json.loads((CLIENTS / "package.json").read_text(encoding="utf-8"))
 
     assert package["devDependencies"] == {

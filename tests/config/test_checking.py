@@ -53,7 +53,7 @@ def told(text: str) -> list[str]:
         ("b: 1\nlog: {level: x}\na: 1", None),
     ],
 )
-def test_each_mistake_is_told_with_its_line(text: str, expected: list[str] | None) -> None:
+def test_each_mistake_is_reported_with_its_line(text: str, expected: list[str] | None) -> None:
     found = told(text)
     if expected is None:
         assert [line.split()[0] for line in found] == ["1", "2", "3"]
@@ -73,16 +73,16 @@ def test_each_mistake_is_told_with_its_line(text: str, expected: list[str] | Non
         "log:\n  <<: {level: info}",
     ],
 )
-def test_nothing_is_said_of_what_is_well(text: str) -> None:
+def test_valid_settings_are_not_reported(text: str) -> None:
     assert [each for each in told(text) if "base" not in each] == []
 
 
-def test_keys_of_another_program_are_let_be_in_a_file_that_is_shared() -> None:
+def test_unknown_keys_in_a_shared_file_are_ignored() -> None:
     text = "display: {compact: true}\ndefault_mode: x"
     assert [each.key for each in check_yaml(text, is_shared=True)] == ["default_mode"]
 
 
-def test_variables_are_told_with_their_lines_and_without_their_values() -> None:
+def test_variables_are_reported_with_their_lines_and_without_their_values() -> None:
     text = """\
 ACP_SERVER_MODEL=a
 export ACP_SERVER_MODE=a-secret

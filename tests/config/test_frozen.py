@@ -60,7 +60,7 @@ BOTH = pytest.mark.parametrize("make", [Ours, Theirs])
 
 
 @BOTH
-def test_fields_are_given_by_place_or_by_name_or_have_their_defaults(make: Make) -> None:
+def test_fields_can_be_positional_or_named_or_take_their_defaults(make: Make) -> None:
     assert asdict(make("a", 1, tags=["x"])) == {
         "name": "a",
         "size": 1,
@@ -71,27 +71,27 @@ def test_fields_are_given_by_place_or_by_name_or_have_their_defaults(make: Make)
 
 
 @BOTH
-def test_a_default_that_can_change_is_made_anew(make: Make) -> None:
+def test_a_mutable_default_is_created_for_each_instance(make: Make) -> None:
     first, second = make("a"), make("a")
     first.tags.append("x")
     assert second.tags == []
 
 
 @BOTH
-def test_those_with_the_same_values_are_the_same(make: Make) -> None:
+def test_instances_with_equal_values_are_equal(make: Make) -> None:
     assert make("a", weight=1) == make("a", weight=2)
     assert make("a") != make("b")
     assert make("a") != ("a", 0, [], "", 0)
 
 
-def test_classes_are_told_apart_even_where_their_values_are_the_same() -> None:
+def test_instances_of_different_classes_are_unequal_even_with_equal_values() -> None:
     assert Even(2) != Longer(2)
     assert Empty() == Empty()
     assert {Even(2), Even(2), Empty(), Empty()} == {Even(2), Empty()}
 
 
 @BOTH
-def test_what_is_to_be_hidden_is_not_described(make: Make) -> None:
+def test_hidden_fields_are_omitted_from_the_repr(make: Make) -> None:
     text = repr(make("a", hidden="hush"))
     assert text == f"{make.__name__}(name='a', size=0, tags=[], weight=0)"
 
@@ -104,7 +104,7 @@ CHANGES: dict[str, Callable[[Ours | Theirs], None]] = {
 
 @BOTH
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_nothing_can_be_changed(make: Make, change: Callable[[Ours | Theirs], None]) -> None:
+def test_instances_are_immutable(make: Make, change: Callable[[Ours | Theirs], None]) -> None:
     each = make("a")
     with pytest.raises(FrozenInstanceError):
         change(each)
@@ -113,7 +113,7 @@ def test_nothing_can_be_changed(make: Make, change: Callable[[Ours | Theirs], No
 
 
 @BOTH
-def test_they_are_replaced_matched_and_copied(make: Make) -> None:
+def test_instances_support_replace_pattern_matching_and_copy(make: Make) -> None:
     each = replace(make("a", 1), size=2)
     match each:
         case Ours(name, size) | Theirs(name, size):
@@ -123,7 +123,7 @@ def test_they_are_replaced_matched_and_copied(make: Make) -> None:
     assert pickle.loads(pickle.dumps(each)) == each  # noqa: S301  written just before
 
 
-def test_what_looks_at_its_values_may_refuse_them() -> None:
+def test_post_init_can_reject_values() -> None:
     with pytest.raises(ValueError, match="3"):
         Even(3)
     with pytest.raises(ValueError, match="5"):
@@ -131,7 +131,7 @@ def test_what_looks_at_its_values_may_refuse_them() -> None:
     assert asdict(Longer(4)) == {"number": 4, "word": "two"}
 
 
-def test_missing_and_unknown_values_are_refused() -> None:
+def test_missing_and_unknown_fields_are_refused() -> None:
     with pytest.raises(TypeError, match="name"):
         Ours()  # pyright: ignore[reportCallIssue]
     with pytest.raises(TypeError, match="other"):

@@ -15,7 +15,7 @@ def loaded(home: Path, text: str) -> Configuration:
     return load({}, {"HERMES_HOME": str(home)})
 
 
-def test_hooks_are_read_in_their_order(tmp_path: Path) -> None:
+def test_hooks_are_read_in_order(tmp_path: Path) -> None:
     text = """\
 hooks:
   before_tool:
@@ -44,9 +44,7 @@ hooks:
         ("just a line", "hooks.before_tool.0: Input should be"),
     ],
 )
-def test_a_hook_that_is_written_wrongly_is_told_and_not_forgotten(
-    tmp_path: Path, hook: str, told: str
-) -> None:
+def test_an_invalid_hook_is_reported_and_not_dropped(tmp_path: Path, hook: str, told: str) -> None:
     text = f"hooks:\n  before_tool:\n    - {hook}\n"
     (problem,) = [str(each) for each in check_yaml(text)]
     assert problem.startswith(told)

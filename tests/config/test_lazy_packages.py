@@ -26,14 +26,14 @@ def package(tmp_path: Path) -> Iterator[str]:
         yield name
 
 
-def test_only_what_has_a_name_is_imported(package: str) -> None:
+def test_only_modules_of_accessed_names_are_imported(package: str) -> None:
     make_lazy([package, f"{package}.inner"])
     entered = import_module(package)
     assert (entered.wanted, entered.renamed, entered.inner.wanted) == (1, 2, 1)
     assert imported_modules(NAME) == {package, f"{package}.inner", f"{package}.light"}
 
 
-def test_whoever_asks_for_anything_else_gets_the_whole(package: str) -> None:
+def test_accessing_an_unknown_name_imports_the_whole_package(package: str) -> None:
     make_lazy([package])
     entered = import_module(package)
     assert entered.made_here == 7
@@ -41,7 +41,7 @@ def test_whoever_asks_for_anything_else_gets_the_whole(package: str) -> None:
     assert (entered.wanted, entered.unwanted) == (1, 3)
 
 
-def test_modules_are_found_and_what_is_not_there_is_missed(package: str) -> None:
+def test_submodules_are_found_and_missing_names_raise_attribute_error(package: str) -> None:
     make_lazy([package])
     entered = import_module(package)
     assert entered.light.other == 2
@@ -51,7 +51,7 @@ def test_modules_are_found_and_what_is_not_there_is_missed(package: str) -> None
         _ = entered.nowhere
 
 
-def test_what_is_imported_already_or_is_not_there_is_passed_over(package: str) -> None:
+def test_already_imported_and_missing_packages_are_skipped(package: str) -> None:
     whole = import_module(package)
     make_lazy([package, f"{package}.absent", "absent_package", "absent_package.part"])
     assert import_module(package) is whole

@@ -22,7 +22,7 @@ def handlers() -> Iterator[None]:
     root.setLevel(level)
 
 
-def test_a_folder_that_is_made_for_the_log_is_named_in_it(tmp_path: Path) -> None:
+def test_a_directory_created_for_the_log_is_named_in_it(tmp_path: Path) -> None:
     file = tmp_path / "a" / "b" / "acp.log"
     configure_logging("warning", file)
     assert f"created directory {file.parent} for the log" in file.read_text()
@@ -30,7 +30,7 @@ def test_a_folder_that_is_made_for_the_log_is_named_in_it(tmp_path: Path) -> Non
     assert file.read_text().count("created directory") == 1
 
 
-def test_a_log_that_cannot_be_written_is_said_on_stderr(
+def test_an_unwritable_log_is_reported_on_stderr(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a").write_text("a file")

@@ -26,7 +26,7 @@ def test_the_published_schema_is_current() -> None:
     assert PUBLISHED.read_text() == f"{json.dumps(config_schema(), indent=2)}\n"
 
 
-def test_the_schema_is_one() -> None:
+def test_the_schema_is_a_valid_json_schema() -> None:
     Draft202012Validator.check_schema(config_schema())
 
 
@@ -44,7 +44,7 @@ def test_the_schema_is_one() -> None:
         "platform_hints: {acp: {append: x}}",
     ],
 )
-def test_what_the_schema_takes_is_understood(text: str) -> None:
+def test_values_accepted_by_the_schema_are_accepted_by_the_loader(text: str) -> None:
     document = cast("JsonValue", yaml.safe_load(text))
     validate(document, config_schema(), Draft202012Validator)
     assert check_yaml(text) == []
@@ -63,19 +63,19 @@ def test_what_the_schema_takes_is_understood(text: str) -> None:
         "max_turn_requests: 0",
     ],
 )
-def test_what_the_schema_refuses_is_complained_of(text: str) -> None:
+def test_values_rejected_by_the_schema_are_reported(text: str) -> None:
     document = cast("JsonValue", yaml.safe_load(text))
     with pytest.raises(ValidationError):
         validate(document, config_schema(), Draft202012Validator)
     assert check_yaml(text) != []
 
 
-def test_the_template_sets_nothing_and_names_its_schema() -> None:
+def test_the_template_sets_no_value_and_names_its_schema() -> None:
     assert yaml.safe_load(config_template()) is None
     assert config_template().startswith("# yaml-language-server: $schema=./config.schema.json\n")
 
 
-def test_the_template_without_its_signs_is_right_and_has_every_key() -> None:
+def test_the_uncommented_template_is_valid_and_contains_every_key() -> None:
     text = uncommented(config_template())
     assert check_yaml(text) == []
     document = cast("dict[str, JsonValue]", yaml.safe_load(text))

@@ -29,11 +29,11 @@ def origins(**changed: str) -> dict[str, str]:
     return {name: changed.get(name, "default") for name in Settings.model_fields}
 
 
-def test_without_any_source_the_defaults_hold(tmp_path: Path) -> None:
+def test_without_any_source_the_defaults_apply(tmp_path: Path) -> None:
     assert load(tmp_path) == Configuration(DEFAULTS, tmp_path, origins(), ())
 
 
-def test_each_layer_wins_over_those_before_it(tmp_path: Path) -> None:
+def test_each_layer_overrides_those_before_it(tmp_path: Path) -> None:
     """All six layers, from the last to the first: each is taken away in turn."""
     hermes, ours = tmp_path / "config.yaml", tmp_path / "acp" / "config.yaml"
     dotenv = tmp_path / ".env"
@@ -70,7 +70,7 @@ def test_each_layer_wins_over_those_before_it(tmp_path: Path) -> None:
     ]
 
 
-def test_each_setting_is_looked_for_in_every_layer_by_itself(tmp_path: Path) -> None:
+def test_each_setting_is_resolved_through_the_layers_independently(tmp_path: Path) -> None:
     write(
         tmp_path,
         {
@@ -93,7 +93,7 @@ def test_each_setting_is_looked_for_in_every_layer_by_itself(tmp_path: Path) -> 
     )
 
 
-def test_a_value_that_does_not_fit_is_named_and_the_next_lower_source_counts(
+def test_an_invalid_value_is_reported_and_the_next_lower_source_is_used(
     tmp_path: Path,
 ) -> None:
     hermes, ours = str(tmp_path / "config.yaml"), str(tmp_path / "acp" / "config.yaml")
@@ -149,7 +149,7 @@ NO_TEXT = "cannot be read: 'utf-8' codec can't decode byte 0xff in position 0: i
         ),
     ],
 )
-def test_a_bad_value_in_a_file_is_passed_over_and_named(
+def test_an_invalid_value_in_a_file_is_reported_and_ignored(
     tmp_path: Path, document: str, problem: str
 ) -> None:
     write(tmp_path, {"config.yaml": document})
@@ -169,9 +169,7 @@ def test_a_bad_value_in_a_file_is_passed_over_and_named(
         "model.default: dotted keys are no keys",
     ],
 )
-def test_a_file_that_says_nothing_of_a_setting_leaves_it_alone(
-    tmp_path: Path, document: str
-) -> None:
+def test_a_file_without_a_setting_leaves_it_unchanged(tmp_path: Path, document: str) -> None:
     write(tmp_path, {"config.yaml": document})
     assert load(tmp_path) == Configuration(DEFAULTS, tmp_path, origins(), ())
 
@@ -186,7 +184,7 @@ def test_a_file_that_says_nothing_of_a_setting_leaves_it_alone(
         "a: &name short\nmodel: *name",
     ],
 )
-def test_the_model_can_be_named_short_or_long(tmp_path: Path, document: str) -> None:
+def test_the_model_can_be_given_in_short_or_long_form(tmp_path: Path, document: str) -> None:
     write(tmp_path, {"config.yaml": document})
     loaded = load(tmp_path)
     assert (loaded.settings.model, loaded.problems) == ("short", ())
@@ -215,7 +213,7 @@ def test_the_model_can_be_named_short_or_long(tmp_path: Path, document: str) -> 
     ],
     ids=range(14),
 )
-def test_a_broken_file_is_passed_over_and_named_without_what_stands_in_it(
+def test_a_malformed_file_is_ignored_and_reported_without_its_content(
     tmp_path: Path, document: str | bytes, problem: str
 ) -> None:
     write(tmp_path, {"config.yaml": document, "acp/config.yaml": "model: ours"})
@@ -224,7 +222,7 @@ def test_a_broken_file_is_passed_over_and_named_without_what_stands_in_it(
     assert loaded.settings.model == "ours"
 
 
-def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
+def test_a_directory_in_place_of_a_file_is_reported(tmp_path: Path) -> None:
     places = (tmp_path / "config.yaml", tmp_path / "acp" / "config.yaml", tmp_path / ".env")
     for place in places:
         place.mkdir(parents=True)
@@ -234,7 +232,7 @@ def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["config.yaml", ".env"])
-def test_a_pipe_or_a_huge_file_holds_nothing_up(tmp_path: Path, name: str) -> None:
+def test_a_pipe_or_a_huge_file_does_not_block(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / name)
     assert load(tmp_path).problems == (
         f"{tmp_path / name}: is not a regular file of at most 1 MB; ignored",
@@ -263,7 +261,7 @@ def test_a_pipe_or_a_huge_file_holds_nothing_up(tmp_path: Path, name: str) -> No
         ("# ACP_SERVER_MODEL=a", None),
     ],
 )
-def test_a_dotenv_file_is_read_as_dotenv_files_are(
+def test_a_dotenv_file_is_parsed_by_dotenv_rules(
     tmp_path: Path, written: str, model: str | None
 ) -> None:
     write(tmp_path, {".env": written})
@@ -271,18 +269,18 @@ def test_a_dotenv_file_is_read_as_dotenv_files_are(
     assert (loaded.settings.model, loaded.problems) == (model, ())
 
 
-def test_a_dotenv_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+def test_a_dotenv_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
     write(tmp_path, {".env": b"\xff"})
     assert load(tmp_path).problems == (f"{tmp_path / '.env'}: {NO_TEXT}; ignored",)
 
 
-def test_an_empty_variable_counts_as_none(tmp_path: Path) -> None:
+def test_an_empty_variable_counts_as_unset(tmp_path: Path) -> None:
     write(tmp_path, {"config.yaml": "model: hermes"})
     assert load(tmp_path, ACP_SERVER_MODEL="").settings.model == "hermes"
 
 
 @pytest.mark.parametrize("source", ["config.yaml", ".env", "environment", "option"])
-def test_a_log_file_may_be_given_from_the_home_folder_on(tmp_path: Path, source: str) -> None:
+def test_a_log_file_path_may_start_with_the_home_directory(tmp_path: Path, source: str) -> None:
     written = {"config.yaml": "log:\n  file: ~/acp.log", ".env": "ACP_SERVER_LOG_FILE=~/acp.log"}
     write(tmp_path, {name: text for name, text in written.items() if name == source})
     variables = {"ACP_SERVER_LOG_FILE": "~/acp.log"} if source == "environment" else {}
@@ -300,11 +298,13 @@ def test_a_log_file_may_be_given_from_the_home_folder_on(tmp_path: Path, source:
         ({"HERMES_HOME": "~nobody-has-this-name/x"}, Path("~nobody-has-this-name/x")),
     ],
 )
-def test_hermes_home_says_where_the_files_are(variables: Mapping[str, str], home: Path) -> None:
+def test_hermes_home_sets_the_location_of_the_files(
+    variables: Mapping[str, str], home: Path
+) -> None:
     assert settings.hermes_home(variables) == home
 
 
-def test_a_key_is_taken_from_the_environment_or_dotenv_and_is_not_shown(tmp_path: Path) -> None:
+def test_a_key_is_read_from_the_environment_or_dotenv_and_is_not_shown(tmp_path: Path) -> None:
     write(tmp_path, {".env": "ANTHROPIC_AUTH_TOKEN=a-secret-token"})
     loaded = load(tmp_path, ANTHROPIC_API_KEY="a-secret-key", ANTHROPIC_BASE_URL="http://gate")
     assert loaded == Configuration(
@@ -320,26 +320,24 @@ def test_a_key_is_taken_from_the_environment_or_dotenv_and_is_not_shown(tmp_path
     assert "secret-" not in repr(loaded)
 
 
-def test_a_key_in_a_configuration_file_is_not_taken(tmp_path: Path) -> None:
+def test_a_key_in_a_configuration_file_is_ignored(tmp_path: Path) -> None:
     write(tmp_path, {"config.yaml": "api_key: x\nanthropic:\n  api_key: x"})
     assert load(tmp_path) == Configuration(DEFAULTS, tmp_path, origins(), ())
 
 
-def test_hermes_home_in_the_dotenv_file_comes_too_late(tmp_path: Path) -> None:
+def test_hermes_home_in_the_dotenv_file_has_no_effect(tmp_path: Path) -> None:
     write(tmp_path, {".env": "HERMES_HOME=/elsewhere\nACP_SERVER_MODEL=a"})
     loaded = load(tmp_path)
     assert (loaded.home, loaded.settings.model) == (tmp_path, "a")
 
 
 @pytest.mark.parametrize("below", ["missing", "missing/deeper", "file", "file/below"])
-def test_a_home_that_is_not_there_has_no_files_and_is_no_problem(
-    tmp_path: Path, below: str
-) -> None:
+def test_a_missing_home_has_no_files_and_is_no_problem(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").touch()
     assert load(tmp_path / below) == Configuration(DEFAULTS, tmp_path / below, origins(), ())
 
 
-def test_a_home_that_cannot_be_looked_at_is_named_once_for_each_file(tmp_path: Path) -> None:
+def test_an_unreadable_home_is_reported_once_for_each_file(tmp_path: Path) -> None:
     home = tmp_path / ("x" * 300)
     assert load(home).problems == tuple(
         f"{home / name}: cannot be read: File name too long; ignored"
@@ -347,7 +345,7 @@ def test_a_home_that_cannot_be_looked_at_is_named_once_for_each_file(tmp_path: P
     )
 
 
-def test_what_hermes_says_of_prompts_and_memory_is_read_as_it_wrote_it(tmp_path: Path) -> None:
+def test_hermes_settings_for_prompts_and_memory_are_read_in_its_format(tmp_path: Path) -> None:
     text = """\
 agent:
   tool_use_enforcement: [gpt, glm]

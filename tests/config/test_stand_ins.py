@@ -41,13 +41,13 @@ def user_without_shapes(package: str) -> ModuleType:
         return import_module(f"{package}.user")
 
 
-def test_what_is_only_named_is_not_imported(package: str) -> None:
+def test_a_module_used_only_in_annotations_is_not_imported(package: str) -> None:
     user_without_shapes(package)
     assert imported_modules(NAME) == {package, f"{package}.user"}
     assert not hasattr(sys.modules[package], "shapes")
 
 
-def test_whoever_comes_behind_gets_the_real_names(package: str) -> None:
+def test_later_importers_get_the_real_names(package: str) -> None:
     user = user_without_shapes(package)
     shapes = import_module(f"{package}.shapes")
     assert shapes.Circle.__module__ == f"{package}.shapes.circle"
@@ -55,13 +55,13 @@ def test_whoever_comes_behind_gets_the_real_names(package: str) -> None:
     assert user.TABLE["circle"] is not shapes.Circle
 
 
-def test_what_was_imported_before_stays(package: str) -> None:
+def test_already_imported_modules_are_kept(package: str) -> None:
     shapes = import_module(f"{package}.shapes")
     user_without_shapes(package)
     assert sys.modules[package].shapes is sys.modules[f"{package}.shapes"] is shapes
 
 
-def test_a_stand_in_that_is_used_is_the_real_thing(package: str) -> None:
+def test_a_placeholder_resolves_to_the_real_object_when_used(package: str) -> None:
     circle = user_without_shapes(package).TABLE["circle"]
     real = import_module(f"{package}.shapes").Circle
     made = circle(3)
@@ -73,7 +73,7 @@ def test_a_stand_in_that_is_used_is_the_real_thing(package: str) -> None:
     assert issubclass(larger, circle)
 
 
-def test_a_stand_in_can_be_subclassed_and_looked_into(package: str) -> None:
+def test_a_placeholder_can_be_subclassed_and_indexed(package: str) -> None:
     user_without_shapes(package)
     with placeholder_imports(f"{package}.shapes"):
         many = import_module(f"{package}.shapes.many")
@@ -86,7 +86,7 @@ def test_a_stand_in_can_be_subclassed_and_looked_into(package: str) -> None:
     assert sizes["small"] == 1
 
 
-def test_what_is_used_while_it_is_stood_in_for_is_told_by_its_name(package: str) -> None:
+def test_using_a_placeholder_too_early_raises_an_error_with_its_name(package: str) -> None:
     with (
         pytest.raises(ImportError, match=r"shapes\.Circle is used"),
         placeholder_imports(f"{package}.shapes"),

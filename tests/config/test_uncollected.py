@@ -15,11 +15,11 @@ def thawed() -> Iterator[None]:
     gc.unfreeze()
 
 
-def test_nothing_is_collected_meanwhile() -> None:
+def test_garbage_collection_is_paused_during_the_call() -> None:
     assert (pause_gc_on_first_call(gc.isenabled)(), gc.isenabled()) == (False, True)
 
 
-def test_whoever_is_done_first_leaves_the_rest_to_the_others() -> None:
+def test_an_inner_call_does_not_resume_garbage_collection_for_the_outer() -> None:
     @pause_gc_on_first_call
     def outer() -> bool:
         pause_gc_on_first_call(gc.isenabled)()
@@ -28,7 +28,7 @@ def test_whoever_is_done_first_leaves_the_rest_to_the_others() -> None:
     assert (outer(), gc.isenabled()) == (False, True)
 
 
-def test_what_fails_ends_the_rest_too() -> None:
+def test_a_failing_call_resumes_garbage_collection() -> None:
     @pause_gc_on_first_call
     def fail() -> None:
         raise ImportError("none")
@@ -38,12 +38,12 @@ def test_what_fails_ends_the_rest_too() -> None:
     assert gc.isenabled()
 
 
-def test_it_is_done_once_so_that_later_garbage_is_collected() -> None:
+def test_garbage_collection_is_paused_only_on_the_first_call() -> None:
     again = pause_gc_on_first_call(gc.isenabled)
     assert [again() for _ in range(3)] == [False, True, True]
 
 
-def test_what_failed_is_tried_in_the_same_way_again() -> None:
+def test_a_failed_first_call_is_retried_with_garbage_collection_paused() -> None:
     outcomes = [ImportError("none"), None]
 
     @pause_gc_on_first_call

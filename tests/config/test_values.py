@@ -24,7 +24,7 @@ def loaded(home: Path, text: str) -> tuple[Settings, tuple[str, ...]]:
     return configuration.settings, tuple(p.removeprefix(file) for p in configuration.problems)
 
 
-def test_every_setting_has_a_meaning_a_place_and_a_default() -> None:
+def test_every_setting_has_a_description_a_source_and_a_default() -> None:
     for name, source in setting_sources().items():
         assert source.description
         assert source.key or source.variable or source.option, name
@@ -32,20 +32,20 @@ def test_every_setting_has_a_meaning_a_place_and_a_default() -> None:
 
 
 @pytest.mark.parametrize("place", ["key", "variable", "option"])
-def test_no_two_settings_are_given_in_the_same_place(place: str) -> None:
+def test_no_two_settings_share_a_source(place: str) -> None:
     given = [
         getattr(source, place) for source in setting_sources().values() if getattr(source, place)
     ]
     assert len(given) == len(set(given))
 
 
-def test_the_skills_are_as_the_store_has_them_by_default() -> None:
+def test_the_skill_defaults_match_those_of_the_store() -> None:
     defaults = Settings()
     assert set(NON_CODE_CATEGORIES) == STORE_CATEGORIES
     assert defaults.skills_index_char_limit == MAX_CHARACTERS
 
 
-def test_what_is_said_of_skills_is_read(tmp_path: Path) -> None:
+def test_skill_settings_are_read(tmp_path: Path) -> None:
     text = """\
 skills:
   external_dirs: ~/shared
@@ -72,7 +72,7 @@ memory: {nudge_interval: 5}
     )
 
 
-def test_a_server_is_spoken_to_as_it_says_or_as_it_can_be() -> None:
+def test_a_server_uses_its_declared_or_inferred_transport() -> None:
     written: Mapping[str, object] = {
         "program": {"command": "npx", "args": ["-y", "x"], "env": {"PORT": 80, "KEY": "k"}},
         "address": {"url": "https://a/mcp", "headers": {"Authorization": "k"}, "timeout": 5},
@@ -98,7 +98,7 @@ def test_a_server_is_spoken_to_as_it_says_or_as_it_can_be() -> None:
     }
 
 
-def test_a_server_that_does_not_fit_takes_no_other_along(tmp_path: Path) -> None:
+def test_an_invalid_server_does_not_invalidate_others(tmp_path: Path) -> None:
     text = """\
 mcp_servers:
   good: {command: x}
@@ -115,7 +115,7 @@ mcp_servers:
     )
 
 
-def test_servers_of_which_none_fits_leave_those_of_the_source_below(tmp_path: Path) -> None:
+def test_if_all_servers_are_invalid_those_of_the_lower_source_apply(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("mcp_servers: {below: {command: x}}")
     current, problems = loaded(tmp_path, "mcp_servers: {broken: {}}")
     assert current.mcp_servers == {"below": StdioServer(command="x")}
@@ -123,7 +123,7 @@ def test_servers_of_which_none_fits_leave_those_of_the_source_below(tmp_path: Pa
 
 
 @pytest.mark.parametrize("secret", ["a-secret", "[a-secret]", "{a: a-secret}"])
-def test_what_may_be_secret_is_in_no_complaint(tmp_path: Path, secret: str) -> None:
+def test_possible_secrets_are_not_repeated_in_error_messages(tmp_path: Path, secret: str) -> None:
     text = f"mcp_servers: {{a: {{command: 5, env: {{KEY: {secret}}}, args: {secret}}}}}"
     current, problems = loaded(tmp_path, text)
     assert problems
@@ -138,7 +138,7 @@ def test_what_may_be_secret_is_in_no_complaint(tmp_path: Path, secret: str) -> N
         (["tsc", "--noEmit"], ("tsc", "--noEmit")),
     ],
 )
-def test_a_command_is_a_line_or_its_words(written: object, words: tuple[str, ...]) -> None:
+def test_a_command_is_a_string_or_a_list_of_words(written: object, words: tuple[str, ...]) -> None:
     assert validate_setting("diagnostics_commands", {"a": written}).value == {"a": words}
 
 
@@ -151,10 +151,10 @@ def test_a_command_is_a_line_or_its_words(written: object, words: tuple[str, ...
     ],
     ids=["empty", "open quote", "number"],
 )
-def test_what_is_no_command_is_said(written: object, complaint: InvalidPart) -> None:
+def test_an_invalid_command_is_reported(written: object, complaint: InvalidPart) -> None:
     assert validate_setting("diagnostics_commands", {"a": written}).invalid_parts == (complaint,)
 
 
 @pytest.mark.parametrize("seconds", [0, 2.5])
-def test_a_check_is_never_waited_for_longer_than_it_may_be(seconds: float) -> None:
+def test_an_out_of_range_diagnostics_timeout_is_rejected(seconds: float) -> None:
     assert not validate_setting("diagnostics_timeout_seconds", seconds).is_usable

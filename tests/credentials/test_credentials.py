@@ -16,7 +16,7 @@ def store(tmp_path: Path) -> KeyStore:
     return KeyStore(tmp_path, use_keyring=False)
 
 
-async def test_a_configured_key_counts_before_a_stored_one(store: KeyStore) -> None:
+async def test_a_configured_key_takes_precedence_over_a_stored_one(store: KeyStore) -> None:
     store.save("sk-stored")
     assert await CredentialProvider(CONFIGURED, store).current() is CONFIGURED
 
@@ -32,7 +32,7 @@ async def test_a_key_that_another_process_stores_is_found_without_a_restart(
     assert await credentials.sign_in()
 
 
-async def test_a_logout_removes_the_stored_key_for_everybody(store: KeyStore) -> None:
+async def test_a_logout_removes_the_stored_key_permanently(store: KeyStore) -> None:
     store.save("sk-stored")
     credentials = CredentialProvider(None, store)
     await credentials.sign_out()
@@ -41,7 +41,7 @@ async def test_a_logout_removes_the_stored_key_for_everybody(store: KeyStore) ->
     assert not await credentials.sign_in()
 
 
-async def test_a_logout_makes_a_configured_key_count_no_more_until_the_next_login(
+async def test_after_a_logout_a_configured_key_is_ignored_until_the_next_login(
     store: KeyStore,
 ) -> None:
     credentials = CredentialProvider(CONFIGURED, store)
@@ -51,7 +51,7 @@ async def test_a_logout_makes_a_configured_key_count_no_more_until_the_next_logi
     assert await credentials.current() is CONFIGURED
 
 
-async def test_a_key_that_is_stored_after_a_logout_counts_after_the_next_login(
+async def test_a_key_stored_after_a_logout_is_used_after_the_next_login(
     store: KeyStore,
 ) -> None:
     credentials = CredentialProvider(None, store)
@@ -74,7 +74,7 @@ async def test_a_key_that_is_stored_after_a_logout_counts_after_the_next_login(
         ),
     ],
 )
-def test_the_configuration_gives_a_key_or_else_a_token(
+def test_the_configuration_provides_either_a_key_or_a_token(
     tmp_path: Path, variables: dict[str, str], credential: Credential | None
 ) -> None:
     assert configured_credential(make_configuration(tmp_path, environment=variables)) == credential

@@ -24,25 +24,27 @@ def in_file(home: Path) -> KeyStore:
     return KeyStore(home, use_keyring=False)
 
 
-def test_nothing_is_stored_at_first(tmp_path: Path) -> None:
+def test_a_new_store_is_empty(tmp_path: Path) -> None:
     assert in_file(tmp_path).load() is None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_stored_key_is_found_again_with_where_it_lies(tmp_path: Path) -> None:
+def test_a_stored_key_is_found_again_with_its_location(tmp_path: Path) -> None:
     assert in_file(tmp_path).save("sk-1") == str(file_of(tmp_path))
     assert in_file(tmp_path).load() == stored(tmp_path, "sk-1")
     assert KeyStore(tmp_path).load() == stored(tmp_path, "sk-1")
 
 
-def test_a_newer_key_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
+def test_a_newer_key_replaces_an_older_one(tmp_path: Path) -> None:
     for key in ("sk-1", "sk-2"):
         in_file(tmp_path).save(key)
     assert in_file(tmp_path).load() == stored(tmp_path, "sk-2")
 
 
 @pytest.mark.parametrize("home", ["", "missing", "missing/deeper"])
-def test_the_file_and_its_folder_are_the_users_alone(tmp_path: Path, home: str) -> None:
+def test_the_file_and_its_directory_are_accessible_only_to_the_user(
+    tmp_path: Path, home: str
+) -> None:
     in_file(tmp_path / home).save("sk-1")
     file = file_of(tmp_path / home)
     modes = [path.stat().st_mode & 0o777 for path in (file, file.parent)]
@@ -50,7 +52,7 @@ def test_the_file_and_its_folder_are_the_users_alone(tmp_path: Path, home: str) 
     assert json.loads(file.read_text()) == {DEFAULT_ACCOUNT: "sk-1"}
 
 
-def test_a_file_that_others_could_read_is_theirs_no_longer(tmp_path: Path) -> None:
+def test_a_world_readable_key_file_is_made_private(tmp_path: Path) -> None:
     file = file_of(tmp_path)
     file.parent.mkdir()
     file.write_text("{}")
@@ -59,7 +61,7 @@ def test_a_file_that_others_could_read_is_theirs_no_longer(tmp_path: Path) -> No
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_key_is_written_whole_beside_the_old_one_and_nothing_is_left_over(
+def test_a_key_is_written_atomically_and_leaves_no_temporary_file(
     tmp_path: Path,
 ) -> None:
     """Who has the old file open sees the old key to its end."""
@@ -70,14 +72,14 @@ def test_a_key_is_written_whole_beside_the_old_one_and_nothing_is_left_over(
     assert list(file_of(tmp_path).parent.iterdir()) == [file_of(tmp_path)]
 
 
-def test_a_key_that_cannot_be_stored_leaves_the_old_one(tmp_path: Path) -> None:
+def test_a_failed_save_keeps_the_old_key(tmp_path: Path) -> None:
     file_of(tmp_path).mkdir(parents=True)
     with pytest.raises(OSError, match="Is a directory"):
         in_file(tmp_path).save("sk-1")
     assert list(file_of(tmp_path).parent.iterdir()) == [file_of(tmp_path)]
 
 
-def test_a_home_that_is_a_file_stores_nothing_and_has_nothing(tmp_path: Path) -> None:
+def test_a_home_that_is_a_file_has_no_keys_and_stores_none(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.touch()
     with pytest.raises(OSError, match="Not a directory"):
@@ -103,9 +105,7 @@ def test_a_home_that_is_a_file_stores_nothing_and_has_nothing(tmp_path: Path) ->
     ],
     ids=range(11),
 )
-def test_a_file_that_is_corrupt_has_no_key_and_can_be_written_over(
-    tmp_path: Path, content: bytes
-) -> None:
+def test_a_corrupt_file_has_no_key_and_can_be_overwritten(tmp_path: Path, content: bytes) -> None:
     file_of(tmp_path).parent.mkdir()
     file_of(tmp_path).write_bytes(content)
     assert in_file(tmp_path).load() is None
@@ -115,7 +115,7 @@ def test_a_file_that_is_corrupt_has_no_key_and_can_be_written_over(
     assert aside == ([] if content.startswith(b"{") and content != b"{" else [content])
 
 
-def test_a_forgotten_key_is_gone_and_can_be_forgotten_again(tmp_path: Path) -> None:
+def test_a_deleted_key_is_gone_and_can_be_deleted_again(tmp_path: Path) -> None:
     in_file(tmp_path).save("sk-1")
     for _ in range(2):
         in_file(tmp_path).delete()
@@ -123,7 +123,7 @@ def test_a_forgotten_key_is_gone_and_can_be_forgotten_again(tmp_path: Path) -> N
     assert not file_of(tmp_path).exists()
 
 
-def test_neither_a_key_nor_a_token_is_in_the_text_of_a_credential() -> None:
+def test_the_text_of_a_credential_contains_neither_key_nor_token() -> None:
     credential = Credential("environment", api_key="sk-1", auth_token="token-1")  # noqa: S106
     assert repr(credential) == "Credential(source='environment')"
 
@@ -131,7 +131,7 @@ def test_neither_a_key_nor_a_token_is_in_the_text_of_a_credential() -> None:
 # With a keyring.
 
 
-def test_a_keyring_is_used_where_there_is_one(tmp_path: Path) -> None:
+def test_a_keyring_is_used_if_available(tmp_path: Path) -> None:
     ring = MemoryKeyring()
     with use_keyring(ring):
         assert KeyStore(tmp_path).save("sk-1") == KEYRING
@@ -144,7 +144,7 @@ def test_a_keyring_is_used_where_there_is_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ring", [MemoryKeyring(is_locked=True), null.Keyring()])
-def test_without_a_keyring_that_keeps_it_a_key_goes_to_the_file(
+def test_without_a_working_keyring_a_key_is_stored_in_the_file(
     tmp_path: Path, ring: MemoryKeyring | null.Keyring
 ) -> None:
     with use_keyring(ring):
@@ -155,7 +155,7 @@ def test_without_a_keyring_that_keeps_it_a_key_goes_to_the_file(
         assert KeyStore(tmp_path).load() is None
 
 
-def test_the_key_that_was_stored_last_counts_wherever_it_went(tmp_path: Path) -> None:
+def test_the_last_stored_key_is_used_wherever_it_was_stored(tmp_path: Path) -> None:
     with use_keyring(MemoryKeyring()):
         KeyStore(tmp_path).save("first, in the keyring")
         in_file(tmp_path).save("second, in the file")
@@ -165,7 +165,7 @@ def test_the_key_that_was_stored_last_counts_wherever_it_went(tmp_path: Path) ->
         assert not file_of(tmp_path).exists()
 
 
-def test_forgetting_removes_the_key_from_both_places(tmp_path: Path) -> None:
+def test_deleting_removes_the_key_from_both_stores(tmp_path: Path) -> None:
     ring = MemoryKeyring()
     with use_keyring(ring):
         KeyStore(tmp_path).save("one")

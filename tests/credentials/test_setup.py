@@ -23,7 +23,7 @@ def stored_in(home: Path) -> CliResult:
 
 @pytest.mark.parametrize("given", ["sk-1\n", "sk-1", "  sk-1 \r\nmore\n"])
 @pytest.mark.parametrize("options", [[], ["--file"]])
-def test_a_key_on_the_input_is_stored_and_not_repeated(
+def test_a_key_from_stdin_is_stored_and_not_echoed(
     tmp_path: Path, given: str, options: list[str]
 ) -> None:
     assert run(tmp_path, "setup", *options, stdin=given) == stored_in(tmp_path)
@@ -32,7 +32,7 @@ def test_a_key_on_the_input_is_stored_and_not_repeated(
 
 
 @pytest.mark.parametrize("given", ["", "\n", "  \n"])
-def test_no_key_on_the_input_stores_nothing_and_exits_with_1(tmp_path: Path, given: str) -> None:
+def test_empty_stdin_stores_nothing_and_exits_with_1(tmp_path: Path, given: str) -> None:
     assert run(tmp_path, "setup", stdin=given) == CliResult(
         1, "", "No key entered; nothing was stored.\n"
     )
@@ -40,14 +40,14 @@ def test_no_key_on_the_input_stores_nothing_and_exits_with_1(tmp_path: Path, giv
 
 
 @pytest.mark.parametrize("options", [["--forget"], ["--forget", "--file"]])
-def test_a_stored_key_is_forgotten(tmp_path: Path, options: list[str]) -> None:
+def test_a_stored_key_can_be_deleted(tmp_path: Path, options: list[str]) -> None:
     run(tmp_path, "setup", stdin="sk-1")
     for _ in range(2):
         assert run(tmp_path, "setup", *options) == CliResult(0, "", "Removed the stored key.\n")
         assert not file_of(tmp_path).exists()
 
 
-def test_a_home_that_cannot_be_written_to_is_named_and_exits_with_1(tmp_path: Path) -> None:
+def test_an_unwritable_home_is_named_and_exits_with_1(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.touch()
     outcome = run(tmp_path, "setup", stdin="sk-secret\n", HERMES_HOME=str(home))
@@ -64,7 +64,7 @@ def test_a_key_that_cannot_be_removed_is_named_and_exits_with_1(tmp_path: Path) 
     assert outcome == CliResult(1, "", f"The key cannot be removed: {problem}\n")
 
 
-def test_the_key_is_in_no_report(tmp_path: Path) -> None:
+def test_the_report_does_not_contain_the_key(tmp_path: Path) -> None:
     run(tmp_path, "setup", stdin="sk-verysecret\n")
     outcome = run(tmp_path, "doctor", "--json", ANTHROPIC_BASE_URL="http://127.0.0.1:9")
     assert "verysecret" not in outcome.stdout + outcome.stderr

@@ -46,30 +46,30 @@ def variables(
     return {**browser, "VSIX": str(vsix), "ACP_SERVER": str(server)}
 
 
-def test_the_view_can_be_read_in_a_light_theme(browser: Mapping[str, str]) -> None:
+def test_the_view_is_readable_in_a_light_theme(browser: Mapping[str, str]) -> None:
     travel({**browser, "LOOKS": "^light 400"}, "contrast")
 
 
 @pytest.mark.full
-def test_the_view_can_be_read_in_every_theme_at_every_width(browser: Mapping[str, str]) -> None:
+def test_the_view_is_readable_in_every_theme_at_every_width(browser: Mapping[str, str]) -> None:
     travel(browser, "contrast")
 
 
-def test_a_prompt_is_answered_a_key_allows_an_edit_and_escape_stops(
+def test_a_prompt_is_answered_a_keystroke_allows_an_edit_and_escape_stops_the_turn(
     variables: Mapping[str, str],
 ) -> None:
     travel({**variables, "STATIONS": SHORT})
 
 
 @pytest.mark.full
-def test_nothing_starts_before_the_user_has_told_vs_code_that_the_folder_is_trusted(
+def test_nothing_starts_before_the_user_trusts_the_folder_in_vs_code(
     variables: Mapping[str, str],
 ) -> None:
     travel(variables, "trust")
 
 
 @pytest.mark.full
-def test_the_whole_journey_is_made_with_the_scripted_model(variables: Mapping[str, str]) -> None:
+def test_the_full_user_journey_works_with_the_scripted_model(variables: Mapping[str, str]) -> None:
     travel(variables)
 
 
@@ -81,7 +81,7 @@ def test_the_whole_journey_is_made_with_the_scripted_model(variables: Mapping[st
         pytest.param("claude-sonnet-4-5", id="thinking by a budget"),
     ],
 )
-def test_the_whole_journey_is_made_with_the_strict_messages_api(
+def test_the_full_user_journey_works_with_the_strict_messages_api(
     variables: Mapping[str, str], model: str
 ) -> None:
     play = make_script_responder(SCRIPT.read_text(encoding="utf-8"))

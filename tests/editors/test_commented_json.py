@@ -68,7 +68,7 @@ NAMES = ("agents", "ours")
         ),
     ],
 )
-def test_a_value_is_put_in_and_all_else_stays(before: str, after: str) -> None:
+def test_a_value_is_inserted_and_everything_else_is_unchanged(before: str, after: str) -> None:
     assert set_value(before, NAMES, 1) == after
     assert get_value(after, NAMES) == 1
 
@@ -92,7 +92,7 @@ def test_a_value_is_put_in_and_all_else_stays(before: str, after: str) -> None:
         pytest.param('{"a":' * (MAX_LEVELS + 1), "line 1: nested too deeply", id="too deep"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_line(text: str, reason: str) -> None:
+def test_unparsable_settings_are_refused_with_their_line(text: str, reason: str) -> None:
     with pytest.raises(CommentedJsonError, match=f"^{re.escape(reason)}$"):
         set_value(text, NAMES, 1)
 
@@ -124,7 +124,7 @@ def commented(draw: some.DrawFn, value: JsonValue) -> str:
 
 @settings(max_examples=40, deadline=None)
 @given(some.data(), some.dictionaries(some.text(max_size=3), VALUES, max_size=4))
-def test_any_settings_say_afterwards_what_they_said_and_the_new_value(
+def test_any_settings_keep_their_values_and_gain_the_new_one(
     data: some.DataObject, value: dict[str, JsonValue]
 ) -> None:
     text = data.draw(commented(value))

@@ -49,13 +49,13 @@ SERVES = ["serve", "--unstable", "true"]
         ("jetbrains", "win32", {}, "/home/ann/.jetbrains/acp.json"),
     ],
 )
-def test_each_platform_has_its_place(
+def test_each_platform_has_its_settings_path(
     editor: FileEditor, system: str, variables: Mapping[str, str], file: str
 ) -> None:
     assert settings_file(editor, Platform(system, HOME, variables)) == Path(file)
 
 
-def test_zed_is_told_a_custom_agent_beside_those_it_has() -> None:
+def test_zed_gets_a_custom_agent_in_addition_to_existing_ones() -> None:
     text = '{"agent_servers": {"other": {"type": "registry"}}, "theme": "One"}'
     assert json.loads(with_server("zed", text, (*COMMAND, "serve"))) == {
         "agent_servers": {
@@ -66,7 +66,7 @@ def test_zed_is_told_a_custom_agent_beside_those_it_has() -> None:
     }
 
 
-def test_what_was_set_for_this_program_stays() -> None:
+def test_existing_settings_of_this_program_are_preserved() -> None:
     known = (
         '{"agent_servers": {"acp-server": {"type": "custom", "command": "/opt/acp-server",'
         ' "args": ["serve", "--mode", "plan"], "env": {"A": "1"}, "default_mode": "plan"}}}'
@@ -74,7 +74,7 @@ def test_what_was_set_for_this_program_stays() -> None:
     assert with_server("zed", known, COMMAND) == known
 
 
-def test_another_command_is_replaced_with_its_arguments_and_nothing_else() -> None:
+def test_a_different_command_is_replaced_with_its_arguments_and_nothing_else() -> None:
     known = (
         '{"agent_servers": {"acp-server": {"command": "uv", "args": ["run"], "env": {"A": "1"}}}}'
     )
@@ -95,7 +95,7 @@ def test_another_command_is_replaced_with_its_arguments_and_nothing_else() -> No
     }
 
 
-def test_an_entry_that_is_no_object_is_replaced() -> None:
+def test_a_non_object_entry_is_replaced() -> None:
     changed = with_server("jetbrains", '{"agent_servers": {"acp-server": null}}', COMMAND)
     assert json.loads(changed) == {
         "agent_servers": {
@@ -129,7 +129,7 @@ def test_an_entry_that_is_no_object_is_replaced() -> None:
     ],
     ids=["new", "another program", "the same program", "more words"],
 )
-def test_vs_code_is_told_the_program_that_its_extension_starts(
+def test_vs_code_is_given_the_program_that_its_extension_starts(
     known: JsonValue, command: Sequence[str], settings: JsonValue
 ) -> None:
     assert json.loads(with_server("vscode", json.dumps(known), command)) == settings
@@ -142,7 +142,7 @@ def test_vs_code_is_told_the_program_that_its_extension_starts(
         ("emacs", '(defvar acp-server-command \'("C:\\\\a \\"b\\"" "serve")'),
     ],
 )
-def test_a_snippet_quotes_the_words_of_the_command(editor: FileEditor, line: str) -> None:
+def test_a_snippet_quotes_the_arguments_of_the_command(editor: FileEditor, line: str) -> None:
     lines = [each.strip() for each in snippet(editor, ('C:\\a "b"', "serve")).splitlines()]
     assert line in lines
 
@@ -157,7 +157,7 @@ def installation(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
     return program
 
 
-def test_the_link_on_path_is_named_if_it_leads_to_this_installation(
+def test_the_executable_on_path_is_named_if_it_is_a_link_to_this_installation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = installation(monkeypatch, tmp_path / "tool")
@@ -175,14 +175,14 @@ def test_another_installation_on_path_is_not_named(
     assert server_command({"acp-server": str(other)}.get) == (str(program),)
 
 
-def test_a_program_in_a_cache_is_started_as_it_was_this_time(
+def test_a_program_in_a_cache_is_started_by_its_current_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installation(monkeypatch, tmp_path / "uv" / "archive-v0" / "x" / "bin")
     assert server_command({"uvx": "/bin/uvx"}.get) == ("/bin/uvx", "hermes-acp-server")
 
 
-def test_without_a_program_the_module_is_started(
+def test_without_an_executable_the_module_is_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))

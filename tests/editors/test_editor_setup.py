@@ -63,7 +63,7 @@ def entry(text: str) -> dict[str, JsonValue]:
     return json.loads(text)["agent_servers"]["acp-server"]
 
 
-def test_in_a_pipe_the_change_is_shown_and_nothing_written(tmp_path: Path) -> None:
+def test_in_a_pipe_the_change_is_shown_and_not_written(tmp_path: Path) -> None:
     file = settings(tmp_path)
     outcome = as_a_process(tmp_path)
     lines = outcome.stdout.splitlines()
@@ -81,7 +81,7 @@ def test_in_a_pipe_the_change_is_shown_and_nothing_written(tmp_path: Path) -> No
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_it_is_written_beside_a_copy_and_then_never_again(tmp_path: Path) -> None:
+def test_settings_are_written_once_with_a_backup(tmp_path: Path) -> None:
     file = settings(tmp_path)
     file.chmod(0o600)
     outcome = as_a_process(tmp_path, "--yes")
@@ -100,7 +100,7 @@ def test_it_is_written_beside_a_copy_and_then_never_again(tmp_path: Path) -> Non
     assert sorted(file.parent.iterdir()) == [file, copy]
 
 
-def test_an_older_copy_stays(tmp_path: Path) -> None:
+def test_an_existing_backup_is_kept(tmp_path: Path) -> None:
     file = settings(tmp_path)
     older = file.with_name("settings.json.before-acp-server")
     older.write_text("older", encoding="utf-8")
@@ -110,7 +110,7 @@ def test_an_older_copy_stays(tmp_path: Path) -> None:
     assert newer.read_text(encoding="utf-8") == ZED_SETTINGS
 
 
-def test_a_file_that_is_not_there_is_made(tmp_path: Path) -> None:
+def test_a_missing_file_is_created(tmp_path: Path) -> None:
     file = settings(tmp_path, text=None)
     assert set_up(tmp_path, "--yes").exit_code == 0
     assert entry(file.read_text(encoding="utf-8"))["type"] == "custom"
@@ -118,7 +118,7 @@ def test_a_file_that_is_not_there_is_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("editor", ["zed", "vscode", "jetbrains"])
-def test_an_editor_that_was_set_up_is_found_to_be(tmp_path: Path, editor: FileEditor) -> None:
+def test_an_already_configured_editor_is_detected(tmp_path: Path, editor: FileEditor) -> None:
     name = TITLES[editor]
     before = in_here(tmp_path, "--editor", editor, "--yes")
     assert before.stderr.startswith(f"{name} does not seem to be installed on this machine.\n")
@@ -126,7 +126,7 @@ def test_an_editor_that_was_set_up_is_found_to_be(tmp_path: Path, editor: FileEd
     assert found == {name: True}
 
 
-def test_what_is_printed_is_settings_and_nothing_else(tmp_path: Path) -> None:
+def test_the_printed_output_contains_only_settings(tmp_path: Path) -> None:
     outcome = set_up(tmp_path, "--print")
     assert entry(outcome.stdout)["args"] == []
     assert not settings(tmp_path, text=None).exists()
@@ -135,7 +135,7 @@ def test_what_is_printed_is_settings_and_nothing_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("editor", "first"), [("neovim", "-- CodeCompanion"), ("emacs", ";; agent-shell")]
 )
-def test_editors_with_programs_for_settings_get_lines_to_paste(
+def test_editors_configured_in_code_get_lines_to_paste(
     tmp_path: Path, editor: str, first: str
 ) -> None:
     outcome = in_here(tmp_path, "--editor", editor, "--yes")
@@ -153,7 +153,7 @@ def test_the_printed_command_starts_a_server(tmp_path: Path) -> None:
     assert said.stdout.startswith("acp-server ")
 
 
-def test_a_link_to_a_file_below_the_home_folder_is_followed(tmp_path: Path) -> None:
+def test_a_symlink_to_a_file_below_the_home_directory_is_followed(tmp_path: Path) -> None:
     file = settings(tmp_path, text=None)
     real = tmp_path / "dotfiles" / "zed.json"
     for folder in (file.parent, real.parent):
@@ -174,7 +174,7 @@ def test_a_link_to_a_file_below_the_home_folder_is_followed(tmp_path: Path) -> N
         ("nothing", "is a symlink to {folder}/nothing, which does not exist"),
     ],
 )
-def test_a_link_that_leads_elsewhere_is_left_alone(
+def test_a_symlink_that_points_elsewhere_is_not_touched(
     tmp_path: Path, target: str, reason: str
 ) -> None:
     file = settings(tmp_path, text=None)
@@ -198,9 +198,7 @@ def test_a_link_that_leads_elsewhere_is_left_alone(
         (b'{"a": "\xff"}', " is not UTF-8"),
     ],
 )
-def test_settings_that_cannot_be_read_are_left_alone(
-    tmp_path: Path, content: bytes, reason: str
-) -> None:
+def test_unparsable_settings_are_not_touched(tmp_path: Path, content: bytes, reason: str) -> None:
     file = settings(tmp_path)
     file.write_bytes(content)
     outcome = set_up(tmp_path, "--yes")
@@ -210,7 +208,9 @@ def test_settings_that_cannot_be_read_are_left_alone(
 
 
 @pytest.mark.parametrize(("answer", "is_written"), [("", True), ("n", False)], ids=["enter", "no"])
-def test_at_a_terminal_it_asks(tmp_path: Path, answer: str, *, is_written: bool) -> None:
+def test_on_a_terminal_confirmation_is_required(
+    tmp_path: Path, answer: str, *, is_written: bool
+) -> None:
     file = settings(tmp_path)
     ours, its = pty.openpty()
     process = subprocess.Popen(
@@ -233,5 +233,5 @@ def test_at_a_terminal_it_asks(tmp_path: Path, answer: str, *, is_written: bool)
 @pytest.mark.parametrize(
     "arguments", [("--editor", "zed", "--forget"), ("--yes",), ("--editor", "ed")], ids=" ".join
 )
-def test_options_that_do_not_fit_are_refused(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+def test_incompatible_options_are_refused(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     assert in_here(tmp_path, *arguments).exit_code == 2

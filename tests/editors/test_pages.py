@@ -20,7 +20,7 @@ PAGES = sorted(FILES)
 
 
 @pytest.mark.parametrize("editor", PAGES)
-def test_the_file_is_what_the_command_prints(editor: EditorName) -> None:
+def test_the_shipped_file_equals_the_output_of_the_command(editor: EditorName) -> None:
     file = EDITORS_FOLDER / FILES[editor]
     assert file.read_text(encoding="utf-8") == snippet(editor, ["acp-server"])
 
@@ -35,17 +35,17 @@ def test_the_page_shows_the_file_and_the_command(editor: EditorName) -> None:
 
 
 @pytest.mark.parametrize("page", sorted(EDITORS_FOLDER.glob("[!v]*/README.md")), ids=str)
-def test_every_link_of_a_page_leads_to_a_file(page: Path) -> None:
+def test_every_link_of_a_page_resolves_to_a_file(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-def test_every_editor_of_the_command_has_a_page_in_the_overview() -> None:
+def test_every_supported_editor_has_a_page_in_the_overview() -> None:
     overview = (EDITORS_FOLDER / "README.md").read_text(encoding="utf-8")
     assert [editor for editor in EDITORS if f"({editor}/" not in overview] == []
 
 
-def test_settings_have_the_shape_that_editors_read() -> None:
+def test_settings_have_the_structure_that_editors_read() -> None:
     """Neither Zed nor JetBrains publishes a schema: these are the fields of their documentation."""
     zed = json.loads(snippet("zed", ["acp-server"]))["agent_servers"]["acp-server"]
     jetbrains = json.loads(snippet("jetbrains", ["acp-server"]))["agent_servers"]["acp-server"]
@@ -54,7 +54,7 @@ def test_settings_have_the_shape_that_editors_read() -> None:
     assert jetbrains == {**started, "env": {}}
 
 
-def test_vs_codes_settings_are_those_that_the_extension_declares() -> None:
+def test_vs_code_settings_match_those_declared_by_the_extension() -> None:
     manifest = json.loads((EDITORS_FOLDER / "vscode" / "package.json").read_text(encoding="utf-8"))
     declared = manifest["contributes"]["configuration"]["properties"]
     types = {"string": str, "array": list}

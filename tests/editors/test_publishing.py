@@ -29,7 +29,7 @@ def manifest() -> dict[str, JsonValue]:
     return json.loads((VSCODE / "package.json").read_text(encoding="utf-8"))
 
 
-def test_the_extension_is_of_the_publisher_and_of_this_version() -> None:
+def test_the_extension_has_the_right_publisher_and_version() -> None:
     assert manifest()["publisher"] == values()["publisher"]
     assert manifest()["version"] == __version__
     assert f"## {__version__}" in (VSCODE / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -45,7 +45,7 @@ def test_the_extension_is_of_the_publisher_and_of_this_version() -> None:
         ("editors/zed/registry/hermes-acp-server/agent.json", r'"package": "(.+)=='),
     ],
 )
-def test_the_package_is_called_the_same_everywhere(path: str, pattern: str) -> None:
+def test_the_package_has_the_same_name_everywhere(path: str, pattern: str) -> None:
     text = (ROOT / path).read_text(encoding="utf-8")
     assert set(re.findall(pattern, text, re.MULTILINE)) == {values()["package"]}
 

@@ -49,12 +49,12 @@ def validator() -> Validator:
     return Draft7Validator(schema, format_checker=FormatChecker())
 
 
-def test_the_entry_fits_the_registrys_schema_and_its_folder() -> None:
+def test_the_registry_entry_matches_the_schema_and_its_directory() -> None:
     assert list(validator().iter_errors(entry())) == []
     assert entry()["id"] == ENTRY.name
 
 
-def test_the_entry_starts_this_version_by_a_script_that_is_called_like_the_package() -> None:
+def test_the_registry_entry_starts_this_version_by_the_script_of_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     package = f"{project['name']}=={__version__}"
     assert entry()["version"] == __version__
@@ -62,7 +62,7 @@ def test_the_entry_starts_this_version_by_a_script_that_is_called_like_the_packa
     assert project["name"] in project["scripts"]
 
 
-def test_the_icon_is_square_small_and_of_the_themes_colour() -> None:
+def test_the_icon_is_small_square_and_in_the_themes_colour() -> None:
     icon = ElementTree.fromstring(ICON.read_text(encoding="utf-8"))  # noqa: S314 - our own file
     assert {name: icon.get(name) for name in ("width", "height", "viewBox")} == {
         "width": "16",
@@ -90,7 +90,7 @@ def auth_types(methods: Iterable[JsonValue]) -> set[JsonValue]:
     return types
 
 
-def test_the_check_of_signing_in_is_passed_by_the_real_process(tmp_path: Path) -> None:
+def test_the_real_process_passes_the_authentication_check(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "acp_server"]
     with start_server(tmp_path, command=command) as server:
         result = server.call("initialize", VALIDATOR_PARAMS)["result"]
@@ -100,7 +100,7 @@ def test_the_check_of_signing_in_is_passed_by_the_real_process(tmp_path: Path) -
     assert auth_types(methods) & {"agent", "terminal"}
 
 
-def test_signing_in_as_it_is_offered_stores_a_key(tmp_path: Path) -> None:
+def test_signing_in_by_the_advertised_method_stores_a_key(tmp_path: Path) -> None:
     with start_server(tmp_path, command=[sys.executable, "-m", "acp_server"]) as server:
         result = server.call("initialize", VALIDATOR_PARAMS)["result"]
     found = re.search(r'"terminal-auth": (\{.*?\})', json.dumps(result))

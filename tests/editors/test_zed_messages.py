@@ -112,7 +112,7 @@ def mentions(file: Path) -> JsonValue:
     ]
 
 
-def test_a_thread_of_zeds_lives_from_its_greeting_to_its_next_opening(tmp_path: Path) -> None:
+def test_a_zed_thread_works_from_initialize_until_it_is_reopened(tmp_path: Path) -> None:
     home, project = tmp_path / "home", tmp_path / "project"
     home.mkdir()
     project.mkdir()

@@ -53,7 +53,7 @@ async def work(editor: Editor, folder: Path) -> None:
     assert "result" in await editor.call("session/close", {"sessionId": session})
 
 
-async def test_nothing_holds_a_session_that_was_closed(tmp_path: Path) -> None:
+async def test_no_reference_to_a_closed_session_remains(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("some words\n")
     setup = make_configuration(tmp_path, SCRIPT, options={"--mode": "bypass"})
     async with open_editor(setup) as editor:
@@ -67,7 +67,7 @@ async def test_nothing_holds_a_session_that_was_closed(tmp_path: Path) -> None:
                 await anyio.sleep(0.01)
 
 
-def test_skills_that_are_found_after_the_end_of_their_session_are_closed_at_once() -> None:
+def test_skills_found_after_the_end_of_their_session_are_closed_immediately() -> None:
     desk, skills = SkillCommands(CommandRegistry()), ClosedSkills()
     desk.close()
     desk.set_skills(skills)

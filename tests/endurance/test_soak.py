@@ -45,7 +45,7 @@ LONG = (
     [SHORT, *(pytest.param(form, marks=pytest.mark.full) for form in LONG)],
     ids=lambda form: form.id,
 )
-async def test_a_server_holds_no_more_after_many_turns_than_after_a_few(
+async def test_a_server_retains_no_more_after_many_turns_than_after_a_few(
     tmp_path: Path, form: Form
 ) -> None:
     figures = await run_soak(form.plan, tmp_path)

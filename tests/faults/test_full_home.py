@@ -102,7 +102,7 @@ def load(server: ServerProcess, session: str, folder: Path) -> Object:
     return server.call("session/load", params)
 
 
-def test_turns_go_on_while_the_home_is_full_and_nothing_is_lost_when_there_is_room_again(
+def test_turns_continue_on_a_full_disk_and_nothing_is_lost_once_space_returns(
     tmp_path: Path, home: Path, server: ServerProcess
 ) -> None:
     workspace = tmp_path / "workspace"

@@ -67,7 +67,7 @@ async def talk(archive: SessionArchive) -> None:
         await journal.commit()
 
 
-async def test_every_statement_may_fail_once_and_nothing_that_was_said_is_lost(
+async def test_any_statement_may_fail_once_without_losing_messages(
     tmp_path: Path,
 ) -> None:
     statements = 1

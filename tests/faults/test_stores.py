@@ -76,11 +76,11 @@ def check(folder: Path, store: StoreCase, most_plans: int) -> int:
 
 
 @pytest.mark.parametrize("store", [*STORES, *SKILLS], ids=lambda store: store.id)
-def test_a_disk_that_fails_loses_nothing(tmp_path: Path, store: StoreCase) -> None:
+def test_a_failing_disk_loses_nothing(tmp_path: Path, store: StoreCase) -> None:
     assert check(tmp_path, store, MOST_PLANS) > 0
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("store", [*STORES, *SKILLS], ids=lambda store: store.id)
-def test_a_disk_that_fails_in_any_way_loses_nothing(tmp_path: Path, store: StoreCase) -> None:
+def test_a_disk_failing_in_any_way_loses_nothing(tmp_path: Path, store: StoreCase) -> None:
     assert check(tmp_path, store, 10**6) > 0

@@ -20,7 +20,7 @@ KEPT = [(target, path) for target in TARGETS for path in files_of(target)]
 @pytest.mark.parametrize(
     ("target", "path"), KEPT, ids=[f"{target}-{path.name}" for target, path in KEPT]
 )
-def test_what_is_kept_holds(target: str, path: Path) -> None:
+def test_corpus_inputs_are_handled(target: str, path: Path) -> None:
     begun = time.process_time()
     TARGETS[target](path.read_bytes())
     assert time.process_time() - begun < MOST_SECONDS
@@ -29,7 +29,7 @@ def test_what_is_kept_holds(target: str, path: Path) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 @settings(max_examples=150)
 @given(seed=st.integers(0, 2**32))
-def test_what_is_like_it_holds(target: str, seed: int) -> None:
+def test_mutated_corpus_inputs_are_handled(target: str, seed: int) -> None:
     TARGETS[target](mutate(inputs_of(target), random.Random(seed)))  # noqa: S311
 
 
@@ -37,11 +37,11 @@ def test_what_is_like_it_holds(target: str, seed: int) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 @settings(max_examples=20_000)
 @given(seed=st.integers(0, 2**64))
-def test_very_much_that_is_like_it_holds(target: str, seed: int) -> None:
+def test_many_mutated_corpus_inputs_are_handled(target: str, seed: int) -> None:
     TARGETS[target](mutate(inputs_of(target), random.Random(seed)))  # noqa: S311
 
 
 @pytest.mark.parametrize("target", TARGETS)
 @given(data=st.binary(max_size=200))
-def test_any_bytes_hold(target: str, data: bytes) -> None:
+def test_arbitrary_bytes_are_handled(target: str, data: bytes) -> None:
     TARGETS[target](data)

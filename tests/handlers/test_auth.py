@@ -24,7 +24,7 @@ def method(method_id: JsonValue) -> JsonValue:
 
 
 @pytest.mark.parametrize("method_id", ["api-key", "setup"])
-async def test_who_has_a_key_is_signed_in(method_id: str) -> None:
+async def test_a_user_with_a_key_is_signed_in(method_id: str) -> None:
     """Trap 18, ACP-AUTH."""
     async with open_checked_editor(
         EchoModel(), auth=make_auth_handlers(configured=CONFIGURED)
@@ -35,7 +35,7 @@ async def test_who_has_a_key_is_signed_in(method_id: str) -> None:
 
 
 @pytest.mark.parametrize("method_id", ["api-key", "setup"])
-async def test_who_has_no_key_is_told_where_to_put_one(method_id: str) -> None:
+async def test_a_user_without_a_key_is_told_where_to_store_one(method_id: str) -> None:
     """Trap 19, ACP-AUTH: -32000 means: sign in."""
     async with open_checked_editor(EchoModel()) as editor:
         assert await editor.call("authenticate", method(method_id)) == expected.error_response(
@@ -43,7 +43,7 @@ async def test_who_has_no_key_is_told_where_to_put_one(method_id: str) -> None:
         )
 
 
-async def test_a_key_that_was_stored_meanwhile_is_found(tmp_path: Path) -> None:
+async def test_a_key_stored_meanwhile_is_found(tmp_path: Path) -> None:
     """ACP-AUTH: the terminal in which it was stored is another process."""
     async with open_checked_editor(EchoModel(), auth=make_auth_handlers(tmp_path)) as editor:
         assert "error" in await editor.call("authenticate", method("setup"))
@@ -52,7 +52,7 @@ async def test_a_key_that_was_stored_meanwhile_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("method_id", ["", "API-KEY", "oauth"])
-async def test_an_unknown_method_is_refused_with_those_that_there_are(method_id: str) -> None:
+async def test_an_unknown_method_is_refused_with_the_known_ones(method_id: str) -> None:
     """Trap 11, ACP-AUTH."""
     async with open_checked_editor(
         EchoModel(), auth=make_auth_handlers(configured=CONFIGURED)
@@ -63,7 +63,7 @@ async def test_an_unknown_method_is_refused_with_those_that_there_are(method_id:
 
 
 @pytest.mark.parametrize("method_id", [None, 5, True, ["api-key"]])
-async def test_a_method_that_is_no_text_is_refused(method_id: JsonValue) -> None:
+async def test_a_non_string_method_is_refused(method_id: JsonValue) -> None:
     """Trap 11."""
     async with open_checked_editor(
         EchoModel(), auth=make_auth_handlers(configured=CONFIGURED)
@@ -74,7 +74,7 @@ async def test_a_method_that_is_no_text_is_refused(method_id: JsonValue) -> None
 
 
 @pytest.mark.parametrize("params", [None, {}])
-async def test_a_logout_forgets_the_stored_key_and_the_sessions_live_on(
+async def test_a_logout_deletes_the_stored_key_and_the_sessions_survive(
     tmp_path: Path, params: JsonValue
 ) -> None:
     """Trap 18, ACP-AUTH."""
@@ -91,7 +91,7 @@ async def test_a_logout_forgets_the_stored_key_and_the_sessions_live_on(
         assert await editor.prompt(session, "hi") == expected.END_TURN
 
 
-async def test_a_logout_of_somebody_who_never_signed_in_is_answered_all_the_same() -> None:
+async def test_a_logout_without_a_login_is_still_answered() -> None:
     """Trap 18."""
     async with open_checked_editor(EchoModel()) as editor:
         for request_id in (2, 3):
@@ -102,7 +102,7 @@ async def test_a_logout_of_somebody_who_never_signed_in_is_answered_all_the_same
 
 
 @pytest.mark.parametrize("variables", [{}, {"ACP_SERVER_MODEL": "claude-opus-4-6"}])
-async def test_a_server_without_a_key_asks_to_sign_in_when_a_prompt_needs_a_model(
+async def test_without_a_key_a_prompt_that_needs_a_model_requires_signing_in(
     tmp_path: Path, variables: dict[str, str]
 ) -> None:
     """Trap 19, ACP-AUTH: not before, not for a command; and it is said in the chat, too."""
@@ -136,7 +136,7 @@ async def test_after_a_logout_a_configured_key_is_not_used_until_the_next_login(
         )
 
 
-async def test_a_server_for_a_foreign_provider_says_so_and_never_asks_to_sign_in(
+async def test_a_server_for_a_foreign_provider_reports_it_and_never_requires_signing_in(
     tmp_path: Path,
 ) -> None:
     """Trap 19."""

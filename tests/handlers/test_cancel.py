@@ -53,7 +53,7 @@ async def test_a_cancelled_turn_is_answered_cancelled_and_the_next_prompt_works(
         ]
 
 
-async def test_what_a_cancelled_turn_had_said_stays_in_the_conversation(tmp_path: Path) -> None:
+async def test_output_of_a_cancelled_turn_stays_in_the_conversation(tmp_path: Path) -> None:
     """Trap 3."""
     registry = make_scripted_registry(tmp_path)
     async with open_checked_editor(registry) as editor:
@@ -81,7 +81,7 @@ async def test_a_cancel_in_the_same_write_as_its_prompt_is_not_lost(tmp_path: Pa
         assert await editor.prompt(session, "hi") == expected.END_TURN
 
 
-async def test_a_prompt_in_the_same_write_as_a_cancel_before_it_is_not_cancelled(
+async def test_a_cancel_does_not_affect_a_later_prompt_in_the_same_write(
     tmp_path: Path,
 ) -> None:
     """Trap 3, Trap 15."""
@@ -94,7 +94,7 @@ async def test_a_prompt_in_the_same_write_as_a_cancel_before_it_is_not_cancelled
         assert await second.response() == expected.result_response(4, expected.END_TURN)
 
 
-async def test_a_cancel_stops_the_running_prompt_and_every_waiting_one(tmp_path: Path) -> None:
+async def test_a_cancel_stops_the_running_prompt_and_every_queued_one(tmp_path: Path) -> None:
     """Trap 3, Trap 14, ACP-CANCEL."""
     registry = make_scripted_registry(tmp_path)
     async with open_checked_editor(registry) as editor:
@@ -114,7 +114,7 @@ async def test_a_cancel_stops_the_running_prompt_and_every_waiting_one(tmp_path:
         ]
 
 
-async def test_a_cancel_stops_one_session_and_no_other(tmp_path: Path) -> None:
+async def test_a_cancel_affects_only_its_own_session(tmp_path: Path) -> None:
     """Trap 15."""
     async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         stopped, going = await editor.new_session(tmp_path), await editor.new_session(tmp_path)
@@ -133,7 +133,7 @@ async def test_a_cancel_stops_one_session_and_no_other(tmp_path: Path) -> None:
     "params",
     [{"sessionId": "nobody"}, {"sessionId": 5}, {"sessionId": None}, {}, [], None, "s"],
 )
-async def test_a_cancel_of_nothing_is_ignored(params: JsonValue) -> None:
+async def test_a_cancel_without_a_turn_is_ignored(params: JsonValue) -> None:
     """Trap 3, Trap 11: no answer, and the session goes on."""
     async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
@@ -143,7 +143,7 @@ async def test_a_cancel_of_nothing_is_ignored(params: JsonValue) -> None:
         assert len([message for message in editor.messages if "id" in message]) == 3
 
 
-async def test_cancels_after_the_end_of_a_turn_do_not_reach_the_next_one(tmp_path: Path) -> None:
+async def test_cancels_after_the_end_of_a_turn_do_not_affect_the_next_one(tmp_path: Path) -> None:
     """Trap 3."""
     async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
@@ -152,7 +152,7 @@ async def test_cancels_after_the_end_of_a_turn_do_not_reach_the_next_one(tmp_pat
             editor.cancel(session)
 
 
-async def test_a_cancel_that_races_the_end_of_a_turn_leaves_exactly_one_answer() -> None:
+async def test_a_cancel_racing_the_end_of_a_turn_produces_exactly_one_response() -> None:
     """Trap 3: either reason; the editor fails on a second answer."""
     async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
@@ -168,7 +168,7 @@ async def test_a_cancel_that_races_the_end_of_a_turn_leaves_exactly_one_answer()
         assert all(reason in (expected.CANCELLED, expected.END_TURN) for reason in reasons)
 
 
-async def test_cancelling_again_and_again_changes_nothing(tmp_path: Path) -> None:
+async def test_repeated_cancels_have_no_further_effect(tmp_path: Path) -> None:
     """Trap 3."""
     async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
@@ -183,7 +183,7 @@ async def test_cancelling_again_and_again_changes_nothing(tmp_path: Path) -> Non
 # $/cancel_request
 
 
-async def test_a_request_that_is_called_back_is_cancelled_and_those_behind_it_run(
+async def test_a_request_cancelled_by_id_ends_and_those_queued_behind_it_run(
     tmp_path: Path,
 ) -> None:
     """Trap 6: of a running prompt."""
@@ -196,7 +196,7 @@ async def test_a_request_that_is_called_back_is_cancelled_and_those_behind_it_ru
         assert await waiting.response() == expected.result_response(4, expected.END_TURN)
 
 
-async def test_a_waiting_request_that_is_called_back_is_cancelled_alone(tmp_path: Path) -> None:
+async def test_cancelling_a_queued_request_by_id_affects_only_it(tmp_path: Path) -> None:
     """Trap 6: it is answered at once; the one before it and the one behind it run."""
     async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
@@ -211,7 +211,7 @@ async def test_a_waiting_request_that_is_called_back_is_cancelled_alone(tmp_path
         assert editor.agent_text(session) == "WorkingHello."
 
 
-async def test_requests_are_called_back_by_an_id_of_the_same_type(tmp_path: Path) -> None:
+async def test_requests_are_cancelled_only_by_an_id_of_the_same_type(tmp_path: Path) -> None:
     """Trap 6: 1, "1" and true are three things."""
     async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
@@ -240,7 +240,7 @@ async def test_requests_are_called_back_by_an_id_of_the_same_type(tmp_path: Path
         assert answer == expected.result_response(77, expected.CANCELLED)
 
 
-async def test_calling_back_what_is_answered_is_ignored(tmp_path: Path) -> None:
+async def test_cancelling_an_answered_request_is_ignored(tmp_path: Path) -> None:
     """Trap 6."""
     async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
@@ -253,7 +253,7 @@ async def test_calling_back_what_is_answered_is_ignored(tmp_path: Path) -> None:
 # Models that do not take it well.
 
 
-async def test_a_model_that_ignores_cancelling_is_given_up_within_300_ms() -> None:
+async def test_a_model_that_ignores_cancellation_is_abandoned_within_300_ms() -> None:
     """Trap 3: answered, the next prompt runs, and nothing it still says gets out."""
     taken: list[float] = []
     for _ in range(ATTEMPTS):
@@ -292,7 +292,7 @@ async def test_a_model_that_ignores_cancelling_is_given_up_within_300_ms() -> No
     assert min(taken) < ANSWER_SECONDS
 
 
-async def test_prompts_behind_a_model_that_ignores_cancelling_are_cancelled_at_once() -> None:
+async def test_prompts_queued_behind_an_uncancellable_model_are_cancelled_immediately() -> None:
     """Trap 3: they have nothing to come to an end with."""
     model = UncancellableModel()
     async with open_checked_editor(model) as editor:
@@ -309,7 +309,7 @@ async def test_prompts_behind_a_model_that_ignores_cancelling_are_cancelled_at_o
         model.allowed_to_end.set()
 
 
-async def test_what_a_given_up_model_was_about_to_say_to_a_slow_reader_is_dropped() -> None:
+async def test_pending_output_of_an_abandoned_model_to_a_slow_reader_is_dropped() -> None:
     """Trap 1, Trap 3: it waited in the queue's line, and must not come out behind the answer."""
     model = UncancellableTalker()
     registry = make_registry(lambda: model)
@@ -339,7 +339,7 @@ async def test_what_a_given_up_model_was_about_to_say_to_a_slow_reader_is_droppe
     ],
     ids=lambda error: type(error).__name__,
 )
-async def test_a_model_that_breaks_when_cancelled_is_answered_cancelled(error: Exception) -> None:
+async def test_a_model_that_fails_when_cancelled_is_answered_cancelled(error: Exception) -> None:
     """Trap 3: never an error, and no word of it in the chat."""
     model = RaiseOnCancelModel(error)
     async with open_checked_editor(model) as editor:
@@ -352,7 +352,7 @@ async def test_a_model_that_breaks_when_cancelled_is_answered_cancelled(error: E
         assert editor.agent_text(session) == "WorkingHello."
 
 
-async def test_cancelling_works_while_nobody_reads(tmp_path: Path) -> None:
+async def test_cancelling_works_while_the_client_does_not_read(tmp_path: Path) -> None:
     """Trap 3: a full queue holds up the turn, never the cancel."""
     script = "prompt: go\nchunks: 100000 abcdefghij\n\nprompt: *\nsay: Hello."
     async with open_checked_editor(

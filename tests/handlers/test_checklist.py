@@ -89,7 +89,7 @@ def docstrings() -> dict[str, set[str]]:
     return found
 
 
-def test_the_table_says_where_each_point_is_tested() -> None:
+def test_the_table_names_the_test_of_each_checklist_item() -> None:
     assert {point: where for point, where in table().items() if where} == docstrings()
 
 

@@ -40,7 +40,7 @@ async def test_closing_during_prompts_answers_them_cancelled_first(tmp_path: Pat
         assert editor.agent_text(session) == "Working"
 
 
-async def test_a_closed_session_shows_nothing_more_even_of_a_model_that_does_not_stop() -> None:
+async def test_a_closed_session_sends_no_updates_even_if_its_model_does_not_stop() -> None:
     """Trap 3, ACP-CLOSE."""
     model = UncancellableModel()
     async with open_checked_editor(model) as editor:
@@ -64,7 +64,7 @@ async def test_a_closed_session_shows_nothing_more_even_of_a_model_that_does_not
         ("session/set_config_option", {"configId": "mode", "value": "plan"}),
     ],
 )
-async def test_nothing_can_be_asked_of_a_closed_session(
+async def test_requests_to_a_closed_session_are_refused(
     method: str, params: dict[str, JsonValue]
 ) -> None:
     """ACP-CLOSE, ACP-INFO-UNKNOWNSESSION: -32002, which clients of session/close count as done."""
@@ -75,7 +75,7 @@ async def test_nothing_can_be_asked_of_a_closed_session(
         assert answer == expected.unknown_session(4, session)
 
 
-async def test_a_prompt_in_the_same_write_behind_a_close_is_too_late() -> None:
+async def test_a_prompt_after_a_close_in_the_same_write_is_refused() -> None:
     """Trap 15, ACP-CLOSE."""
     async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()

@@ -56,7 +56,7 @@ async def shown(capabilities: JsonValue, last: ModelRound) -> list[JsonValue]:
         return updates
 
 
-async def test_a_client_that_shows_compactions_sees_the_summary_as_it_comes() -> None:
+async def test_a_client_that_supports_compactions_sees_the_summary_stream() -> None:
     assert await shown(SHOWN, SUMMARY) == [
         changed("in_progress"),
         more("So far "),
@@ -66,7 +66,7 @@ async def test_a_client_that_shows_compactions_sees_the_summary_as_it_comes() ->
     ]
 
 
-async def test_a_client_that_shows_compactions_sees_why_one_failed() -> None:
+async def test_a_client_that_supports_compactions_sees_the_failure_reason() -> None:
     assert await shown(SHOWN, FAILING) == [
         changed("in_progress"),
         more("So"),
@@ -75,7 +75,7 @@ async def test_a_client_that_shows_compactions_sees_why_one_failed() -> None:
     ]
 
 
-async def test_a_client_with_notices_alone_gets_one_of_the_end() -> None:
+async def test_a_client_with_only_notices_gets_one_when_the_compaction_ends() -> None:
     assert await shown(NOTICED, SUMMARY) == [
         {"sessionUpdate": "notice", "severity": "info", "title": TITLE},
         expected.message_chunk("msg_1", "The conversation now has 24 messages."),
@@ -83,7 +83,7 @@ async def test_a_client_with_notices_alone_gets_one_of_the_end() -> None:
 
 
 @pytest.mark.parametrize("capabilities", [None, {"session": {}}], ids=["nothing", "no updates"])
-async def test_any_other_client_gets_a_thought(capabilities: JsonValue) -> None:
+async def test_any_other_client_gets_compactions_as_thoughts(capabilities: JsonValue) -> None:
     assert await shown(capabilities, SUMMARY) == [
         expected.thought_chunk("msg_1", f"{TITLE}\n"),
         expected.message_chunk("msg_2", "The conversation now has 24 messages."),

@@ -46,7 +46,7 @@ APPEARED: JsonValue = {
 }
 
 
-async def test_a_call_is_shown_from_its_first_word_to_its_result() -> None:
+async def test_a_tool_call_is_shown_from_its_first_token_to_its_result() -> None:
     """Trap 1, Trap 16: tool_call first, its updates in order, all before the answer."""
     model = RoundModel(
         ModelRound(tool_call_events(CALL), "tool_use"), ModelRound([TextDelta("Done.")])
@@ -65,7 +65,7 @@ async def test_a_call_is_shown_from_its_first_word_to_its_result() -> None:
         ]
 
 
-async def test_a_call_of_a_cancelled_turn_is_closed_before_the_answer() -> None:
+async def test_tool_calls_of_a_cancelled_turn_are_closed_before_the_response() -> None:
     """Trap 5."""
     model = RoundModel(ModelRound([ToolCallStarted("c1", "echo")], None))
     async with open_checked_editor(model) as editor:
@@ -86,7 +86,7 @@ RETRYING = RoundModel(ModelRound([Retrying("overloaded", 2.0, 1, 5), TextDelta("
 SAID = "overloaded; retrying in 2 s (attempt 1 of 5)"
 
 
-async def test_a_notice_is_one_for_a_client_that_shows_them() -> None:
+async def test_a_notice_is_sent_to_a_client_that_supports_notices() -> None:
     """Trap 20, ACP-CLIENTCAP."""
     can: JsonValue = {"session": {"notices": {}}}
     async with open_checked_editor(RETRYING, capabilities=can) as editor:
@@ -97,7 +97,7 @@ async def test_a_notice_is_one_for_a_client_that_shows_them() -> None:
 
 
 @pytest.mark.parametrize("can", [None, {}, {"session": {}}, {"session": {"notices": None}}])
-async def test_a_notice_is_a_thought_for_every_other_client(can: JsonValue) -> None:
+async def test_a_notice_is_sent_as_a_thought_to_any_other_client(can: JsonValue) -> None:
     """Trap 20, ACP-CLIENTCAP: with a message id of its own."""
     async with open_checked_editor(RETRYING, capabilities=can) as editor:
         session = await editor.new_session()
@@ -108,7 +108,7 @@ async def test_a_notice_is_a_thought_for_every_other_client(can: JsonValue) -> N
         ]
 
 
-async def test_what_a_client_said_last_of_itself_counts() -> None:
+async def test_the_last_declared_client_capabilities_apply() -> None:
     """Trap 20: a second initialize."""
     async with open_checked_editor(RETRYING) as editor:
         await editor.initialize(clientCapabilities={"session": {"notices": {}}})
@@ -123,7 +123,7 @@ def measured(meter: ModelMeter, *rounds: ModelRound) -> SessionRegistry:
 
 
 @pytest.mark.parametrize("has_prices", [True, False])
-async def test_how_full_the_window_is_and_what_was_used_is_told(*, has_prices: bool) -> None:
+async def test_context_window_use_and_token_usage_are_reported(*, has_prices: bool) -> None:
     """Trap 1, ACP-META: `usage_update`, then the sums of the turn in the answer's `_meta`."""
     registry = measured(
         CharacterMeter(window_tokens=100, has_prices=has_prices),
@@ -154,7 +154,7 @@ async def test_how_full_the_window_is_and_what_was_used_is_told(*, has_prices: b
             assert editor.updates_of(session)[-1] == update
 
 
-async def test_a_turn_that_used_nothing_says_nothing_of_it() -> None:
+async def test_a_turn_without_usage_reports_none() -> None:
     """ACP-META: a command, or a model that does not count."""
     async with open_checked_editor(
         make_registry(lambda: RoundModel(ModelRound([TextDelta("Hi.")])))
@@ -164,7 +164,7 @@ async def test_a_turn_that_used_nothing_says_nothing_of_it() -> None:
             assert await editor.prompt(session, prompt) == expected.END_TURN
 
 
-async def test_a_prompt_that_does_not_fit_the_window_is_refused_and_said_to_be() -> None:
+async def test_a_prompt_that_exceeds_the_context_window_is_refused_with_a_message() -> None:
     """The client's parameters are at fault, and the session goes on."""
     async with open_checked_editor(
         measured(CharacterMeter(window_tokens=10), ModelRound())

@@ -21,7 +21,7 @@ from tests.support.editor import json_at
 from tests.support.server_parts import make_registry
 
 
-async def test_a_model_that_fails_is_an_error_with_its_cause_and_a_word_in_the_chat(
+async def test_a_model_failure_is_an_error_with_its_cause_and_a_chat_message(
     tmp_path: Path,
 ) -> None:
     """Trap 1, Trap 19, ACP-ERROR: never a silent end_turn; all updates before the answer."""
@@ -68,7 +68,7 @@ async def test_a_model_that_fails_is_an_error_with_its_cause_and_a_word_in_the_c
     ],
     ids=lambda value: type(value).__name__,
 )
-async def test_every_failure_of_a_model_has_a_cause_and_never_asks_to_sign_in(
+async def test_every_model_failure_has_a_cause_and_never_requires_signing_in(
     error: Exception, reason: str
 ) -> None:
     """Trap 19, ACP-ERROR: one line of message, the cause in data, -32603 and not -32000."""
@@ -80,7 +80,7 @@ async def test_every_failure_of_a_model_has_a_cause_and_never_asks_to_sign_in(
         assert editor.agent_text(session) == f"So far{reason}"
 
 
-async def test_a_server_without_a_key_opens_sessions_and_says_so_when_it_is_asked() -> None:
+async def test_a_server_without_a_key_opens_sessions_and_reports_it_on_a_prompt() -> None:
     """Trap 19: initialize and session/new never check credentials; -32000 means: sign in."""
     reason = "there is nothing to sign in with"
     async with open_checked_editor(
@@ -93,7 +93,7 @@ async def test_a_server_without_a_key_opens_sessions_and_says_so_when_it_is_aske
         assert await editor.prompt(session, "/version") == expected.END_TURN
 
 
-async def test_a_provider_that_is_not_known_here_is_named_with_the_way_out() -> None:
+async def test_an_unknown_provider_is_named_with_a_remedy() -> None:
     """Trap 19: a key would not help, so it is not asked for."""
     async with open_checked_editor(UnknownProviderModel("nous", "config.yaml")) as editor:
         session = await editor.new_session()
@@ -110,7 +110,7 @@ async def test_a_provider_that_is_not_known_here_is_named_with_the_way_out() -> 
         assert editor.agent_text(session) == reason
 
 
-async def test_how_a_model_failed_is_told_in_one_word_that_clients_can_sort_by() -> None:
+async def test_a_model_failure_is_reported_with_a_machine_readable_kind() -> None:
     """ACP-ERROR."""
     async with open_checked_editor(
         FailingModel(ModelFailedError("slow down", "rate_limit"))
@@ -123,7 +123,7 @@ async def test_how_a_model_failed_is_told_in_one_word_that_clients_can_sort_by()
 
 
 @pytest.mark.parametrize("source", ["", "missing", "/"])
-async def test_a_model_that_is_not_there_is_named_in_the_answer(source: str) -> None:
+async def test_a_missing_model_is_named_in_the_response(source: str) -> None:
     """Trap 19."""
     async with open_checked_editor(ScriptedModel(source)) as editor:
         session = await editor.new_session()
@@ -134,7 +134,7 @@ async def test_a_model_that_is_not_there_is_named_in_the_answer(source: str) -> 
         assert await editor.prompt(session, "/version") == expected.END_TURN
 
 
-async def test_a_command_that_breaks_is_an_error_with_its_cause_and_the_session_goes_on() -> None:
+async def test_a_command_failure_is_an_error_with_its_cause_and_the_session_continues() -> None:
     """ACP-ERROR."""
 
     async def divide(arguments: str, sink: TurnSink) -> str:

@@ -42,7 +42,7 @@ def capabilities(names: tuple[str, ...]) -> JsonValue:
     return cast("JsonValue", merged)
 
 
-async def test_initialize_is_answered_with_everything_the_agent_can_do() -> None:
+async def test_the_initialize_response_lists_all_agent_capabilities() -> None:
     """ACP-INIT, ACP-SCHEMA."""
     async with open_checked_editor(EchoModel(), initialized=False) as editor:
         assert await editor.call("initialize", {"protocolVersion": 1}) == expected.result_response(
@@ -51,14 +51,14 @@ async def test_initialize_is_answered_with_everything_the_agent_can_do() -> None
 
 
 @pytest.mark.parametrize("version", [0, 2, 65535])
-async def test_an_unsupported_version_is_answered_with_ours_and_never_echoed(version: int) -> None:
+async def test_an_unsupported_version_is_answered_with_the_server_version(version: int) -> None:
     """Trap 12, ACP-INIT."""
     async with open_checked_editor(EchoModel(), initialized=False) as editor:
         assert await editor.initialize(protocolVersion=version) == expected.INITIALIZED
 
 
 @pytest.mark.parametrize("params", [{}, {"clientCapabilities": {}}, None])
-async def test_a_client_that_names_no_version_is_told_so(params: JsonValue) -> None:
+async def test_a_missing_protocol_version_is_reported(params: JsonValue) -> None:
     """Trap 11, ACP-JSONRPC: protocolVersion is strict."""
     async with open_checked_editor(EchoModel(), initialized=False) as editor:
         assert await editor.call("initialize", params) == expected.invalid_params(
@@ -67,7 +67,7 @@ async def test_a_client_that_names_no_version_is_told_so(params: JsonValue) -> N
 
 
 @pytest.mark.parametrize("version", ["1", None, -1, 65536, 1.5, True, [1], {}])
-async def test_a_version_that_is_none_is_refused(version: JsonValue) -> None:
+async def test_an_invalid_protocol_version_is_refused(version: JsonValue) -> None:
     """Trap 11, ACP-INIT: protocolVersion is strict."""
     async with open_checked_editor(EchoModel(), initialized=False) as editor:
         answer = await editor.call("initialize", {"protocolVersion": version})
@@ -75,7 +75,7 @@ async def test_a_version_that_is_none_is_refused(version: JsonValue) -> None:
         assert str(json_at(answer, "error", "data", "message")).startswith("protocolVersion: ")
 
 
-async def test_initialize_again_is_answered_the_same_and_the_sessions_live_on() -> None:
+async def test_a_second_initialize_gets_the_same_response_and_sessions_survive() -> None:
     """Trap 12."""
     async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
@@ -95,7 +95,9 @@ async def test_initialize_again_is_answered_the_same_and_the_sessions_live_on() 
         ("logout", {}),
     ],
 )
-async def test_nothing_else_is_done_before_initialize(method: str, params: JsonValue) -> None:
+async def test_all_other_requests_are_refused_before_initialize(
+    method: str, params: JsonValue
+) -> None:
     """Trap 12, ACP-INFO-INVALIDREQ."""
     async with open_checked_editor(EchoModel(), initialized=False) as editor:
         assert await editor.call(method, params) == expected.error_response(
@@ -119,7 +121,7 @@ async def test_a_cancel_before_initialize_is_ignored() -> None:
         "session/set_model",
     ],
 )
-async def test_a_method_that_is_not_advertised_is_not_there(method: str) -> None:
+async def test_an_unadvertised_method_is_not_found(method: str) -> None:
     """Trap 11, ACP-JSONRPC: the answer to initialize offers none of these."""
     async with open_checked_editor(EchoModel()) as editor:
         params: JsonValue = {"sessionId": "s", "cwd": "/", "methodId": "m", "mcpServers": []}
@@ -141,7 +143,7 @@ async def test_a_method_that_is_not_advertised_is_not_there(method: str) -> None
         {"_meta": "not an object"},
     ],
 )
-async def test_capabilities_that_make_no_sense_count_as_none(wrong: JsonValue) -> None:
+async def test_invalid_capabilities_count_as_absent(wrong: JsonValue) -> None:
     """Trap 11, ACP-CLIENTCAP: the schema says default on error."""
     async with open_checked_editor(EchoModel(), initialized=False) as editor:
         assert await editor.initialize(clientCapabilities=wrong, clientInfo=wrong) == (
@@ -151,7 +153,7 @@ async def test_capabilities_that_make_no_sense_count_as_none(wrong: JsonValue) -
         assert await editor.prompt(session, "hi") == expected.END_TURN
 
 
-async def test_whatever_the_client_can_do_nothing_is_asked_of_it_that_it_did_not_offer(
+async def test_the_server_never_requests_a_capability_the_client_did_not_offer(
     tmp_path: Path,
 ) -> None:
     """Trap 20, ACP-CLIENTCAP: over all subsets of the capabilities."""
@@ -178,7 +180,7 @@ async def test_whatever_the_client_can_do_nothing_is_asked_of_it_that_it_did_not
         }, names
 
 
-async def test_a_client_that_can_open_a_terminal_is_offered_to_sign_in_there() -> None:
+async def test_a_client_with_a_terminal_is_offered_terminal_authentication() -> None:
     """Trap 20, ACP-AUTH."""
     terminal: JsonValue = {
         "id": "setup",
@@ -192,7 +194,7 @@ async def test_a_client_that_can_open_a_terminal_is_offered_to_sign_in_there() -
         assert answer == expected.initialize_result(terminal)
 
 
-async def test_a_client_that_says_so_the_old_way_is_told_the_command() -> None:
+async def test_a_client_with_the_legacy_terminal_capability_gets_the_login_command() -> None:
     """Trap 20, ACP-AUTH: `_meta.terminal-auth`, from before it was in the protocol."""
     capabilities: JsonValue = {"_meta": {"terminal-auth": True}}
     async with open_checked_editor(EchoModel(), initialized=False) as editor:
@@ -217,13 +219,13 @@ async def test_a_client_that_says_so_the_old_way_is_told_the_command() -> None:
         {"_meta": {"terminal-auth": None}},
     ],
 )
-async def test_no_other_client_is_offered_a_terminal(wrong: JsonValue) -> None:
+async def test_no_other_client_is_offered_terminal_authentication(wrong: JsonValue) -> None:
     """Trap 20, ACP-AUTH, ACP-CLIENTCAP."""
     async with open_checked_editor(EchoModel(), initialized=False) as editor:
         assert await editor.initialize(clientCapabilities=wrong) == expected.INITIALIZED
 
 
-async def test_metadata_is_welcome_everywhere_and_changes_nothing() -> None:
+async def test_metadata_is_accepted_everywhere_and_changes_nothing() -> None:
     """ACP-META."""
     meta: JsonValue = {"traceparent": "00-1-2-01", "example.com/x": {"deep": [None]}}
     async with open_checked_editor(EchoModel(), initialized=False) as editor:

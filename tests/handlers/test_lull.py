@@ -53,13 +53,13 @@ class _Waiting:
         self.is_over = True
 
 
-async def test_it_is_quiet_before_anything_was_asked() -> None:
+async def test_the_detector_is_idle_before_any_request() -> None:
     with anyio.move_on_after(0) as scope:
         await IdleDetector(LONG_SECONDS, LONG_SECONDS).wait()
     assert not scope.cancelled_caught
 
 
-async def test_nobody_waits_once_it_is_dismissed() -> None:
+async def test_waiting_returns_immediately_once_the_detector_is_disabled() -> None:
     lull = IdleDetector(LONG_SECONDS, LONG_SECONDS)
     request = _Asked(lull)
     request.may_end.set()
@@ -70,7 +70,7 @@ async def test_nobody_waits_once_it_is_dismissed() -> None:
     assert not scope.cancelled_caught
 
 
-async def test_it_is_not_quiet_until_the_last_request_was_answered() -> None:
+async def test_the_detector_is_not_idle_until_the_last_request_is_answered() -> None:
     lull = IdleDetector(0, LONG_SECONDS)
     first, last, waiting = _Asked(lull), _Asked(lull), _Waiting(lull)
     async with anyio.create_task_group() as tasks:
@@ -85,7 +85,7 @@ async def test_it_is_not_quiet_until_the_last_request_was_answered() -> None:
     assert waiting.is_over
 
 
-async def test_quiet_begins_some_time_after_the_last_answer() -> None:
+async def test_idleness_begins_some_time_after_the_last_response() -> None:
     lull = IdleDetector(LONG_SECONDS, LONG_SECONDS)
     asked = _Asked(lull)
     asked.may_end.set()
@@ -95,7 +95,7 @@ async def test_quiet_begins_some_time_after_the_last_answer() -> None:
     assert scope.cancelled_caught
 
 
-async def test_a_request_that_fails_is_over_too() -> None:
+async def test_a_failed_request_also_counts_as_finished() -> None:
     lull = IdleDetector(0, LONG_SECONDS)
 
     async def fail() -> Reply:
@@ -114,7 +114,7 @@ async def test_a_request_that_fails_is_over_too() -> None:
         await lull.wait()
 
 
-async def test_a_client_that_never_rests_is_not_waited_for_for_ever() -> None:
+async def test_the_wait_for_a_permanently_busy_client_is_bounded() -> None:
     lull = IdleDetector(LONG_SECONDS, 0)
     asked = _Asked(lull)
     async with anyio.create_task_group() as tasks:
@@ -125,7 +125,7 @@ async def test_a_client_that_never_rests_is_not_waited_for_for_ever() -> None:
         asked.may_end.set()
 
 
-async def test_no_tools_are_made_before_it_is_quiet_unless_a_prompt_wants_them(
+async def test_tools_are_built_only_when_idle_unless_a_prompt_needs_them(
     tmp_path: Path,
 ) -> None:
     made: list[str] = []

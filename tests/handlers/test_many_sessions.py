@@ -58,7 +58,7 @@ def most_apart(updates: list[str]) -> int:
 
 
 @pytest.mark.parametrize("capacity_bytes", [128 * 1024, 2000], ids=["roomy", "tight"])
-async def test_fifty_turns_at_once_advance_evenly_and_never_mix(
+async def test_fifty_concurrent_turns_progress_evenly_and_never_mix(
     tmp_path: Path, capacity_bytes: int
 ) -> None:
     """Trap 15, ACP-SESSION: also when all of them wait for a reader that is too slow."""
@@ -109,7 +109,9 @@ async def test_each_of_fifty_sessions_has_its_own_messages_conversation_and_mode
             assert str(prompts[1]).count(session) == 1
 
 
-async def test_fifty_turns_are_cancelled_one_by_one_while_the_others_go_on(tmp_path: Path) -> None:
+async def test_fifty_turns_can_be_cancelled_one_by_one_while_the_others_continue(
+    tmp_path: Path,
+) -> None:
     """Trap 15."""
     async with open_checked_editor(make_scripted_registry(tmp_path, SCRIPT)) as editor:
         sessions = await open_sessions(editor, tmp_path)

@@ -27,7 +27,7 @@ ONE = expected.model_option("one", ("one", "ONE"), ("two", "TWO"))
 TWO = expected.model_option("two", ("one", "ONE"), ("two", "TWO"))
 
 
-async def test_the_options_are_mode_model_and_thought_level_in_this_order() -> None:
+async def test_the_config_options_are_mode_model_and_thought_level_in_this_order() -> None:
     """ACP-CONFIG: in the order of their importance."""
     shelf = FakeModelCatalog(
         {"one": EchoModel(), "two": EchoModel()}, levels={"one": ("low", "high")}
@@ -39,7 +39,7 @@ async def test_the_options_are_mode_model_and_thought_level_in_this_order() -> N
         )
 
 
-async def test_choosing_a_model_changes_the_levels_with_it_in_the_same_answer() -> None:
+async def test_choosing_a_model_changes_the_thought_levels_in_the_same_response() -> None:
     """Trap 15, ACP-CONFIG: all options, always; nothing else is sent."""
     shelf = FakeModelCatalog(
         {"one": EchoModel(), "two": EchoModel()}, levels={"one": ("low", "high")}
@@ -59,7 +59,7 @@ async def test_choosing_a_model_changes_the_levels_with_it_in_the_same_answer() 
         assert editor.updates_of(session) == [expected.COMMANDS]
 
 
-async def test_the_chosen_model_is_asked_from_the_next_prompt_on() -> None:
+async def test_the_chosen_model_is_used_from_the_next_prompt_on() -> None:
     """Trap 15, ACP-CONFIG: a running turn goes on with what it has."""
     first, second = RoundModel(ModelRound((), None), ModelRound()), RoundModel(ModelRound())
     shelf = FakeModelCatalog({"one": first, "two": second}, levels={"two": ("low", "high")})
@@ -76,7 +76,7 @@ async def test_the_chosen_model_is_asked_from_the_next_prompt_on() -> None:
     assert [request.thought_level for request in second.requests] == ["low"]
 
 
-async def test_an_unknown_model_or_level_is_refused_with_those_that_there_are() -> None:
+async def test_an_unknown_model_or_level_is_refused_with_the_available_ones() -> None:
     """ACP-CONFIG."""
     shelf = FakeModelCatalog(
         {"one": EchoModel(), "two": EchoModel()}, levels={"one": ("low", "high")}
@@ -95,7 +95,7 @@ async def test_an_unknown_model_or_level_is_refused_with_those_that_there_are() 
         ]
 
 
-async def test_a_model_is_chosen_before_its_list_has_come() -> None:
+async def test_a_model_can_be_chosen_before_its_list_has_loaded() -> None:
     """ACP-CONFIG: an editor that remembers a model asks for it at once."""
     shelf = FakeModelCatalog(
         {"one": EchoModel()}, models_after_refresh={"two": EchoModel()}, refresh_gate=anyio.Event()
@@ -111,7 +111,7 @@ async def test_a_model_is_chosen_before_its_list_has_come() -> None:
         )
 
 
-async def test_an_unknown_model_is_refused_once_the_list_has_come() -> None:
+async def test_an_unknown_model_is_refused_once_the_list_has_loaded() -> None:
     """ACP-CONFIG."""
     shelf = FakeModelCatalog(
         {"one": EchoModel()}, models_after_refresh={"two": EchoModel()}, refresh_gate=anyio.Event()
@@ -127,7 +127,7 @@ async def test_an_unknown_model_is_refused_once_the_list_has_come() -> None:
         )
 
 
-async def test_the_model_that_was_asked_for_last_is_chosen_though_another_comes_later() -> None:
+async def test_the_last_requested_model_wins_even_if_an_earlier_one_loads_later() -> None:
     """Trap 15, ACP-CONFIG: choices hold in the order in which they were made."""
     shelf = FakeModelCatalog(
         {"one": EchoModel()}, models_after_refresh={"two": EchoModel()}, refresh_gate=anyio.Event()
@@ -148,7 +148,7 @@ async def test_the_model_that_was_asked_for_last_is_chosen_though_another_comes_
         ]
 
 
-async def test_every_session_is_told_when_more_models_become_known() -> None:
+async def test_every_session_is_notified_when_more_models_become_known() -> None:
     """Trap 2, ACP-CONFIG: after the answer to session/new, which does not wait for them."""
     shelf = FakeModelCatalog({"one": EchoModel()}, models_after_refresh={"two": EchoModel()})
     registry = SessionRegistry(make_services(shelf))

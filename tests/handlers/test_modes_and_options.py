@@ -24,7 +24,7 @@ def option(session: str, config_id: JsonValue, value: JsonValue) -> JsonValue:
 
 
 @pytest.mark.parametrize("mode_id", MODE_IDS)
-async def test_setting_the_mode_is_answered_and_then_the_option_follows(mode_id: str) -> None:
+async def test_setting_the_mode_is_answered_before_the_option_update(mode_id: str) -> None:
     """Trap 2, Trap 18, ACP-MODES, ACP-CONFIG."""
     registry = make_registry(EchoModel)
     async with open_checked_editor(registry) as editor:
@@ -39,7 +39,7 @@ async def test_setting_the_mode_is_answered_and_then_the_option_follows(mode_id:
 
 
 @pytest.mark.parametrize("mode_id", MODE_IDS)
-async def test_setting_the_option_is_answered_with_all_options_and_then_the_mode_follows(
+async def test_setting_the_option_returns_all_options_before_the_mode_update(
     mode_id: str,
 ) -> None:
     """Trap 2, ACP-CONFIG, ACP-MODES."""
@@ -55,7 +55,7 @@ async def test_setting_the_option_is_answered_with_all_options_and_then_the_mode
         assert registry.find(session).mode == mode_id
 
 
-async def test_choosing_the_mode_that_holds_is_answered_and_tells_nothing_new() -> None:
+async def test_choosing_the_current_mode_is_answered_without_an_update() -> None:
     """ACP-CONFIG: other options are set without a word about the mode, too."""
     async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
@@ -67,7 +67,7 @@ async def test_choosing_the_mode_that_holds_is_answered_and_tells_nothing_new() 
         assert kinds == ["available_commands_update", "agent_message_chunk"]
 
 
-async def test_the_two_pickers_stay_in_step_however_the_mode_is_set() -> None:
+async def test_both_mode_pickers_stay_in_sync_however_the_mode_is_set() -> None:
     """ACP-MODES, ACP-CONFIG: each sees what the other did."""
     async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
@@ -82,7 +82,7 @@ async def test_the_two_pickers_stay_in_step_however_the_mode_is_set() -> None:
         ]
 
 
-async def test_settings_in_one_write_are_taken_in_their_order() -> None:
+async def test_settings_in_one_write_are_applied_in_order() -> None:
     """Trap 15."""
     registry = make_registry(EchoModel)
     async with open_checked_editor(registry) as editor:
@@ -100,7 +100,7 @@ async def test_settings_in_one_write_are_taken_in_their_order() -> None:
         assert registry.find(session).mode == "ask"
 
 
-async def test_sessions_have_modes_of_their_own() -> None:
+async def test_each_session_has_its_own_mode() -> None:
     """Trap 15, ACP-MODES."""
     registry = make_registry(EchoModel)
     async with open_checked_editor(registry) as editor:
@@ -131,7 +131,7 @@ async def test_the_mode_can_be_set_while_a_turn_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode_id", ["", "Plan", "nonsense", "ask "])
-async def test_an_unknown_mode_is_refused_with_those_that_there_are(mode_id: str) -> None:
+async def test_an_unknown_mode_is_refused_with_the_available_ones(mode_id: str) -> None:
     """Trap 11, ACP-MODES."""
     registry = make_registry(EchoModel)
     async with open_checked_editor(registry) as editor:
@@ -145,7 +145,7 @@ async def test_an_unknown_mode_is_refused_with_those_that_there_are(mode_id: str
 
 
 @pytest.mark.parametrize("mode_id", [None, 5, True, ["ask"]])
-async def test_a_mode_that_is_no_text_is_refused(mode_id: JsonValue) -> None:
+async def test_a_non_string_mode_is_refused(mode_id: JsonValue) -> None:
     """Trap 11: modeId is strict."""
     async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
@@ -168,7 +168,7 @@ async def test_a_mode_that_is_no_text_is_refused(mode_id: JsonValue) -> None:
         (None, "ask", "configId: Input should be a valid string"),
     ],
 )
-async def test_an_unknown_option_or_value_is_refused_with_those_that_there_are(
+async def test_an_unknown_option_or_value_is_refused_with_the_available_ones(
     config_id: JsonValue, value: JsonValue, reason: str
 ) -> None:
     """Trap 11, ACP-CONFIG."""
@@ -182,7 +182,7 @@ async def test_an_unknown_option_or_value_is_refused_with_those_that_there_are(
 
 
 @pytest.mark.parametrize("value", [None, 5, 1.5, ["ask"], {"value": "ask"}])
-async def test_a_value_that_can_be_none_is_refused(value: JsonValue) -> None:
+async def test_a_null_value_is_refused(value: JsonValue) -> None:
     """Trap 11, ACP-CONFIG."""
     async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
@@ -192,7 +192,7 @@ async def test_a_value_that_can_be_none_is_refused(value: JsonValue) -> None:
         )
 
 
-async def test_a_boolean_is_no_mode() -> None:
+async def test_a_boolean_mode_is_refused() -> None:
     """Trap 20, ACP-CONFIG."""
     async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
@@ -215,7 +215,7 @@ async def test_a_boolean_is_no_mode() -> None:
         ("session/set_config_option", {"configId": "mode", "value": "plan"}),
     ],
 )
-async def test_the_mode_of_a_session_that_is_not_open_cannot_be_set(
+async def test_the_mode_of_an_unknown_session_cannot_be_set(
     method: str, more: dict[str, JsonValue]
 ) -> None:
     """ACP-INFO-UNKNOWNSESSION."""

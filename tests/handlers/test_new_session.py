@@ -39,7 +39,7 @@ async def test_a_new_session_is_answered_before_its_commands_are_advertised(
         ]
 
 
-async def test_sessions_opened_at_once_each_get_their_answer_before_their_commands() -> None:
+async def test_sessions_opened_concurrently_each_get_their_response_before_their_commands() -> None:
     """Trap 2: also when the answers overtake each other."""
     async with open_checked_editor(echoing()) as editor:
         pending = [
@@ -57,7 +57,7 @@ async def test_sessions_opened_at_once_each_get_their_answer_before_their_comman
         assert len(known) == 20
 
 
-async def test_a_new_session_begins_in_the_mode_that_is_configured() -> None:
+async def test_a_new_session_starts_in_the_configured_mode() -> None:
     """ACP-MODES: modes and the mode option are in step from the beginning."""
     async with open_checked_editor(make_registry(EchoModel, "plan")) as editor:
         answer = await editor.call("session/new", {"cwd": "/", "mcpServers": []})
@@ -81,9 +81,7 @@ async def test_a_new_session_begins_in_the_mode_that_is_configured() -> None:
         "two\u2028lines",
     ],
 )
-async def test_the_working_directory_is_the_one_that_was_asked_for(
-    tmp_path: Path, name: str
-) -> None:
+async def test_the_working_directory_is_the_requested_one(tmp_path: Path, name: str) -> None:
     """Trap 13, ACP-SESSION: nothing in a path is decoded, expanded or tidied away."""
     folder = tmp_path / name
     folder.mkdir()
@@ -96,21 +94,21 @@ async def test_the_working_directory_is_the_one_that_was_asked_for(
 @pytest.mark.parametrize(
     "cwd", ["relative", "./here", "../up", "", ".", "~/home", "file:///tmp", "C:\\work", " /tmp"]
 )
-async def test_a_working_directory_that_is_not_absolute_is_refused(cwd: str) -> None:
+async def test_a_relative_working_directory_is_refused(cwd: str) -> None:
     """Trap 13."""
     reason = f"{cwd!r} is not an absolute path; send the workspace directory's full path"
     async with open_checked_editor(echoing()) as editor:
         assert await refusal(editor, cwd=cwd) == expected.invalid_params(2, reason)
 
 
-async def test_a_working_directory_with_a_nul_in_it_is_refused() -> None:
+async def test_a_working_directory_containing_nul_is_refused() -> None:
     """Trap 13."""
     reason = "'/srv/\\x00' is not an absolute path; send the workspace directory's full path"
     async with open_checked_editor(echoing()) as editor:
         assert await refusal(editor, cwd="/srv/\0") == expected.invalid_params(2, reason)
 
 
-async def test_a_working_directory_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+async def test_a_missing_working_directory_is_refused(tmp_path: Path) -> None:
     """Trap 13."""
     missing = str(tmp_path / "missing")
     reason = f"{missing!r} is not a directory; send an existing workspace directory"
@@ -127,7 +125,7 @@ async def test_a_working_directory_that_is_a_file_is_refused(tmp_path: Path) -> 
         assert await refusal(editor, cwd=str(file)) == expected.invalid_params(2, reason)
 
 
-async def test_a_working_directory_that_cannot_be_looked_at_is_refused_with_the_cause() -> None:
+async def test_an_unreadable_working_directory_is_refused_with_the_cause() -> None:
     """Trap 13."""
     endless = "/" + "x" * 1500
     reason = f"{endless!r} cannot be read: File name too long"
@@ -144,7 +142,7 @@ async def test_a_working_directory_that_cannot_be_looked_at_is_refused_with_the_
         ({"cwd": ["/"]}, "cwd: Input should be a valid string"),
     ],
 )
-async def test_a_working_directory_that_is_no_text_is_refused(
+async def test_a_non_string_working_directory_is_refused(
     params: dict[str, JsonValue], reason: str
 ) -> None:
     """Trap 11, Trap 13: cwd is strict."""
@@ -153,7 +151,7 @@ async def test_a_working_directory_that_is_no_text_is_refused(
 
 
 @pytest.mark.parametrize("params", [[], ["/"], [{"cwd": "/"}]])
-async def test_parameters_by_position_are_refused(params: JsonValue) -> None:
+async def test_positional_parameters_are_refused(params: JsonValue) -> None:
     """ACP-JSONRPC: ACP knows parameters by name only."""
     async with open_checked_editor(echoing()) as editor:
         assert await editor.call("session/new", params) == expected.invalid_params(
@@ -173,7 +171,7 @@ async def test_parameters_by_position_are_refused(params: JsonValue) -> None:
         [{"type": "carrier pigeon", "name": "x"}],
     ],
 )
-async def test_a_bad_mcp_server_costs_nobody_a_session(servers: JsonValue) -> None:
+async def test_an_invalid_mcp_server_does_not_prevent_a_session(servers: JsonValue) -> None:
     """Trap 11, ACP-SESSION: the schema says to skip invalid items."""
     async with open_checked_editor(echoing()) as editor:
         session = await editor.new_session(mcpServers=servers)
@@ -199,7 +197,7 @@ async def test_additional_directories_belong_to_the_session(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("none", [None, []])
-async def test_no_additional_directories_are_no_additional_directories(none: JsonValue) -> None:
+async def test_an_empty_list_of_additional_directories_adds_none(none: JsonValue) -> None:
     """ACP-ADDDIRS."""
     registry = echoing()
     async with open_checked_editor(registry) as editor:
@@ -227,7 +225,7 @@ async def test_no_additional_directories_are_no_additional_directories(none: Jso
         (True, "additionalDirectories: Input should be a valid tuple"),
     ],
 )
-async def test_a_bad_additional_directory_is_refused_and_never_dropped(
+async def test_an_invalid_additional_directory_is_refused_and_never_dropped(
     directories: JsonValue, reason: str
 ) -> None:
     """ACP-ADDDIRS, Trap 13."""
@@ -236,7 +234,7 @@ async def test_a_bad_additional_directory_is_refused_and_never_dropped(
         assert answer == expected.invalid_params(2, reason)
 
 
-async def test_a_session_new_that_is_called_back_is_answered_once_all_the_same() -> None:
+async def test_a_cancelled_session_new_request_is_answered_exactly_once() -> None:
     """Trap 6: with the session, or with -32800."""
     async with open_checked_editor(echoing()) as editor:
         pending = editor.start_request("session/new", {"cwd": "/", "mcpServers": []})

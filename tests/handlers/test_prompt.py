@@ -27,7 +27,7 @@ def text(words: str) -> JsonValue:
     return {"type": "text", "text": words}
 
 
-async def test_all_updates_of_a_turn_come_in_order_and_before_its_answer(tmp_path: Path) -> None:
+async def test_all_updates_of_a_turn_arrive_in_order_before_its_response(tmp_path: Path) -> None:
     """Trap 1, ACP-PROMPT, ACP-TRANSPORT: a thought, then a message, each with an id of its own."""
     async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
@@ -40,7 +40,7 @@ async def test_all_updates_of_a_turn_come_in_order_and_before_its_answer(tmp_pat
         ]
 
 
-async def test_updates_come_before_the_answer_when_nobody_reads_for_a_while(
+async def test_updates_precede_the_response_even_if_the_client_pauses_reading(
     tmp_path: Path,
 ) -> None:
     """Trap 1: a full queue holds the turn up, and nothing overtakes."""
@@ -59,7 +59,9 @@ async def test_updates_come_before_the_answer_when_nobody_reads_for_a_while(
 
 
 @pytest.mark.parametrize("stop", ["end_turn", "max_tokens", "refusal"])
-async def test_the_answer_says_why_the_model_stopped(tmp_path: Path, stop: str) -> None:
+async def test_the_response_contains_the_stop_reason_of_the_model(
+    tmp_path: Path, stop: str
+) -> None:
     """ACP-PROMPT."""
     async with open_checked_editor(
         make_scripted_registry(tmp_path, f"prompt: *\nstop: {stop}")
@@ -68,7 +70,7 @@ async def test_the_answer_says_why_the_model_stopped(tmp_path: Path, stop: str) 
         assert await editor.prompt(session, "go") == {"stopReason": stop}
 
 
-async def test_each_turn_sees_what_was_said_before(tmp_path: Path) -> None:
+async def test_each_turn_sees_the_earlier_messages(tmp_path: Path) -> None:
     """ACP-PROMPT."""
     registry = make_scripted_registry(tmp_path)
     async with open_checked_editor(registry) as editor:
@@ -83,7 +85,7 @@ async def test_each_turn_sees_what_was_said_before(tmp_path: Path) -> None:
         ]
 
 
-async def test_resource_links_are_part_of_the_prompt_and_their_addresses_are_left_alone() -> None:
+async def test_resource_links_are_part_of_the_prompt_and_their_uris_are_unchanged() -> None:
     """Trap 13, ACP-PROMPTCAP: text and resource_link are always accepted."""
     uri = "file:///srv/a%20b/%E6%97%A5.py#L10-20"
     link: JsonValue = {"type": "resource_link", "uri": uri, "name": "日.py", "size": 5}
@@ -148,7 +150,7 @@ async def test_an_image_is_part_of_the_prompt(image: JsonValue) -> None:
     ],
     ids=["sound", "bytes", "another image", "no base64", "too large"],
 )
-async def test_a_block_that_cannot_be_taken_is_refused(block: Object, problem: str) -> None:
+async def test_an_unsupported_content_block_is_refused(block: Object, problem: str) -> None:
     """ACP-PROMPTCAP, Trap 11."""
     reason = f"prompt.1: {problem}; see this agent's promptCapabilities"
     async with open_checked_editor(EchoModel()) as editor:
@@ -159,7 +161,7 @@ async def test_a_block_that_cannot_be_taken_is_refused(block: Object, problem: s
         assert editor.agent_text(session) == "hi"
 
 
-async def test_a_text_that_is_embedded_is_part_of_the_prompt_and_keeps_its_address() -> None:
+async def test_an_embedded_text_resource_is_part_of_the_prompt_and_keeps_its_uri() -> None:
     """Trap 13, ACP-PROMPTCAP: embeddedContext."""
     uri = "file:///srv/a%20b.py#L10-20"
     resource: JsonValue = {"uri": uri, "text": "x = 1\n", "mimeType": "text/x-python"}
@@ -200,7 +202,7 @@ UNKNOWN_TYPE = (
         ),
     ],
 )
-async def test_a_prompt_that_does_not_fit_is_refused_and_the_session_goes_on(
+async def test_a_malformed_prompt_is_refused_and_the_session_continues(
     prompt: JsonValue, reason: str
 ) -> None:
     """Trap 11: the prompt is strict."""
@@ -212,7 +214,7 @@ async def test_a_prompt_that_does_not_fit_is_refused_and_the_session_goes_on(
 
 
 @pytest.mark.parametrize("session_id", ["", "sess_nobody", "日本"])
-async def test_a_prompt_for_a_session_that_is_not_open_is_refused(session_id: str) -> None:
+async def test_a_prompt_for_an_unknown_session_is_refused(session_id: str) -> None:
     """ACP-INFO-UNKNOWNSESSION."""
     async with open_checked_editor(EchoModel()) as editor:
         answer = await editor.call("session/prompt", prompt_params(session_id, "hi"))
@@ -220,7 +222,7 @@ async def test_a_prompt_for_a_session_that_is_not_open_is_refused(session_id: st
 
 
 @pytest.mark.parametrize("session_id", [None, 5, ["s"]])
-async def test_a_session_id_that_is_no_text_is_refused(session_id: JsonValue) -> None:
+async def test_a_non_string_session_id_is_refused(session_id: JsonValue) -> None:
     """Trap 11: sessionId is strict."""
     async with open_checked_editor(EchoModel()) as editor:
         params: JsonValue = {"sessionId": session_id, "prompt": [text("hi")]}
@@ -240,7 +242,7 @@ async def test_a_session_id_that_is_no_text_is_refused(session_id: JsonValue) ->
     ],
     ids=["unicode", "control", "separators", "escapes", "a million characters"],
 )
-async def test_text_comes_back_as_it_was_sent(words: str) -> None:
+async def test_text_is_echoed_unchanged(words: str) -> None:
     """Trap 7, Trap 8, Trap 9, ACP-TRANSPORT."""
     async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
@@ -248,7 +250,7 @@ async def test_text_comes_back_as_it_was_sent(words: str) -> None:
         assert editor.agent_text(session) == words
 
 
-async def test_half_a_surrogate_pair_becomes_a_replacement_character_both_ways() -> None:
+async def test_a_lone_surrogate_becomes_a_replacement_character_in_both_directions() -> None:
     """Trap 8: no JSON parser of a client's ever sees one."""
 
     class Halves:

@@ -11,7 +11,7 @@ from tests.handlers.fake_models import EchoModel, TwoPartModel
 from tests.support.server_parts import make_registry
 
 
-async def test_three_prompts_at_once_are_answered_in_order_each_after_its_own_updates() -> None:
+async def test_three_concurrent_prompts_are_answered_in_order_each_after_its_own_updates() -> None:
     """Trap 14, Trap 15, ACP-PROMPT."""
     model = TwoPartModel()
     registry = make_registry(lambda: model)
@@ -43,7 +43,7 @@ async def test_three_prompts_at_once_are_answered_in_order_each_after_its_own_up
         ]
 
 
-async def test_a_waiting_prompt_shows_nothing_before_its_place_has_come() -> None:
+async def test_a_queued_prompt_sends_no_updates_before_its_turn() -> None:
     """Trap 14."""
     model = TwoPartModel()
     async with open_checked_editor(model) as editor:
@@ -59,7 +59,7 @@ async def test_a_waiting_prompt_shows_nothing_before_its_place_has_come() -> Non
         assert await second.response() == expected.result_response(4, expected.END_TURN)
 
 
-async def test_a_command_waits_for_its_place_like_any_prompt() -> None:
+async def test_a_command_is_queued_like_any_prompt() -> None:
     """Trap 14."""
     model = TwoPartModel()
     async with open_checked_editor(model) as editor:
@@ -72,7 +72,7 @@ async def test_a_command_waits_for_its_place_like_any_prompt() -> None:
         assert await version.response() == expected.result_response(4, expected.END_TURN)
 
 
-async def test_a_turn_of_one_session_holds_up_no_other() -> None:
+async def test_a_turn_of_one_session_does_not_delay_others() -> None:
     """Trap 15."""
     model = TwoPartModel()
     async with open_checked_editor(model) as editor:
@@ -85,7 +85,7 @@ async def test_a_turn_of_one_session_holds_up_no_other() -> None:
         assert await held.response() == expected.result_response(4, expected.END_TURN)
 
 
-async def test_a_turn_that_fails_says_so_before_the_next_one_says_anything(tmp_path: Path) -> None:
+async def test_a_failed_turn_reports_its_error_before_the_next_turn_starts(tmp_path: Path) -> None:
     """Trap 1, Trap 14: also when the reader is slow."""
     script = "prompt: fail\nchunks: 50 abcdefghij\nfail: broken\n\nprompt: *\nsay: Hello."
     async with open_checked_editor(
@@ -109,7 +109,7 @@ async def test_a_turn_that_fails_says_so_before_the_next_one_says_anything(tmp_p
         ]
 
 
-async def test_a_hundred_prompts_at_once_are_all_answered_in_order() -> None:
+async def test_a_hundred_concurrent_prompts_are_all_answered_in_order() -> None:
     """Trap 14: none is rejected, none is lost."""
     async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()

@@ -58,7 +58,7 @@ def modes(editor: Editor, session: str) -> list[JsonValue]:
         ({"action": "a new one"}, None, []),
     ],
 )
-async def test_a_client_with_forms_is_asked_by_one(
+async def test_a_client_with_forms_is_asked_for_trust_by_a_form(
     tmp_path: Path, answer: Object, said: str | None, told: list[JsonValue]
 ) -> None:
     root = project(tmp_path, "mode: plan")
@@ -80,7 +80,7 @@ async def test_a_client_with_forms_is_asked_by_one(
         ("not_now", None, "failed"),
     ],
 )
-async def test_any_other_client_is_asked_by_a_call_of_its_own(
+async def test_any_other_client_is_asked_for_trust_by_a_permission_request(
     tmp_path: Path, choice: str, said: str | None, status: str
 ) -> None:
     root = project(tmp_path, "mode: ask")
@@ -97,7 +97,7 @@ async def test_any_other_client_is_asked_by_a_call_of_its_own(
     assert TrustStore(tmp_path / "acp" / "trust.json").verdict(root) == said
 
 
-async def test_what_was_said_is_not_asked_again(tmp_path: Path) -> None:
+async def test_a_stored_trust_decision_is_not_asked_for_again(tmp_path: Path) -> None:
     root = project(tmp_path, "mode: plan")
     TrustStore(tmp_path / "acp" / "trust.json").save(root, "trusted")
     async with open_editor(make_configuration(tmp_path, SCRIPT, options=WIDE)) as editor:
@@ -113,7 +113,7 @@ async def test_what_was_said_is_not_asked_again(tmp_path: Path) -> None:
         ("mode: bypass", "sets mode (a project can only set ask or plan); it is not used"),
     ],
 )
-async def test_what_a_project_may_not_ask_for_is_named_and_nothing_is_asked(
+async def test_forbidden_project_requests_are_named_without_a_question(
     tmp_path: Path, text: str, told: str
 ) -> None:
     root = project(tmp_path, text)

@@ -30,7 +30,7 @@ from tests.support.editor import json_at, prompt_params
         (b'{"jsonrpc":"2.0","id":{},"method":"initialize"}', -32600, "Invalid Request"),
     ],
 )
-async def test_a_line_that_is_no_message_is_answered_under_null_and_the_turn_goes_on(
+async def test_an_invalid_line_is_answered_with_a_null_id_and_the_turn_continues(
     tmp_path: Path, line: bytes, code: int, message: str
 ) -> None:
     """Trap 10, ACP-JSONRPC, ACP-INFO-PARSE, ACP-INFO-INVALIDREQ."""
@@ -59,7 +59,7 @@ async def test_a_line_that_is_no_message_is_answered_under_null_and_the_turn_goe
         {"error": "nonsense"},
     ],
 )
-async def test_an_answer_to_nothing_is_never_answered(message: JsonValue) -> None:
+async def test_an_unexpected_response_is_never_answered(message: JsonValue) -> None:
     """Trap 10: or two peers would answer each other's errors for ever."""
     async with open_checked_editor(EchoModel()) as editor:
         session = await editor.new_session()
@@ -80,7 +80,7 @@ async def test_an_unknown_notification_is_ignored(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["_vendor/request", "$/anything", "session/nothing", ""])
-async def test_an_unknown_request_is_answered_that_there_is_no_such_method(method: str) -> None:
+async def test_an_unknown_request_is_answered_with_method_not_found(method: str) -> None:
     """Trap 11, ACP-EXT, ACP-JSONRPC, ACP-ERROR."""
     async with open_checked_editor(EchoModel()) as editor:
         assert await editor.call(method, {"a": 1}) == expected.error_response(
@@ -91,7 +91,7 @@ async def test_an_unknown_request_is_answered_that_there_is_no_such_method(metho
 @pytest.mark.parametrize(
     "request_id", [0, -1, 2**63 - 1, "text", "", "1", "日本🙂", None], ids=repr
 )
-async def test_an_answer_carries_the_id_of_its_request_as_it_was(request_id: JsonValue) -> None:
+async def test_a_response_carries_the_unchanged_id_of_its_request(request_id: JsonValue) -> None:
     """ACP-JSONRPC: numbers, texts, and null, which is a request all the same."""
     async with open_checked_editor(EchoModel(), initialized=False) as editor:
         params: JsonValue = {"protocolVersion": 1}
@@ -100,7 +100,7 @@ async def test_an_answer_carries_the_id_of_its_request_as_it_was(request_id: Jso
         assert answer == expected.result_response(request_id, expected.INITIALIZED)
 
 
-async def test_a_second_request_under_an_id_in_use_is_refused(tmp_path: Path) -> None:
+async def test_a_second_request_with_an_id_in_use_is_refused(tmp_path: Path) -> None:
     """ACP-JSONRPC: the first one is left alone."""
     async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         session = await editor.new_session(tmp_path)
@@ -133,7 +133,7 @@ async def test_every_message_is_one_compact_line_of_json(tmp_path: Path) -> None
         assert json_at(update, "params", "update", "content", "text") == "a\nb\r\nc\u2028d"
 
 
-async def test_the_server_leaves_when_the_stream_ends_during_turns(tmp_path: Path) -> None:
+async def test_the_server_exits_when_the_stream_ends_during_turns(tmp_path: Path) -> None:
     """Trap 17, ACP-SHUTDOWN: in memory; `tests/wire` has the process."""
     async with open_checked_editor(make_scripted_registry(tmp_path)) as editor:
         sessions = [await editor.new_session(tmp_path) for _ in range(3)]

@@ -37,7 +37,7 @@ def text_of(updates: list[Update]) -> str:
     return "".join(chunk.content.text for chunk in chunks if chunk.content.type == "text")
 
 
-async def test_every_update_has_been_shown_when_a_prompt_is_answered(tmp_path: Path) -> None:
+async def test_all_updates_have_been_shown_when_a_prompt_is_answered(tmp_path: Path) -> None:
     shown: list[Update] = []
 
     async def show_slowly(session_id: str, update: Update) -> None:
@@ -55,7 +55,7 @@ async def test_every_update_has_been_shown_when_a_prompt_is_answered(tmp_path: P
         assert text_of(shown) == "one two three"
 
 
-async def test_a_turn_can_be_cancelled_from_the_very_callback_that_shows_it(tmp_path: Path) -> None:
+async def test_a_turn_can_be_cancelled_from_its_update_callback(tmp_path: Path) -> None:
     async def cancel_at_once(session_id: str, update: Update) -> None:
         if isinstance(update, AgentMessageChunk):
             await agent.cancel(session_id)
@@ -67,7 +67,7 @@ async def test_a_turn_can_be_cancelled_from_the_very_callback_that_shows_it(tmp_
         assert first.stop_reason == "cancelled"
 
 
-async def test_the_callback_may_ask_the_agent_for_something(tmp_path: Path) -> None:
+async def test_the_callback_may_send_requests_to_the_agent(tmp_path: Path) -> None:
     closed = anyio.Event()
 
     async def close_the_session(session_id: str, update: Update) -> None:
@@ -81,7 +81,7 @@ async def test_the_callback_may_ask_the_agent_for_something(tmp_path: Path) -> N
         await closed.wait()
 
 
-async def test_an_error_answer_keeps_its_code_its_words_and_its_data(tmp_path: Path) -> None:
+async def test_an_error_response_keeps_its_code_message_and_data(tmp_path: Path) -> None:
     async with drive_memory_server(tmp_path, ONE_TWO_THREE, ClientProfile()) as agent:
         await agent.initialize()
         with pytest.raises(AgentResponseError, match="no session 'nobody'") as caught:
@@ -90,14 +90,14 @@ async def test_an_error_answer_keeps_its_code_its_words_and_its_data(tmp_path: P
     assert isinstance(caught.value.data, dict)
 
 
-async def test_an_agent_of_another_version_is_refused() -> None:
+async def test_an_agent_with_another_protocol_version_is_refused() -> None:
     async with drive_peer({"initialize": make_fixed_handler({"protocolVersion": 2})}) as partner:
         with pytest.raises(UnsupportedVersionError) as caught:
             await partner.agent.initialize()
     assert caught.value.version == 2
 
 
-async def test_an_answer_that_cannot_be_read_is_kept_as_it_came() -> None:
+async def test_an_unparsable_response_is_kept_unchanged() -> None:
     odd: JsonValue = {"stopReason": "bored"}
     async with drive_peer({"session/prompt": make_fixed_handler(odd)}) as partner:
         with pytest.raises(InvalidResultError) as caught:
@@ -105,7 +105,7 @@ async def test_an_answer_that_cannot_be_read_is_kept_as_it_came() -> None:
     assert caught.value.result == odd
 
 
-async def test_an_agent_that_ends_its_stream_leaves_no_call_waiting() -> None:
+async def test_no_request_stays_pending_when_the_agent_ends_its_stream() -> None:
     asked = anyio.Event()
     async with drive_peer({"session/prompt": make_hanging_handler(asked)}) as partner:
 
@@ -123,7 +123,7 @@ async def test_an_agent_that_ends_its_stream_leaves_no_call_waiting() -> None:
         assert partner.agent.has_disconnected
 
 
-async def test_an_update_that_is_not_known_is_shown_as_it_came() -> None:
+async def test_an_unknown_update_is_shown_unchanged() -> None:
     shown: list[tuple[str, Update]] = []
     arrived = anyio.Event()
 
@@ -150,7 +150,7 @@ ANNOUNCED: JsonValue = {
 }
 
 
-async def test_a_permission_is_asked_for_after_the_updates_before_it_were_shown() -> None:
+async def test_a_permission_request_is_shown_after_the_updates_before_it() -> None:
     order: list[str] = []
 
     async def show_slowly(session_id: str, update: Update) -> None:
@@ -169,13 +169,13 @@ async def test_a_permission_is_asked_for_after_the_updates_before_it_were_shown(
     assert result == {"outcome": {"outcome": "selected", "optionId": "yes"}}
 
 
-async def test_nothing_is_permitted_unless_somebody_decides() -> None:
+async def test_permission_is_denied_by_default() -> None:
     async with drive_peer({}) as partner:
         result = await partner.peer.request("session/request_permission", QUESTION)
     assert result == {"outcome": {"outcome": "cancelled"}}
 
 
-async def test_cancelling_a_session_answers_its_open_questions_and_no_others() -> None:
+async def test_cancelling_a_session_answers_only_its_own_open_permission_requests() -> None:
     asked: list[str] = []
     both_asked = anyio.Event()
     may_answer = anyio.Event()
@@ -208,7 +208,7 @@ async def test_cancelling_a_session_answers_its_open_questions_and_no_others() -
     }
 
 
-async def test_the_agent_may_ask_what_the_editor_offers_beside_permissions() -> None:
+async def test_the_agent_may_use_other_client_methods_besides_permission() -> None:
     def read_file(params: JsonValue, call: InboundRequest) -> Job:
         del params, call
 
@@ -226,7 +226,7 @@ MEANWHILE = (b"available_commands_update", b"session_info_update")
 """What is told when it is known, in whatever order."""
 
 
-async def test_the_record_holds_every_line_and_who_sent_it(tmp_path: Path) -> None:
+async def test_the_wire_log_contains_every_line_and_its_sender(tmp_path: Path) -> None:
     record: list[WireLine] = []
     async with drive_memory_server(
         tmp_path, ONE_TWO_THREE, ClientProfile(), record.append
@@ -240,7 +240,7 @@ async def test_the_record_holds_every_line_and_who_sent_it(tmp_path: Path) -> No
     assert not any(line.line.endswith(b"\n") for line in record)
 
 
-async def test_a_record_that_fails_ends_the_conversation_with_its_own_error(tmp_path: Path) -> None:
+async def test_a_failing_wire_log_ends_the_conversation_with_its_own_error(tmp_path: Path) -> None:
     lines: list[WireLine] = []
 
     def fail_at_the_second(line: WireLine) -> None:
@@ -257,7 +257,7 @@ async def test_a_record_that_fails_ends_the_conversation_with_its_own_error(tmp_
     assert [line.sender for line in lines] == ["client", "agent"]
 
 
-async def test_an_error_of_the_callback_reaches_whoever_drives_the_agent(tmp_path: Path) -> None:
+async def test_a_callback_error_is_raised_to_the_caller(tmp_path: Path) -> None:
     async def fail(session_id: str, update: Update) -> None:
         raise LookupError(f"{session_id} {type(update).__name__}")
 

@@ -53,14 +53,14 @@ async def write(
         (9, 9, ""),
     ],
 )
-async def test_a_file_is_read_whole_or_in_part(
+async def test_a_file_is_read_completely_or_in_part(
     folder: Path, line: int | None, limit: int | None, expected: str
 ) -> None:
     assert await read(folder, str(folder / "a.txt"), line, limit) == expected
     assert await read(folder, str(folder / "near.txt"), line, limit) == expected
 
 
-async def test_a_text_is_written_as_it_is_and_noted(folder: Path) -> None:
+async def test_a_text_is_written_unchanged_and_recorded(folder: Path) -> None:
     written: list[Path] = []
     path = folder / "new" / "b.txt"
     await write(folder, str(path), "one\r\ntwo", written.append)
@@ -74,7 +74,7 @@ ODD = ["", ".", "sub", "pipe", "loop", "loop/x", "\0", "x" * 300, "a.txt/x"]
 
 
 @pytest.mark.parametrize("name", [*OUTSIDE, *ODD], ids=repr)
-async def test_nothing_but_files_inside_is_written(folder: Path, name: str) -> None:
+async def test_only_files_inside_the_directory_can_be_written(folder: Path, name: str) -> None:
     def everything() -> list[str]:
         return sorted(str(path) for path in folder.parent.rglob("*"))
 
@@ -86,13 +86,13 @@ async def test_nothing_but_files_inside_is_written(folder: Path, name: str) -> N
 
 
 @pytest.mark.parametrize("name", [*OUTSIDE, *ODD, "missing.txt"], ids=repr)
-async def test_nothing_but_files_inside_is_read(folder: Path, name: str) -> None:
+async def test_only_files_inside_the_directory_can_be_read(folder: Path, name: str) -> None:
     with pytest.raises(RpcError) as caught:
         await read(folder, f"{folder}/{name}")
     assert "secret" not in str(caught.value).replace("secret.txt", "")
 
 
-async def test_a_missing_file_and_a_forbidden_one_are_told_apart(folder: Path) -> None:
+async def test_a_missing_file_is_distinguished_from_a_forbidden_one(folder: Path) -> None:
     for name, code in (("missing.txt", -32002), ("out.txt", -32602)):
         with pytest.raises(RpcError) as caught:
             await read(folder, str(folder / name))
@@ -108,13 +108,13 @@ async def test_a_relative_path_is_refused(
         await read(folder, path)
 
 
-async def test_a_file_that_is_no_text_is_refused(folder: Path) -> None:
+async def test_a_non_text_file_is_refused(folder: Path) -> None:
     (folder / "picture").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(RpcError):
         await read(folder, str(folder / "picture"))
 
 
-def test_an_editor_says_what_it_offers(tmp_path: Path) -> None:
+def test_an_editor_declares_its_capabilities(tmp_path: Path) -> None:
     given = ClientCapabilities(terminal=True, meta={"mine": 1})
     both = FileSystemCapabilities(read_text_file=True, write_text_file=True)
     assert ClientProfile(capabilities=given).advertised_capabilities == given
@@ -125,7 +125,7 @@ def test_an_editor_says_what_it_offers(tmp_path: Path) -> None:
     )
 
 
-async def test_the_agent_reads_and_writes_over_the_wire(folder: Path) -> None:
+async def test_the_agent_reads_and_writes_files_over_the_wire(folder: Path) -> None:
     path = str(folder / "a.txt")
     async with drive_peer({}, ClientProfile(files=DirectoryFiles(folder))) as partner:
         params: dict[str, JsonValue] = {"sessionId": "one", "path": path}
@@ -136,7 +136,7 @@ async def test_the_agent_reads_and_writes_over_the_wire(folder: Path) -> None:
     assert (written, result) == ({}, {"content": "new"})
 
 
-async def test_without_files_the_agent_is_told_that_there_is_no_such_method() -> None:
+async def test_without_file_support_the_agent_gets_method_not_found() -> None:
     async with drive_peer({}) as partner:
         with pytest.raises(RemoteError) as caught:
             await partner.peer.request("fs/read_text_file", {})

@@ -27,7 +27,7 @@ def serving(home: Path) -> AgentLaunch:
     return AgentLaunch(serve_command(), environment=environment(home), stderr="capture")
 
 
-async def test_the_server_is_started_driven_and_left_in_order(tmp_path: Path) -> None:
+async def test_the_server_is_started_used_and_shut_down_cleanly(tmp_path: Path) -> None:
     record: list[WireLine] = []
     async with spawn_agent(serving(tmp_path), record=record.append) as child:
         await child.agent.initialize()
@@ -40,14 +40,14 @@ async def test_the_server_is_started_driven_and_left_in_order(tmp_path: Path) ->
     assert [line.sender for line in record[:4]] == ["client", "agent", "client", "agent"]
 
 
-async def test_a_command_that_is_not_there_is_named() -> None:
+async def test_a_missing_command_is_named() -> None:
     with pytest.raises(AgentStartError, match="/no/such/agent") as caught:
         async with spawn_agent(AgentLaunch(("/no/such/agent",))):
             pass
     assert caught.value.command == "/no/such/agent"
 
 
-async def test_an_agent_that_leaves_early_is_quoted() -> None:
+async def test_the_error_output_of_an_agent_that_exits_early_is_quoted() -> None:
     launch = make_python_launch("import sys; print('no disk', file=sys.stderr); sys.exit(3)")
     with pytest.raises(AgentDisconnectedError) as caught:
         async with spawn_agent(launch) as child:
@@ -57,13 +57,13 @@ async def test_an_agent_that_leaves_early_is_quoted() -> None:
     assert "exit code 3 before it answered initialize:\nno disk" in str(caught.value)
 
 
-async def test_an_agent_that_does_not_leave_is_killed() -> None:
+async def test_an_agent_that_does_not_exit_is_killed() -> None:
     async with spawn_agent(make_python_launch(DEAF, IMPATIENT)) as child:
         left = await child.close()
     assert (left.code, left.was_killed) == (-9, True)
 
 
-async def test_an_agent_that_reads_nothing_cannot_hold_us() -> None:
+async def test_an_agent_that_reads_nothing_does_not_block_the_caller() -> None:
     async with spawn_agent(make_python_launch(DEAF, IMPATIENT)) as child:
         with anyio.move_on_after(0.1):
             await child.agent.prompt("one", "x" * 1_000_000)
@@ -72,7 +72,7 @@ async def test_an_agent_that_reads_nothing_cannot_hold_us() -> None:
     assert left.code == -9
 
 
-async def test_an_error_of_the_caller_comes_through_as_it_is_and_leaves_no_process(
+async def test_an_error_of_the_caller_propagates_and_leaves_no_process(
     tmp_path: Path,
 ) -> None:
     pids: list[int] = []
@@ -106,7 +106,7 @@ time.sleep(60)
 """
 
 
-async def test_its_children_go_with_an_agent_that_is_killed() -> None:
+async def test_children_of_a_killed_agent_are_killed_too() -> None:
     told = anyio.Event()
     grandchildren: list[psutil.Process] = []
 
@@ -141,7 +141,7 @@ async def test_no_descriptor_stays_open(tmp_path: Path) -> None:
     assert process.num_fds() == before
 
 
-async def test_modules_of_the_folder_it_is_started_in_are_not_run(tmp_path: Path) -> None:
+async def test_modules_in_the_working_directory_are_not_imported(tmp_path: Path) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit(9)")
     async with spawn_agent(replace(serving(tmp_path), cwd=tmp_path)) as child:
         await child.agent.initialize()

@@ -38,7 +38,7 @@ class Witness:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_of_update_has_a_method_of_its_own(kind: str) -> None:
+def test_each_kind_of_update_is_dispatched_to_its_own_method(kind: str) -> None:
     method, fields = KINDS[kind]
     update = {"sessionUpdate": kind, **fields}
     notification = SessionNotification.from_wire({"sessionId": "one", "update": update})
@@ -47,12 +47,12 @@ def test_each_kind_of_update_has_a_method_of_its_own(kind: str) -> None:
     assert witness.expand_calls == [(method, notification.update)]
 
 
-def test_what_is_not_known_has_one_too() -> None:
+def test_unknown_updates_are_dispatched_to_their_own_method() -> None:
     witness = Witness()
     show_update(cast("UpdateView", witness), UnknownUpdate(None))
     assert witness.expand_calls == [("unknown", UnknownUpdate(None))]
 
 
-def test_no_kind_is_left_out_here() -> None:
+def test_the_test_table_covers_every_kind_of_update() -> None:
     union, _ = get_args(SessionUpdate)
     assert len(KINDS) == len(get_args(union))

@@ -39,7 +39,7 @@ from tests.history.archive_processes import OpenArchive, read_in_new_process, sh
 from tests.history.samples import assistant_message, make_facts, user_message
 
 
-async def test_a_session_comes_back_as_it_was_recorded(process: OpenArchive) -> None:
+async def test_a_session_is_restored_as_it_was_recorded(process: OpenArchive) -> None:
     whole = replace(
         make_facts(),
         additional_directories=(Path("/other"), Path("/third folder")),
@@ -59,7 +59,7 @@ async def test_a_session_comes_back_as_it_was_recorded(process: OpenArchive) -> 
     )
 
 
-async def test_what_is_recorded_is_read_at_once(process: OpenArchive) -> None:
+async def test_recorded_data_can_be_read_immediately(process: OpenArchive) -> None:
     async with process() as archive:
         archive.create(make_facts()).append(user_message("hello"))
         assert (await archive.read("one")).messages == (user_message("hello"),)
@@ -195,7 +195,7 @@ SHOWN: tuple[tuple[str, tuple[Event | PromptReceived, ...], tuple[Entry, ...]], 
 @pytest.mark.parametrize(
     ("events", "entries"), [case[1:] for case in SHOWN], ids=[case[0] for case in SHOWN]
 )
-async def test_what_was_shown_is_kept_whole(
+async def test_displayed_events_are_stored_completely(
     process: OpenArchive,
     events: tuple[Event | PromptReceived, ...],
     entries: tuple[Entry, ...],
@@ -215,7 +215,7 @@ async def test_what_was_shown_is_kept_whole(
     assert (await read_in_new_process(process)).entries == entries
 
 
-async def test_a_call_can_change_after_its_turn(process: OpenArchive) -> None:
+async def test_a_tool_call_can_change_after_its_turn(process: OpenArchive) -> None:
     async with process() as archive:
         journal = archive.create(make_facts())
         journal.append(user_message("run"))
@@ -234,7 +234,7 @@ async def test_a_call_can_change_after_its_turn(process: OpenArchive) -> None:
 
 
 @pytest.mark.parametrize("piece", [1_000, 70_000, 250_000])
-async def test_of_long_output_the_end_is_kept(process: OpenArchive, piece: int) -> None:
+async def test_the_end_of_long_output_is_kept(process: OpenArchive, piece: int) -> None:
     data = "".join(f"{number:9}\n" for number in range(25_000))
     async with process() as archive:
         journal = archive.create(make_facts())
@@ -248,7 +248,7 @@ async def test_of_long_output_the_end_is_kept(process: OpenArchive, piece: int) 
     assert record == CallRecord(CallAppeared("c", "t"), CallChanged("c"), terminal)
 
 
-async def test_a_rebuilt_conversation_takes_the_place_of_the_old_one(process: OpenArchive) -> None:
+async def test_a_rebuilt_conversation_replaces_the_old_one(process: OpenArchive) -> None:
     async with process() as archive:
         journal = archive.create(make_facts())
         for number in range(3):
@@ -261,7 +261,7 @@ async def test_a_rebuilt_conversation_takes_the_place_of_the_old_one(process: Op
     assert (await read_in_new_process(process)).messages == expected
 
 
-async def test_facts_are_updated_and_their_time_never_goes_back(process: OpenArchive) -> None:
+async def test_facts_are_updated_and_their_timestamp_never_decreases(process: OpenArchive) -> None:
     async with process() as archive:
         journal = archive.create(make_facts(minute=5))
         journal.append(user_message("hello"))
@@ -270,7 +270,7 @@ async def test_facts_are_updated_and_their_time_never_goes_back(process: OpenArc
     assert kept == replace(make_facts(minute=5), title="New", mode="bypass")
 
 
-async def test_a_system_prompt_can_be_taken_back(process: OpenArchive) -> None:
+async def test_a_system_prompt_can_be_withdrawn(process: OpenArchive) -> None:
     system = SavedSystem("text", "model", datetime.now(UTC), {})
     async with process() as archive:
         journal = archive.create(replace(make_facts(), system=system))
@@ -280,7 +280,7 @@ async def test_a_system_prompt_can_be_taken_back(process: OpenArchive) -> None:
     assert (await read_in_new_process(process)).facts.system is None
 
 
-async def test_what_was_spent_is_kept_as_it_was_when_told(process: OpenArchive) -> None:
+async def test_usage_is_stored_as_it_was_reported(process: OpenArchive) -> None:
     spent = UsageTotals()
     async with process() as archive:
         journal = archive.create(replace(make_facts(), usage=spent))
@@ -289,7 +289,7 @@ async def test_what_was_spent_is_kept_as_it_was_when_told(process: OpenArchive) 
     assert (await read_in_new_process(process)).facts.usage == UsageTotals()
 
 
-async def test_times_of_any_zone_are_the_same_moment(process: OpenArchive) -> None:
+async def test_timestamps_of_any_time_zone_mean_the_same_instant(process: OpenArchive) -> None:
     moment = datetime(2026, 1, 1, 5, 0, 0, 123_457, timezone(timedelta(hours=-7, minutes=-30)))
     async with process() as archive:
         archive.create(replace(make_facts(), created_at=moment, updated_at=moment)).append(
@@ -299,7 +299,7 @@ async def test_times_of_any_zone_are_the_same_moment(process: OpenArchive) -> No
     assert (kept.created_at, kept.updated_at) == (moment, moment)
 
 
-async def test_what_an_ended_turn_left_is_told(process: OpenArchive) -> None:
+async def test_unfinished_output_of_an_interrupted_turn_is_reported(process: OpenArchive) -> None:
     async with process() as archive:
         journal = archive.create(make_facts())
         journal.begin_turn()
@@ -315,7 +315,7 @@ async def test_what_an_ended_turn_left_is_told(process: OpenArchive) -> None:
     )
 
 
-async def test_a_message_that_goes_on_behind_the_last_one_is_unfinished_there(
+async def test_a_chunk_after_the_last_saved_message_is_unfinished(
     process: OpenArchive,
 ) -> None:
     async with process() as archive:
@@ -329,7 +329,7 @@ async def test_a_message_that_goes_on_behind_the_last_one_is_unfinished_there(
     assert found.unfinished == (MessageChunk("a", "torn"),)
 
 
-async def test_nothing_is_unfinished_when_the_turn_has_ended(process: OpenArchive) -> None:
+async def test_nothing_is_unfinished_after_the_turn_has_ended(process: OpenArchive) -> None:
     async with process() as archive:
         journal = archive.create(make_facts())
         journal.begin_turn()

@@ -22,7 +22,7 @@ from tests.history.archive_processes import OpenArchive, read_in_new_process, sh
 from tests.history.samples import make_facts, user_message
 
 
-async def test_resuming_fails_the_calls_that_were_open(process: OpenArchive) -> None:
+async def test_resuming_marks_open_tool_calls_as_failed(process: OpenArchive) -> None:
     async with process() as archive:
         journal = archive.create(make_facts())
         journal.append(user_message("go"))
@@ -41,7 +41,7 @@ async def test_resuming_fails_the_calls_that_were_open(process: OpenArchive) -> 
     )
 
 
-async def test_a_resumed_session_goes_on_behind_what_was_kept(process: OpenArchive) -> None:
+async def test_a_resumed_session_continues_after_the_stored_events(process: OpenArchive) -> None:
     async with process() as archive:
         journal = archive.create(make_facts())
         journal.append(user_message("one"))
@@ -57,7 +57,7 @@ async def test_a_resumed_session_goes_on_behind_what_was_kept(process: OpenArchi
     assert found.facts == make_facts(minute=1)
 
 
-async def test_a_session_is_one_process_s_until_it_is_closed(process: OpenArchive) -> None:
+async def test_a_session_belongs_to_one_process_until_it_is_closed(process: OpenArchive) -> None:
     async with process() as first, process() as second:
         journal = first.create(make_facts())
         journal.append(user_message("hello"))
@@ -72,14 +72,14 @@ async def test_a_session_is_one_process_s_until_it_is_closed(process: OpenArchiv
         )
 
 
-async def test_records_behind_the_close_of_a_journal_go_nowhere(process: OpenArchive) -> None:
+async def test_events_recorded_after_a_journal_is_closed_are_dropped(process: OpenArchive) -> None:
     async with process() as archive:
         journal = archive.create(make_facts())
         await journal.close()
         assert await archive.page(None, None) == await archive.page(Path("/nowhere"), None)
 
 
-async def test_a_session_without_a_word_is_listed_while_it_is_open(process: OpenArchive) -> None:
+async def test_an_empty_session_is_listed_while_it_is_open(process: OpenArchive) -> None:
     async with process() as first, process() as second:
         journal = first.create(make_facts())
         await journal.commit()
@@ -91,7 +91,9 @@ async def test_a_session_without_a_word_is_listed_while_it_is_open(process: Open
 
 
 @pytest.mark.parametrize("session_id", ["other", "", "a'b\0", "\ud800"])
-async def test_an_unknown_session_is_said_to_be_one(process: OpenArchive, session_id: str) -> None:
+async def test_an_unknown_session_is_reported_as_unknown(
+    process: OpenArchive, session_id: str
+) -> None:
     async with process() as archive:
         with pytest.raises(UnknownSessionError):
             await archive.read(session_id)
@@ -111,7 +113,7 @@ async def test_a_deleted_session_is_gone_even_while_it_is_open(process: OpenArch
             await archive.read("one")
 
 
-async def test_pages_lead_from_the_newest_to_the_oldest(process: OpenArchive) -> None:
+async def test_pages_run_from_the_newest_to_the_oldest_session(process: OpenArchive) -> None:
     async with process() as archive:
         for number in range(120):
             archive.create(make_facts(f"s{number:03}", number // 2)).append(user_message("x"))
@@ -129,7 +131,7 @@ async def test_pages_lead_from_the_newest_to_the_oldest(process: OpenArchive) ->
     assert sizes == [50, 50, 20]
 
 
-async def test_a_page_of_a_folder_holds_only_its_sessions(process: OpenArchive) -> None:
+async def test_a_page_for_a_directory_contains_only_its_sessions(process: OpenArchive) -> None:
     async with process() as archive:
         archive.create(make_facts("a", cwd="/a")).append(user_message("x"))
         archive.create(make_facts("b", cwd="/b\udcff")).append(user_message("x"))
@@ -138,7 +140,7 @@ async def test_a_page_of_a_folder_holds_only_its_sessions(process: OpenArchive) 
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "é", "bnVsbA==", "W10=", "WzEsMl0=", "W3RydWUsMV0="])
-async def test_a_cursor_of_somebody_else_s_is_refused(process: OpenArchive, cursor: str) -> None:
+async def test_a_foreign_cursor_is_refused(process: OpenArchive, cursor: str) -> None:
     async with process() as archive:
         with pytest.raises(InvalidCursorError):
             await archive.page(None, cursor)

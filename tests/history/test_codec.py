@@ -27,28 +27,28 @@ from tests.history.samples import TEXTS, instances_of
         lambda name: instances_of(record_types()[name])
     )
 )
-def test_every_object_comes_back_as_it_was(value: HistoryRecord) -> None:
+def test_every_object_survives_a_round_trip(value: HistoryRecord) -> None:
     assert decode(text_from_column(text_to_column(encode(value)))) == value
 
 
 @given(TEXTS)
-def test_every_text_comes_back_from_its_column(text: str) -> None:
+def test_every_text_survives_a_column_round_trip(text: str) -> None:
     assert text_from_column(text_to_column(text)) == text
 
 
-def test_all_that_is_recorded_has_a_type() -> None:
+def test_all_recorded_objects_have_a_type() -> None:
     assert {"UserMessage", "PromptReceived", "CallRecord", "PlanEntry", "FileDiff"} <= set(
         record_types()
     )
 
 
-def test_json_of_others_is_left_alone_whatever_it_looks_like() -> None:
+def test_foreign_json_is_unchanged_whatever_it_looks_like() -> None:
     raw: dict[str, JsonValue] = {"type": "Text", "text": ["a", {"type": "nothing"}]}
     record = CallRecord(CallAppeared("c", "n"), CallChanged("c", raw_input=raw))
     assert decode(encode(record)) == record
 
 
-def test_parts_of_an_unknown_type_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+def test_parts_of_an_unknown_type_are_omitted(caplog: pytest.LogCaptureFixture) -> None:
     body = json.loads(encode(UserMessage((Text("a"), Text("b")))))
     body["parts"][0]["type"] = "Hologram"
     with caplog.at_level(logging.WARNING):
@@ -56,7 +56,7 @@ def test_parts_of_an_unknown_type_are_left_out(caplog: pytest.LogCaptureFixture)
     assert "Hologram" in caplog.text
 
 
-def test_fields_of_another_version_are_ignored_or_have_their_defaults() -> None:
+def test_fields_of_another_version_are_ignored_or_get_their_defaults() -> None:
     body = json.loads(encode(TerminalRecord("t", "/", "data", 1)))
     del body["exit_code"]
     body["colour"] = {"red": [1]}
@@ -74,7 +74,7 @@ def test_fields_of_another_version_are_ignored_or_have_their_defaults() -> None:
         pytest.param("[" * 100_000, id="nested too deeply"),
     ],
 )
-def test_what_cannot_be_read_is_refused(text: str) -> None:
+def test_undecodable_data_is_refused(text: str) -> None:
     with pytest.raises(UnreadableRecordError):
         decode(text)
 
@@ -82,7 +82,7 @@ def test_what_cannot_be_read_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "raw", [pytest.param({"a": object()}, id="an object"), pytest.param({"a": {1, 2}}, id="a set")]
 )
-def test_what_is_no_json_cannot_be_written(raw: dict[str, object]) -> None:
+def test_a_value_that_is_not_json_cannot_be_written(raw: dict[str, object]) -> None:
     value = CallChanged("c", raw_input=raw)  # pyright: ignore[reportArgumentType] - on purpose
     with pytest.raises(ValueError, match="no type of history"):
         encode(value)

@@ -21,7 +21,7 @@ def hold(path: Path, is_held: Event, is_enough: Event) -> None:
         connection.rollback()
 
 
-async def test_a_database_that_others_hold_is_waited_for(tmp_path: Path) -> None:
+async def test_a_locked_database_is_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
     problems: list[str] = []
     archive = LazyArchive(path)
@@ -44,7 +44,7 @@ async def test_a_database_that_others_hold_is_waited_for(tmp_path: Path) -> None
     assert problems == []
 
 
-async def test_searches_find_what_was_synced_and_not_what_was_deleted(tmp_path: Path) -> None:
+async def test_searches_find_synced_texts_and_no_deleted_ones(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
     archive = LazyArchive(path)
     journal = archive.create(make_facts())

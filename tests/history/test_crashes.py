@@ -66,12 +66,12 @@ async def check_after_kills(path: Path, kills: int) -> None:
         assert set(states) <= {"completed", "failed"}
 
 
-async def test_what_was_committed_outlives_a_kill(tmp_path: Path) -> None:
+async def test_committed_data_survives_a_kill(tmp_path: Path) -> None:
     await check_after_kills(tmp_path / "sessions.db", 6)
 
 
 @pytest.mark.full
-async def test_what_was_committed_outlives_a_hundred_kills(tmp_path: Path) -> None:
+async def test_committed_data_survives_a_hundred_kills(tmp_path: Path) -> None:
     await check_after_kills(tmp_path / "sessions.db", 100)
 
 
@@ -91,10 +91,10 @@ async def check_together(path: Path, rounds: int) -> None:
     await archive.close()
 
 
-async def test_processes_that_record_at_once_lose_nothing(tmp_path: Path) -> None:
+async def test_processes_recording_concurrently_lose_nothing(tmp_path: Path) -> None:
     await check_together(tmp_path / "sessions.db", 100)
 
 
 @pytest.mark.full
-async def test_processes_that_record_for_long_lose_nothing(tmp_path: Path) -> None:
+async def test_processes_recording_concurrently_for_long_lose_nothing(tmp_path: Path) -> None:
     await check_together(tmp_path / "sessions.db", 7000)

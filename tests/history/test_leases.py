@@ -40,7 +40,7 @@ AGES = [("now", 0), ("long ago", -3600), ("in the future", 3600)]
 
 
 @pytest.mark.parametrize("age_seconds", [age[1] for age in AGES], ids=[age[0] for age in AGES])
-def test_on_this_machine_the_process_decides(age_seconds: int) -> None:
+def test_a_lease_of_this_machine_expires_when_its_process_is_dead(age_seconds: int) -> None:
     beat = NOW + age_seconds * SECOND
     assert not Lease(ALIVE, beat).has_expired(HERE, NOW)
     assert Lease(dead(), beat).has_expired(HERE, NOW)
@@ -58,11 +58,13 @@ def test_on_this_machine_the_process_decides(age_seconds: int) -> None:
         pytest.param(SUCCESSOR, id="a process that has the number of a former one"),
     ],
 )
-def test_elsewhere_silence_decides(holder: LeaseHolder, age_seconds: int, *, is_over: bool) -> None:
+def test_a_lease_of_another_machine_expires_without_heartbeats(
+    holder: LeaseHolder, age_seconds: int, *, is_over: bool
+) -> None:
     assert Lease(holder, NOW + age_seconds * SECOND).has_expired(HERE, NOW) is is_over
 
 
-def test_a_zombie_holds_nothing() -> None:
+def test_a_zombie_process_holds_no_lease() -> None:
     process = subprocess.Popen([sys.executable, "-c", "pass"])
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
     assert psutil.Process(process.pid).status() == psutil.STATUS_ZOMBIE
@@ -74,7 +76,7 @@ def test_a_zombie_holds_nothing() -> None:
 @pytest.mark.parametrize(
     "started", [leases.process_start_token, process_start_psutil.process_start_token]
 )
-def test_a_process_began_at_one_moment(started: Callable[[int], str | None]) -> None:
+def test_a_process_has_one_stable_start_time(started: Callable[[int], str | None]) -> None:
     assert started(os.getpid()) == started(os.getpid())
     assert started(os.getpid()) is not None
 
@@ -89,7 +91,7 @@ def set_beat(path: Path, machine: str, age_seconds: float) -> None:
     database.close()
 
 
-async def test_a_process_that_lost_its_session_writes_nothing_more(tmp_path: Path) -> None:
+async def test_a_process_that_lost_its_lease_writes_nothing_more(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
     problems: list[str] = []
     first, second = LazyArchive(path), LazyArchive(path)
@@ -112,7 +114,7 @@ async def test_a_process_that_lost_its_session_writes_nothing_more(tmp_path: Pat
     await second.close()
 
 
-async def test_abandoned_sessions_without_a_word_are_removed_at_the_next_start(
+async def test_abandoned_empty_sessions_are_removed_at_the_next_start(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "sessions.db"
@@ -127,11 +129,11 @@ async def test_abandoned_sessions_without_a_word_are_removed_at_the_next_start(
     await first.close()
 
 
-async def test_a_process_shows_that_it_is_alive_though_nothing_happens(tmp_path: Path) -> None:
+async def test_an_idle_process_still_sends_heartbeats(tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
 
     def write(path: Path, inbox: WriterQueue, tell: Callable[[str], None]) -> None:
-        ArchiveWriter(SessionDatabase(path), inbox, tell, beat_seconds=0.01).run()
+        ArchiveWriter(SessionDatabase(path), inbox, tell, heartbeat_seconds=0.01).run()
 
     archive = LazyArchive(path, write)
     archive.create(make_facts())

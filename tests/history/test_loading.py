@@ -10,7 +10,7 @@ from acp_server.history.writer_queue import WriterQueue
 from acp_server.turn.events import MessageChunk
 
 
-def test_the_front_imports_no_database() -> None:
+def test_importing_the_lazy_archive_loads_no_database() -> None:
     script = """if True:
         import sys
         from pathlib import Path

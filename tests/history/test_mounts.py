@@ -41,9 +41,9 @@ server:/home on /Volumes/home (nfs)
         ("no table at all", "/home/me", False),
     ],
 )
-def test_the_nearest_mount_decides(table: str, folder: str, *, expected: bool) -> None:
+def test_the_nearest_mount_is_used(table: str, folder: str, *, expected: bool) -> None:
     assert is_on_network_filesystem(Path(folder), table) is expected
 
 
-def test_the_table_of_this_machine_can_be_read() -> None:
+def test_the_mount_table_of_this_machine_can_be_parsed() -> None:
     assert " on / " in read_mounts() or " / " in read_mounts()

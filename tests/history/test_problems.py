@@ -92,7 +92,7 @@ def on(disk: SmallDisk) -> Write:
         pytest.param(b"SQLite format 3\0" + b"\xff" * 5000, id="only the beginning of one"),
     ],
 )
-async def test_what_is_no_database_is_moved_aside(home: Home, content: bytes) -> None:
+async def test_an_invalid_database_file_is_moved_aside(home: Home, content: bytes) -> None:
     home.path.write_bytes(content)
     home.path.with_name("sessions.db-wal").write_bytes(b"its log")
     await home.keep("one")
@@ -103,7 +103,7 @@ async def test_what_is_no_database_is_moved_aside(home: Home, content: bytes) ->
     assert [str(moved) in problem for problem in home.problems] == [True]
 
 
-async def test_damaged_pages_are_moved_aside(home: Home) -> None:
+async def test_a_database_with_damaged_pages_is_moved_aside(home: Home) -> None:
     await home.keep("one", 50)
     content = home.path.read_bytes()
     home.path.write_bytes(content[:4096] + b"\x55" * (len(content) - 4096))
@@ -119,20 +119,20 @@ async def test_an_empty_file_becomes_a_database(home: Home) -> None:
     assert (await home.listed(), home.with_directories(), home.problems) == (["one"], [], [])
 
 
-async def test_a_torn_log_costs_nothing_of_what_was_before(home: Home) -> None:
+async def test_a_torn_log_loses_no_earlier_data(home: Home) -> None:
     await home.keep("one")
     home.path.with_name("sessions.db-wal").write_bytes(b"\x37\x7f\x06\x82" + b"\0" * 5000)
     assert (await home.listed(), home.with_directories(), home.problems) == (["one"], [], [])
 
 
-async def test_several_damaged_ones_are_all_kept(home: Home) -> None:
+async def test_several_damaged_databases_are_all_kept(home: Home) -> None:
     for _ in range(3):
         home.path.write_bytes(b"no database" * 100)
         await home.keep("one")
     assert len(home.with_directories()) == 3
 
 
-async def test_open_sessions_go_into_a_new_file_when_theirs_is_damaged(home: Home) -> None:
+async def test_open_sessions_are_written_to_a_new_file_when_theirs_is_damaged(home: Home) -> None:
     await home.keep("old", 1000)
     async with home.process() as archive:
         journal = archive.create(make_facts("new"))
@@ -172,7 +172,7 @@ async def test_a_newer_database_is_not_touched(home: Home) -> None:
     assert [("newer version" in each) for each in home.problems] == [True]
 
 
-async def test_a_home_that_is_a_file_is_told_once(home: Home) -> None:
+async def test_a_home_that_is_a_file_is_reported_once(home: Home) -> None:
     home.path.parent.rmdir()
     home.path.parent.write_text("not a folder")
     async with home.process() as archive:
@@ -184,13 +184,13 @@ async def test_a_home_that_is_a_file_is_told_once(home: Home) -> None:
     assert len(home.problems) == 1
 
 
-async def test_a_folder_in_the_place_of_the_database_is_told(home: Home) -> None:
+async def test_a_directory_in_place_of_the_database_is_reported(home: Home) -> None:
     home.path.mkdir()
     await home.keep("one")
     assert [str(home.path.parent) in each for each in home.problems] == [True]
 
 
-async def test_on_a_full_disk_work_goes_on_and_is_kept_again_with_the_next_turn(
+async def test_on_a_full_disk_work_continues_and_saving_resumes_with_a_later_turn(
     home: Home,
 ) -> None:
     disk = SmallDisk(home.path)
@@ -225,7 +225,7 @@ async def test_on_a_full_disk_work_goes_on_and_is_kept_again_with_the_next_turn(
     assert len(home.problems) == 1
 
 
-async def test_a_session_that_was_rebuilt_while_the_disk_was_full_is_whole(home: Home) -> None:
+async def test_a_session_rebuilt_while_the_disk_was_full_is_complete(home: Home) -> None:
     disk = SmallDisk(home.path)
     await home.keep("one", 2)
     async with home.process(on(disk)) as archive:
@@ -243,7 +243,7 @@ async def test_a_session_that_was_rebuilt_while_the_disk_was_full_is_whole(home:
         )
 
 
-async def test_a_session_that_begins_on_a_full_disk_is_kept_later(home: Home) -> None:
+async def test_a_session_started_on_a_full_disk_is_saved_later(home: Home) -> None:
     disk = SmallDisk(home.path)
     disk.is_full = True
     async with home.process(on(disk)) as archive:
@@ -256,7 +256,7 @@ async def test_a_session_that_begins_on_a_full_disk_is_kept_later(home: Home) ->
     assert await home.listed() == ["one"]
 
 
-async def test_records_do_not_pile_up_while_nothing_can_be_kept(home: Home) -> None:
+async def test_records_do_not_accumulate_while_saving_fails(home: Home) -> None:
     home.path.mkdir()
     inboxes: list[WriterQueue] = []
 
@@ -274,7 +274,9 @@ async def test_records_do_not_pile_up_while_nothing_can_be_kept(home: Home) -> N
 
 
 @pytest.mark.parametrize("is_replaced", [False, True], ids=["removed", "replaced"])
-async def test_a_session_of_ours_survives_its_file(home: Home, *, is_replaced: bool) -> None:
+async def test_an_open_session_survives_the_loss_of_its_file(
+    home: Home, *, is_replaced: bool
+) -> None:
     await home.keep("old")
     async with home.process() as archive:
         made = archive.create(make_facts("made"))
@@ -297,7 +299,7 @@ async def test_a_session_of_ours_survives_its_file(home: Home, *, is_replaced: b
     assert ["old" in problem for problem in home.problems] == [True]
 
 
-async def test_on_a_network_there_is_no_shared_log_and_it_is_said(home: Home) -> None:
+async def test_on_a_network_file_system_wal_is_disabled_and_this_is_reported(home: Home) -> None:
     def write(path: Path, inbox: WriterQueue, tell: Callable[[str], None]) -> None:
         ArchiveWriter(SessionDatabase(path, is_network=lambda _folder: True), inbox, tell).run()
 
@@ -310,7 +312,7 @@ async def test_on_a_network_there_is_no_shared_log_and_it_is_said(home: Home) ->
     assert home.problems == [network_notice(home.path)] * 2
 
 
-async def test_a_second_migration_is_applied_to_what_is_there(home: Home) -> None:
+async def test_a_second_migration_is_applied_to_existing_data(home: Home) -> None:
     await home.keep("one")
     second = ("ALTER TABLE sessions ADD COLUMN colour TEXT", "UPDATE sessions SET colour = 'red'")
     database = SessionDatabase(home.path, (*MIGRATIONS, second))
@@ -321,7 +323,7 @@ async def test_a_second_migration_is_applied_to_what_is_there(home: Home) -> Non
     database.close()
 
 
-async def test_a_migration_that_fails_leaves_everything_as_it_was(home: Home) -> None:
+async def test_a_failed_migration_leaves_everything_unchanged(home: Home) -> None:
     await home.keep("one")
     broken = ("ALTER TABLE sessions ADD COLUMN colour TEXT", "UPDATE absent SET colour = 'red'")
     database = SessionDatabase(home.path, (*MIGRATIONS, broken))
@@ -335,7 +337,7 @@ def fall_silent(_path: Path, _inbox: WriterQueue, _tell: Callable[[str], None]) 
     """End at once, as a thread does that fails."""
 
 
-async def test_when_the_writer_dies_nobody_waits_for_ever(home: Home) -> None:
+async def test_callers_do_not_wait_forever_when_the_writer_dies(home: Home) -> None:
     async with home.process(fall_silent) as archive:
         journal = archive.create(make_facts())
         await journal.commit()
@@ -345,7 +347,7 @@ async def test_when_the_writer_dies_nobody_waits_for_ever(home: Home) -> None:
             await archive.page(None, None)
 
 
-async def test_an_archive_that_nobody_uses_begins_nothing(home: Home) -> None:
+async def test_an_unused_archive_starts_no_thread_and_creates_no_file(home: Home) -> None:
     LazyArchive(home.path).create(make_facts()).append(user_message("hello"))
     assert not [thread for thread in threading.enumerate() if thread.name == "acp-history"]
     assert list(home.path.parent.iterdir()) == []

@@ -31,7 +31,7 @@ def said(number: int, text: str, day: int = 0, minute: int = 0) -> PastText:
     return PastText(number, "user" if minute % 2 == 0 else "assistant", at, text)
 
 
-async def test_a_hit_comes_with_its_session_and_what_was_said_around(tmp_path: Path) -> None:
+async def test_a_hit_contains_its_session_and_the_surrounding_messages(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
     home.save_session(
         "s", user("one"), assistant("two"), user("three kumquats"), assistant("four"), user("five")
@@ -56,7 +56,7 @@ async def test_hits_are_grouped_by_session(tmp_path: Path) -> None:
     ]
 
 
-async def test_the_session_that_asks_is_passed_over(tmp_path: Path) -> None:
+async def test_the_searching_session_is_excluded(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
     for session_id in ("a", "b"):
         home.save_session(session_id, user("kumquat"))
@@ -82,7 +82,7 @@ async def test_hits_are_sorted(tmp_path: Path, sort: Sort, ids: list[str]) -> No
     assert await home.find_ids("kumquat", sort=sort, limit=1) == ids[:1]
 
 
-async def test_of_a_common_word_the_newest_texts_are_ranked(
+async def test_only_the_newest_matches_of_a_common_word_are_ranked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search_database, "MAX_CANDIDATES", 2)
@@ -94,7 +94,7 @@ async def test_of_a_common_word_the_newest_texts_are_ranked(
     assert await home.find_ids("kumquat", sort="oldest") == ["s0", "s1"]
 
 
-async def test_what_is_unwanted_does_not_crowd_out_what_is_older(
+async def test_excluded_hits_do_not_crowd_out_older_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search_database, "MAX_CANDIDATES", 2)
@@ -105,7 +105,7 @@ async def test_what_is_unwanted_does_not_crowd_out_what_is_older(
     assert await home.find_ids("kumquat -pear") == ["old"]
 
 
-async def test_a_folder_of_any_name_will_do(tmp_path: Path) -> None:
+async def test_a_directory_with_any_name_works(tmp_path: Path) -> None:
     folder = tmp_path / "a?mode=rw#b%20 数"
     folder.mkdir()
     home = SessionHome(folder)
@@ -113,7 +113,7 @@ async def test_a_folder_of_any_name_will_do(tmp_path: Path) -> None:
     assert await home.find_ids("kumquat") == ["s"]
 
 
-async def test_a_search_that_takes_too_long_shows_what_it_has_and_says_so(
+async def test_a_timed_out_search_returns_partial_results_with_a_note(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search_database, "SEARCH_TIMEOUT_SECONDS", -1.0)
@@ -135,7 +135,7 @@ async def test_a_text_is_found_once_it_is_indexed_and_never_twice(tmp_path: Path
     ]
 
 
-async def test_a_deleted_session_is_found_no_more_and_its_ids_are_not_used_again(
+async def test_a_deleted_session_is_no_longer_found_and_its_ids_are_not_reused(
     tmp_path: Path,
 ) -> None:
     home = SessionHome(tmp_path)
@@ -155,7 +155,7 @@ async def test_a_deleted_session_is_found_no_more_and_its_ids_are_not_used_again
             connection.execute(f"INSERT INTO {index} ({index}) VALUES ('integrity-check')")  # noqa: S608
 
 
-async def test_scrolling_shows_a_window_and_what_there_is_beyond(tmp_path: Path) -> None:
+async def test_scrolling_shows_a_window_and_the_counts_outside_it(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
     home.save_session("other", user("x"))
     home.save_session("s", *(user(f"m{n}") for n in range(4)), results("r"), assistant("end"))
@@ -167,7 +167,7 @@ async def test_scrolling_shows_a_window_and_what_there_is_beyond(tmp_path: Path)
     assert (await home.past_sessions.scroll("s", 1, 3)).texts == ()
 
 
-async def test_reading_shows_beginning_and_end_of_a_long_session(tmp_path: Path) -> None:
+async def test_reading_shows_the_beginning_and_end_of_a_long_session(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
     home.save_session("s", *(user(f"m{n}") for n in range(9)))
     passage = await home.past_sessions.read("s", 6)
@@ -186,7 +186,7 @@ async def test_recent_sessions_come_newest_first(tmp_path: Path) -> None:
     assert [each.id for each in recent] == ["s2", "s1"]
 
 
-async def test_a_session_is_identified_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+async def test_a_session_is_identified_by_id_prefix(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
     for session_id in ("ab", "abc", "b%"):
         home.save_session(session_id, user("x"))
@@ -195,7 +195,7 @@ async def test_a_session_is_identified_by_the_beginning_of_its_id(tmp_path: Path
     assert [each.id for each in await home.past_sessions.find_by_id_prefix("%", 5)] == []
 
 
-async def test_without_a_database_there_is_nothing(tmp_path: Path) -> None:
+async def test_without_a_database_there_are_no_results(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
     assert await home.find("x") == SessionSearchResults(())
     assert await home.past_sessions.browse(3) == []
@@ -204,7 +204,7 @@ async def test_without_a_database_there_is_nothing(tmp_path: Path) -> None:
     assert not home.has_files
 
 
-async def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+async def test_a_database_of_a_newer_version_is_not_touched(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
     with closing(sqlite3.connect(home.database_paths.own)) as connection:
         connection.execute("PRAGMA user_version = 99")
@@ -212,7 +212,7 @@ async def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> No
         await home.find("x")
 
 
-async def test_a_database_that_another_program_keeps_to_itself_is_said(
+async def test_a_database_locked_by_another_program_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search_databases, "BUSY_SECONDS", 0.01)
@@ -226,7 +226,7 @@ async def test_a_database_that_another_program_keeps_to_itself_is_said(
     assert await home.find_ids("kumquat") == ["s"]
 
 
-async def test_a_file_that_is_no_database_is_said(tmp_path: Path) -> None:
+async def test_an_invalid_database_file_is_reported(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
     home.database_paths.own.write_bytes(b"no database at all" * 100)
     with pytest.raises(ArchiveError, match=r"sessions\.db cannot be read"):

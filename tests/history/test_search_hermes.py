@@ -37,14 +37,16 @@ SAID = (
         ("says", "tool says fridge"),
     ],
 )
-async def test_hermes_is_searched(tmp_path: Path, schema: str, query: str, text: str) -> None:
+async def test_the_hermes_database_is_searched(
+    tmp_path: Path, schema: str, query: str, text: str
+) -> None:
     home = SessionHome(tmp_path)
     write_hermes_database(tmp_path / "state.db", SAID, schema)
     (hit,) = (await home.find(query)).hits
     assert (hit.session.id, hit.session.source, hit.text.text) == ("hermes-1", "hermes", text)
 
 
-async def test_both_are_found_and_labelled(tmp_path: Path) -> None:
+async def test_hits_of_both_databases_are_found_and_labelled(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
     home.save_session("ours", user("a kumquat"), day=1)
     write_hermes_database(tmp_path / "state.db", SAID)
@@ -59,7 +61,7 @@ async def test_both_are_found_and_labelled(tmp_path: Path) -> None:
     assert (await home.past_sessions.read("hermes-1", 10)).texts[3].text == "a picture\nof a melon"
 
 
-async def test_what_was_taken_back_and_whom_nobody_spoke_to_is_passed_over(tmp_path: Path) -> None:
+async def test_inactive_messages_and_sub_agent_sessions_are_excluded(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
     write_hermes_database(
         tmp_path / "state.db", [("user", "kumquat"), ("user", "summed up kumquat")]
@@ -75,7 +77,7 @@ async def test_what_was_taken_back_and_whom_nobody_spoke_to_is_passed_over(tmp_p
     assert [each.id for each in await home.past_sessions.browse(5)] == ["hermes-1"]
 
 
-async def test_without_an_index_the_newest_are_read_and_this_is_said(tmp_path: Path) -> None:
+async def test_without_an_index_the_newest_messages_are_scanned_with_a_note(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
     write_hermes_database(tmp_path / "state.db", SAID, HERMES_OLD_SCHEMA)
     with closing(sqlite3.connect(tmp_path / "state.db")) as connection, connection:
@@ -90,7 +92,7 @@ async def test_without_an_index_the_newest_are_read_and_this_is_said(tmp_path: P
 @pytest.mark.parametrize(
     "content", [b"no database" * 500, b"", None], ids=["garbage", "empty", "other tables"]
 )
-async def test_what_is_no_database_of_hermes_does_not_hinder(
+async def test_an_invalid_hermes_database_does_not_break_the_search(
     tmp_path: Path, content: bytes | None
 ) -> None:
     home = SessionHome(tmp_path)
@@ -103,7 +105,7 @@ async def test_what_is_no_database_of_hermes_does_not_hinder(
     assert await home.find_ids("kumquat") == ["ours"]
 
 
-async def test_nothing_is_written_to_it(tmp_path: Path) -> None:
+async def test_the_hermes_database_is_not_modified(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
     write_hermes_database(tmp_path / "state.db", SAID)
     before = (tmp_path / "state.db").read_bytes()

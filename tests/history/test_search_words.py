@@ -77,7 +77,9 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> SessionHome:
         ("nowhere", []),
     ],
 )
-async def test_a_query_finds(home: SessionHome, query: str, ids: list[str]) -> None:
+async def test_a_query_finds_the_expected_sessions(
+    home: SessionHome, query: str, ids: list[str]
+) -> None:
     assert sorted(await home.find_ids(query)) == ids
 
 
@@ -105,23 +107,23 @@ async def test_a_query_finds(home: SessionHome, query: str, ids: list[str]) -> N
         '" nginx',
     ],
 )
-async def test_no_query_is_an_error(home: SessionHome, query: str) -> None:
+async def test_no_query_syntax_causes_an_error(home: SessionHome, query: str) -> None:
     assert set(await home.find_ids(query)) <= {"nginx"}
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab数\"*-()|:^.{}+ORNTAD\0\ud800 é'"), max_size=30))
-async def test_whatever_is_typed_is_no_error(home: SessionHome, query: str) -> None:
+async def test_arbitrary_input_causes_no_error(home: SessionHome, query: str) -> None:
     await home.find(query)
 
 
 @pytest.mark.parametrize("query", ["", "  ", '""', "OR", "\0"])
-async def test_a_query_without_a_word_says_so(home: SessionHome, query: str) -> None:
+async def test_a_query_without_a_word_is_reported(home: SessionHome, query: str) -> None:
     findings = await home.find(query)
     assert (findings.hits, findings.notes) == ((), (NO_WORD_NOTE,))
 
 
-async def test_what_is_too_short_for_an_index_is_read_for_and_this_is_said(
+async def test_words_too_short_for_the_index_are_scanned_for_with_a_note(
     home: SessionHome,
 ) -> None:
     findings = await home.find("ng")
@@ -129,7 +131,7 @@ async def test_what_is_too_short_for_an_index_is_read_for_and_this_is_said(
     assert findings.notes == (SCANNED_NOTE,)
 
 
-async def test_a_short_word_is_found_whole_without_reading(home: SessionHome) -> None:
+async def test_a_short_whole_word_is_found_without_scanning(home: SessionHome) -> None:
     findings = await home.find("is", limit=1)
     assert findings.hits == ()
     assert SCANNED_NOTE in findings.notes
@@ -137,7 +139,7 @@ async def test_a_short_word_is_found_whole_without_reading(home: SessionHome) ->
     assert ([hit.session.id for hit in has.hits], has.notes) == (["cafe"], ())
 
 
-async def test_tools_are_looked_at_only_where_nobody_said_it(home: SessionHome) -> None:
+async def test_tool_output_is_searched_only_if_no_message_matches(home: SessionHome) -> None:
     findings = await home.find("kumquats")
     assert [(hit.session.id, hit.text.role) for hit in findings.hits] == [("tool", "tool")]
     assert findings.notes == (TOOLS_ONLY_NOTE,)
@@ -153,14 +155,14 @@ async def test_tools_are_looked_at_only_where_nobody_said_it(home: SessionHome) 
         (("user", "tool"), ["env"]),
     ],
 )
-async def test_roles_can_be_chosen(
+async def test_roles_can_be_filtered(
     home: SessionHome, roles: tuple[Role, ...], ids: list[str]
 ) -> None:
     query = "read" if roles != ("assistant",) else "was"
     assert await home.find_ids(query, roles=roles) == ids
 
 
-async def test_the_snippet_marks_what_was_found_in_one_line(tmp_path: Path) -> None:
+async def test_the_snippet_marks_the_match_on_one_line(tmp_path: Path) -> None:
     home = SessionHome(tmp_path)
     home.save_session("s", user("words " * 100 + "the\nCafé is\nopen today " + "words " * 100))
     (hit,) = (await home.find("open cafe")).hits

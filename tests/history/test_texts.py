@@ -36,7 +36,7 @@ def kept(tmp_path: Path, message: Message) -> list[tuple[str, str]]:
         return connection.execute("SELECT role, text FROM texts ORDER BY id").fetchall()
 
 
-def test_a_prompt_is_one_text_with_what_was_sent_along(tmp_path: Path) -> None:
+def test_a_prompt_is_one_text_including_its_attachments(tmp_path: Path) -> None:
     parts = (
         Text("look"),
         Link("file:///a.py", "a.py"),
@@ -48,7 +48,7 @@ def test_a_prompt_is_one_text_with_what_was_sent_along(tmp_path: Path) -> None:
     assert kept(tmp_path, UserMessage(parts)) == [("user", text)]
 
 
-def test_a_reply_is_what_was_said_and_what_was_called(tmp_path: Path) -> None:
+def test_a_reply_consists_of_its_text_and_tool_calls(tmp_path: Path) -> None:
     arguments = '{"command": "make \\u6570", "n": [1, true, null, {"x": "deep"}]}'
     reply = AssistantMessage(
         (
@@ -67,20 +67,20 @@ def test_a_reply_is_what_was_said_and_what_was_called(tmp_path: Path) -> None:
     ]
 
 
-def test_results_are_texts_of_tools(tmp_path: Path) -> None:
+def test_tool_results_are_indexed_as_tool_texts(tmp_path: Path) -> None:
     message = UserMessage(
         (ToolResult("toolu_1", "fine"), ToolResult("toolu_2", " \n", is_error=True))
     )
     assert kept(tmp_path, message) == [("tool", "fine")]
 
 
-def test_long_texts_are_cut(tmp_path: Path) -> None:
+def test_long_texts_are_truncated(tmp_path: Path) -> None:
     said = kept(tmp_path, UserMessage((Text("x" * 100_000), ToolResult("c", "a" * 5_000 + "end"))))
     assert [len(text) for _, text in said] == [MAX_MESSAGE_CHARACTERS, MAX_TOOL_CHARACTERS + 3]
     assert said[1][1].endswith("aend")
 
 
-def test_a_long_attachment_is_cut(tmp_path: Path) -> None:
+def test_a_long_attachment_is_truncated(tmp_path: Path) -> None:
     ((_, text),) = kept(tmp_path, UserMessage((Attachment("file:///a", "x" * 100_000),)))
     assert MAX_ATTACHMENT_CHARACTERS < len(text) < MAX_ATTACHMENT_CHARACTERS + 300
 
@@ -90,7 +90,9 @@ def test_a_long_attachment_is_cut(tmp_path: Path) -> None:
     [("a\0b", "a b"), ("\udc80a", "\ufffda"), ("\ud83d\ude00", "😀")],
     ids=["NUL", "half a character", "two halves"],
 )
-def test_what_a_database_cannot_hold_is_mended(tmp_path: Path, text: str, clean: str) -> None:
+def test_characters_unsupported_by_the_database_are_replaced(
+    tmp_path: Path, text: str, clean: str
+) -> None:
     assert kept(tmp_path, UserMessage((Text(text),))) == [("user", clean)]
 
 
@@ -118,7 +120,7 @@ def rows_for(connection: sqlite3.Connection, word: str) -> int:
     ],
     ids=["ASCII", "accents", "Chinese", "mixed"],
 )
-def test_texts_are_spelled_in_words(text: str, words: str) -> None:
+def test_texts_are_split_into_words(text: str, words: str) -> None:
     assert to_index_text(text) == words
 
 
@@ -134,5 +136,5 @@ def test_texts_are_spelled_in_words(text: str, words: str) -> None:
     ],
     ids=["plain", "quotes", "one", "three", "before others", "one behind others"],
 )
-def test_a_phrase_finds_words_side_by_side(text: str, expression: str) -> None:
+def test_a_phrase_matches_adjacent_words(text: str, expression: str) -> None:
     assert phrase_query(text) == expression

@@ -50,12 +50,12 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize(("ran", "reason"), ANSWERS.values(), ids=ANSWERS.keys())
-def test_an_end_is_read(ran: HookResult, reason: str | None) -> None:
+def test_a_refusal_is_parsed_from_the_hook_result(ran: HookResult, reason: str | None) -> None:
     found = parse_refusal(ran)
     assert found is reason is None or (found or "").startswith(reason or "\0")
 
 
-def test_what_a_hook_reads_is_one_line_of_json() -> None:
+def test_hook_input_is_one_line_of_json() -> None:
     told = as_json("before_tool", {"tool": "patch", "arguments": {"text": "a\nb\ud800"}})
     assert told.count(b"\n") == 1
     assert json.loads(told) == {
@@ -78,12 +78,12 @@ def test_what_a_hook_reads_is_one_line_of_json() -> None:
         ("", "patch", False),
     ],
 )
-def test_a_hook_is_for_the_tools_whose_names_match(
+def test_a_hook_applies_to_tools_with_a_matching_name(
     patterns: str, tool: str, *, is_match: bool
 ) -> None:
     assert bool(matching_hooks([Hook("true", patterns)], tool)) is is_match
 
 
-def test_broken_rules_are_not_none_at_all() -> None:
+def test_invalid_rules_do_not_count_as_empty() -> None:
     assert HookRules().is_empty
     assert not HookRules(is_invalid=True).is_empty

@@ -26,13 +26,13 @@ def pieces(stream: bytes, cuts: list[int]) -> list[bytes]:
 
 
 @given(streams, st.lists(st.integers(0, 1000)))
-def test_however_a_stream_is_cut_the_lines_are_the_same(stream: bytes, cuts: list[int]) -> None:
+def test_lines_do_not_depend_on_how_the_stream_is_chunked(stream: bytes, cuts: list[int]) -> None:
     stripped = [line.strip(b" \t\r") for line in stream.split(b"\n")]
     assert split(pieces(stream, cuts)) == [line for line in stripped if line]
 
 
 @given(streams, st.lists(st.integers(0, 1000)), st.integers(1, 9))
-def test_a_cap_gives_the_same_lines_and_errors_however_the_stream_is_cut(
+def test_with_a_cap_lines_and_errors_do_not_depend_on_chunking(
     stream: bytes, cuts: list[int], limit_bytes: int
 ) -> None:
     expected = [
@@ -43,15 +43,15 @@ def test_a_cap_gives_the_same_lines_and_errors_however_the_stream_is_cut(
     assert lines == [line for line in expected if line != b""]
 
 
-def test_a_line_as_long_as_the_cap_is_a_line() -> None:
+def test_a_line_exactly_as_long_as_the_cap_is_accepted() -> None:
     assert split([b"12345\n6\n"], 5) == [b"12345", b"6"]
 
 
-def test_a_longer_line_is_reported_once_and_the_next_one_is_read() -> None:
+def test_an_oversized_line_is_reported_once_and_the_next_one_is_read() -> None:
     assert split([b"123456\n7\n"], 5) == [OversizedLine(b"123456", 5), b"7"]
 
 
-def test_a_longer_line_is_reported_before_its_end_has_come() -> None:
+def test_an_oversized_line_is_reported_before_it_ends() -> None:
     splitter = LineSplitter(5)
     assert splitter.feed(b"123") == []
     assert splitter.feed(b"4567") == [OversizedLine(b"1234567", 5)]
@@ -59,23 +59,23 @@ def test_a_longer_line_is_reported_before_its_end_has_come() -> None:
     assert splitter.feed(b"9\nnext\n") == [b"next"]
 
 
-def test_the_report_of_a_longer_line_carries_its_head_only() -> None:
+def test_the_report_of_an_oversized_line_contains_only_its_head() -> None:
     [line] = split([bytes([65 + number % 26]) * 1000 for number in range(10)], 8000)
     assert isinstance(line, OversizedLine)
     assert len(line.head) == HEAD_BYTES
     assert line.head.startswith(b"A" * 1000 + b"B" * 1000)
 
 
-def test_carriage_returns_at_the_end_of_a_line_are_no_part_of_it() -> None:
+def test_trailing_carriage_returns_are_stripped() -> None:
     assert split([b"one\r\ntwo\r", b"\nthree"]) == [b"one", b"two", b"three"]
 
 
-def test_carriage_returns_inside_a_line_stay() -> None:
+def test_carriage_returns_inside_a_line_are_kept() -> None:
     assert split([b"one\rtwo\n"]) == [b"one\rtwo"]
 
 
 @pytest.mark.parametrize("blank", [b"", b"\n", b"\n\n\n", b"\r\n", b"  \t\r\n", b"   "])
-def test_blank_lines_are_no_lines(blank: bytes) -> None:
+def test_blank_lines_are_ignored(blank: bytes) -> None:
     assert split([blank]) == []
     assert split([blank + b"\n{}\n"]) == [b"{}"]
 
@@ -87,11 +87,11 @@ def test_the_last_line_may_lack_its_newline() -> None:
     assert splitter.finish() == []
 
 
-def test_an_unterminated_line_above_the_cap_is_reported_once() -> None:
+def test_an_unterminated_oversized_line_is_reported_once() -> None:
     assert split([b"123456", b"7"], 5) == [OversizedLine(b"123456", 5)]
 
 
-def test_nul_bytes_and_bytes_that_are_not_utf8_go_through() -> None:
+def test_nul_bytes_and_invalid_utf8_pass_through() -> None:
     assert split([b"\0\xff\xfe\n"]) == [b"\0\xff\xfe"]
 
 
@@ -115,11 +115,11 @@ def seconds_for(size_bytes: int) -> float:
     return min(times)
 
 
-def test_fifty_mebibytes_take_time_in_proportion_to_one() -> None:
+def test_fifty_mebibytes_are_framed_in_linear_time() -> None:
     assert seconds_for(50 * MIB) < 50 * 8 * max(seconds_for(MIB), 0.0005)
 
 
-def test_many_short_lines_in_one_chunk_take_time_in_proportion() -> None:
+def test_many_short_lines_in_one_chunk_are_framed_in_linear_time() -> None:
     splitter = LineSplitter()
     start = time.process_time()
     assert len(splitter.feed(b"{}\n" * 200_000)) == 200_000

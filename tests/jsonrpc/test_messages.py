@@ -44,28 +44,28 @@ def test_json_is_compact_and_utf8() -> None:
     assert encode({"a": [1, "é😀\u2028"], "b": None}) == '{"a":[1,"é😀\u2028"],"b":null}'.encode()
 
 
-def test_a_model_writes_itself() -> None:
+def test_a_model_serializes_itself() -> None:
     assert result_line(1, Model(b'{"x":1}')) == b'{"jsonrpc":"2.0","id":1,"result":{"x":1}}\n'
 
 
-def test_newlines_in_texts_do_not_end_the_line() -> None:
+def test_newlines_in_strings_do_not_end_the_line() -> None:
     line = notification_line("m", {"text": "a\nb\r\nc"})
     assert line.count(b"\n") == 1
     assert parse_message(line) == Notification("m", {"text": "a\nb\r\nc"})
 
 
-def test_half_a_surrogate_pair_does_not_reach_the_wire() -> None:
+def test_a_lone_surrogate_is_never_sent() -> None:
     assert encode("a\ud800b") == '"a\ufffdb"'.encode()
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), [-float("inf")]])
-def test_what_json_has_no_word_for_is_refused(value: JsonValue) -> None:
+def test_values_json_cannot_represent_are_refused(value: JsonValue) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         encode(value)
 
 
 @given(ids, st.text(), st.dictionaries(st.text(), json_values))
-def test_a_request_is_read_as_it_was_written(
+def test_a_request_survives_a_round_trip(
     request_id: int | str | None, method: str, params: dict[str, JsonValue]
 ) -> None:
     line = request_line(request_id, method, params)
@@ -74,19 +74,17 @@ def test_a_request_is_read_as_it_was_written(
 
 
 @given(st.text(), st.dictionaries(st.text(), json_values))
-def test_a_notification_is_read_as_it_was_written(
-    method: str, params: dict[str, JsonValue]
-) -> None:
+def test_a_notification_survives_a_round_trip(method: str, params: dict[str, JsonValue]) -> None:
     assert parse_message(notification_line(method, params)) == Notification(method, params)
 
 
 @given(ids.filter(lambda each: each is not None), json_values)
-def test_a_result_is_read_as_it_was_written(request_id: int | str, result: JsonValue) -> None:
+def test_a_result_survives_a_round_trip(request_id: int | str, result: JsonValue) -> None:
     assert parse_message(result_line(request_id, result)) == Response(request_id, result)
 
 
 @given(st.integers(1, 9), st.integers(-40000, 0), st.text(), json_values)
-def test_an_error_keeps_its_code_and_data_and_gets_a_message_of_one_line(
+def test_an_error_keeps_its_code_and_data_and_gets_a_single_line_message(
     request_id: int, code: int, message: str, data: JsonValue
 ) -> None:
     expected = ErrorObject(code, " ".join(message.split()), data)

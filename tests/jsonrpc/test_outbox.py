@@ -19,11 +19,11 @@ def filled(*lines: bytes, capacity_bytes: int = PLENTY) -> Outbox:
     return outbox
 
 
-def test_lines_come_out_in_the_order_they_went_in() -> None:
+def test_lines_are_taken_in_insertion_order() -> None:
     assert filled(b"1", b"2", b"3").take(PLENTY) == [b"1", b"2", b"3"]
 
 
-def test_a_line_replaces_the_unsent_line_of_its_key_and_goes_to_the_end() -> None:
+def test_a_line_replaces_the_unsent_line_with_its_key_and_moves_to_the_end() -> None:
     outbox = Outbox()
     outbox.put(b"diff 1", "diff")
     outbox.put(b"text")
@@ -31,7 +31,7 @@ def test_a_line_replaces_the_unsent_line_of_its_key_and_goes_to_the_end() -> Non
     assert outbox.take(PLENTY) == [b"text", b"diff 2"]
 
 
-def test_a_line_that_was_taken_is_not_replaced() -> None:
+def test_a_taken_line_is_not_replaced() -> None:
     outbox = Outbox()
     outbox.put(b"diff 1", "diff")
     assert outbox.take(PLENTY) == [b"diff 1"]
@@ -52,7 +52,9 @@ puts = st.lists(st.tuples(st.binary(min_size=1, max_size=5), st.sampled_from([No
 
 
 @given(st.lists(st.one_of(puts, st.integers(1, 12))))
-def test_an_outbox_is_a_list_in_which_the_latest_of_a_key_stays(steps: list[Puts | int]) -> None:
+def test_an_outbox_behaves_like_a_list_that_keeps_the_latest_line_of_each_key(
+    steps: list[Puts | int],
+) -> None:
     outbox, model = Outbox(10), list[tuple[bytes, str | None]]()
     for step in steps:
         if isinstance(step, int):
@@ -73,14 +75,14 @@ def test_an_outbox_is_a_list_in_which_the_latest_of_a_key_stays(steps: list[Puts
 SEAM, OTHER_SEAM = CoalesceKey(1, 1), CoalesceKey(1, 1)
 
 
-def test_pieces_of_a_text_are_lines_of_their_own_while_the_reader_keeps_up() -> None:
+def test_chunks_are_separate_lines_while_the_reader_keeps_up() -> None:
     outbox = Outbox(10)
     for piece in (b"<ab>", b"<cd>"):
         outbox.put(piece, coalesce_key=SEAM)
     assert outbox.take(PLENTY) == [b"<ab>", b"<cd>"]
 
 
-def test_pieces_are_joined_from_when_the_queue_is_full_until_it_is_empty() -> None:
+def test_chunks_are_coalesced_while_the_queue_was_full_and_is_not_yet_empty() -> None:
     outbox = Outbox(10)
     for piece in (b"<12345678>", b"<ab>", b"<cd>"):
         outbox.put(piece, coalesce_key=SEAM)
@@ -90,7 +92,7 @@ def test_pieces_are_joined_from_when_the_queue_is_full_until_it_is_empty() -> No
     assert outbox.take(PLENTY) == [b"<ef>", b"<gh>"]
 
 
-def test_a_piece_that_was_joined_takes_the_room_of_its_text() -> None:
+def test_a_coalesced_chunk_occupies_the_size_of_its_text() -> None:
     outbox = Outbox(10)
     outbox.put(b"<12345678>", coalesce_key=SEAM)
     outbox.put(b"first", "key")
@@ -105,7 +107,7 @@ def test_a_piece_that_was_joined_takes_the_room_of_its_text() -> None:
 @pytest.mark.parametrize(
     "between", [(b"answer", None), (b"<other>", OTHER_SEAM)], ids=["a line", "another text"]
 )
-def test_a_piece_overtakes_nothing(between: tuple[bytes, CoalesceKey | None]) -> None:
+def test_a_chunk_overtakes_nothing(between: tuple[bytes, CoalesceKey | None]) -> None:
     outbox = Outbox(1)
     outbox.put(b"<ab>", coalesce_key=SEAM)
     outbox.put(between[0], coalesce_key=between[1])
@@ -113,7 +115,7 @@ def test_a_piece_overtakes_nothing(between: tuple[bytes, CoalesceKey | None]) ->
     assert outbox.take(PLENTY) == [b"<ab>", between[0], b"<cd>"]
 
 
-def test_joined_lines_do_not_grow_for_ever() -> None:
+def test_coalesced_lines_have_a_size_limit() -> None:
     outbox = Outbox(1)
     for _ in range(10):
         outbox.put(b"<%b>" % (b"x" * 3_000), coalesce_key=SEAM)
@@ -121,36 +123,36 @@ def test_joined_lines_do_not_grow_for_ever() -> None:
     assert (lengths, sum(lengths)) == ([9_002, 9_002, 9_002, 3_002], 10 * 3_000 + 4 * 2)
 
 
-def test_there_is_room_until_the_capacity_is_reached() -> None:
+def test_there_is_capacity_until_the_limit_is_reached() -> None:
     outbox = filled(b"1234", capacity_bytes=5)
     assert outbox.has_capacity
     outbox.put(b"5")
     assert not outbox.has_capacity
 
 
-def test_a_full_outbox_refuses_nothing() -> None:
+def test_a_full_outbox_still_accepts_lines() -> None:
     outbox = filled(b"full", b"answer", capacity_bytes=4)
     assert outbox.take(PLENTY) == [b"full", b"answer"]
 
 
-def test_taking_makes_room() -> None:
+def test_taking_frees_capacity() -> None:
     outbox = filled(b"1234", b"5678", capacity_bytes=5)
     assert outbox.take(1) == [b"1234"]
     assert outbox.has_capacity
 
 
-def test_a_replaced_line_takes_no_room() -> None:
+def test_a_replaced_line_occupies_no_capacity() -> None:
     outbox = Outbox(10)
     for _ in range(100):
         outbox.put(b"12345678", "key")
     assert outbox.has_capacity
 
 
-def test_at_least_one_line_is_taken_however_long_it_is() -> None:
+def test_at_least_one_line_is_taken_whatever_its_length() -> None:
     assert filled(b"long line", b"next").take(1) == [b"long line"]
 
 
-def test_lines_in_hand_are_not_delivered_yet() -> None:
+def test_taken_lines_do_not_count_as_delivered_yet() -> None:
     outbox = filled(b"1")
     outbox.take(PLENTY)
     assert not outbox.is_empty
@@ -158,7 +160,7 @@ def test_lines_in_hand_are_not_delivered_yet() -> None:
     assert outbox.is_empty
 
 
-def test_a_closed_outbox_gives_what_is_left_and_then_nothing() -> None:
+def test_a_closed_outbox_yields_the_remaining_lines_and_then_nothing() -> None:
     outbox = filled(b"1", b"2")
     outbox.close()
     outbox.put(b"too late")
@@ -167,7 +169,7 @@ def test_a_closed_outbox_gives_what_is_left_and_then_nothing() -> None:
     assert outbox.take(1) == []
 
 
-def test_a_discarded_outbox_gives_nothing_and_lets_everybody_go_on() -> None:
+def test_a_discarded_outbox_yields_nothing_and_has_capacity() -> None:
     outbox = filled(b"1234", capacity_bytes=4)
     outbox.close(discard=True)
     assert outbox.has_capacity
@@ -175,7 +177,7 @@ def test_a_discarded_outbox_gives_nothing_and_lets_everybody_go_on() -> None:
     assert outbox.take(PLENTY) == []
 
 
-def test_closing_wakes_the_thread_that_waits_for_lines() -> None:
+def test_closing_wakes_the_thread_waiting_for_lines() -> None:
     outbox, taken = Outbox(), list[list[bytes]]()
     thread = Thread(target=lambda: taken.append(outbox.take(PLENTY)))
     thread.start()
@@ -184,7 +186,7 @@ def test_closing_wakes_the_thread_that_waits_for_lines() -> None:
     assert taken == [[]]
 
 
-def test_a_line_wakes_the_thread_that_waits_for_it() -> None:
+def test_a_line_wakes_the_thread_waiting_for_it() -> None:
     outbox, taken = Outbox(), list[list[bytes]]()
     thread = Thread(target=lambda: taken.append(outbox.take(PLENTY)))
     thread.start()
@@ -203,7 +205,7 @@ def busy_threads() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("busy_threads")
-def test_one_thread_takes_what_others_put_each_in_its_order() -> None:
+def test_one_thread_takes_lines_of_many_producers_each_in_order() -> None:
     outbox, taken = Outbox(), list[bytes]()
     start = Barrier(4)
 
@@ -234,7 +236,7 @@ def test_one_thread_takes_what_others_put_each_in_its_order() -> None:
 
 @pytest.mark.usefixtures("busy_threads")
 @pytest.mark.parametrize("lines", [2000, pytest.param(300_000, marks=pytest.mark.full)])
-def test_an_outbox_is_never_empty_while_a_line_is_on_its_way(lines: int) -> None:
+def test_an_outbox_is_never_empty_while_a_line_is_in_flight(lines: int) -> None:
     outbox, written, lost = Outbox(), deque[bytes](), list[int]()
 
     def write() -> None:

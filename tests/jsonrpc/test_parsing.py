@@ -64,32 +64,30 @@ NOT_JSON = {
 
 
 @pytest.mark.parametrize("line", NOT_JSON.values(), ids=NOT_JSON.keys())
-def test_what_is_not_json_is_a_parse_error_without_an_id(line: bytes) -> None:
+def test_invalid_json_is_a_parse_error_without_an_id(line: bytes) -> None:
     assert refusal(line) == (PARSE_ERROR, None)
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "1.8e308", "1" * 400 + ".0"])
 @pytest.mark.parametrize("params", ['{"x":[0]}', '{"text":"\\ud83d\\ude00","x":0}', "[[0]]"])
-def test_a_number_beyond_all_that_can_be_written_is_an_invalid_param(
-    number: str, params: str
-) -> None:
+def test_an_unrepresentable_number_is_an_invalid_param(number: str, params: str) -> None:
     with_number = params.replace("0]", f"{number}]").replace("0}", f"{number}}}")
     line = f'{{"jsonrpc":"2.0","id":7,"method":"m","params":{with_number}}}'
     assert refusal(line.encode()) == (INVALID_PARAMS, 7)
 
 
 @pytest.mark.parametrize("member", [b"result", b"error"])
-def test_an_answer_with_such_a_number_has_failed(member: bytes) -> None:
+def test_a_response_with_an_unrepresentable_number_has_failed(member: bytes) -> None:
     line = b'{"jsonrpc":"2.0","id":7,"%b":{"x":1e999}}' % member
     failed = Response(7, error=ErrorObject(0, "the number 1e999 is too large"))
     assert parse_message(line) == failed
 
 
-def test_a_notification_with_such_a_number_gets_silence() -> None:
+def test_a_notification_with_an_unrepresentable_number_is_ignored() -> None:
     assert parse_message(b'{"jsonrpc":"2.0","method":"m","params":{"x":1e999}}') is None
 
 
-def test_the_largest_and_the_smallest_numbers_are_read() -> None:
+def test_the_largest_and_smallest_numbers_are_parsed() -> None:
     line = b'{"jsonrpc":"2.0","method":"m","params":[1.7976931348623157e308,1e-999,1%b]}'
     numbers: JsonValue = [1.7976931348623157e308, 0.0, 10**400]
     assert parse_message(line % (b"0" * 400)) == Notification("m", numbers)
@@ -98,7 +96,7 @@ def test_the_largest_and_the_smallest_numbers_are_read() -> None:
 @pytest.mark.parametrize(
     "line", [b"null", b"true", b"1", b"1.5", b'"text"', b"[]", b"[1,2]", b"-0", b"1e400"]
 )
-def test_json_that_is_no_object_is_an_invalid_request_without_an_id(line: bytes) -> None:
+def test_json_that_is_not_an_object_is_an_invalid_request_without_an_id(line: bytes) -> None:
     assert refusal(line) == (INVALID_REQUEST, None)
 
 
@@ -107,19 +105,19 @@ def test_a_batch_is_one_invalid_request() -> None:
 
 
 @pytest.mark.parametrize("line", [b"{}", b'{"jsonrpc":"2.0"}', b'{"params":{}}'])
-def test_an_object_that_is_neither_a_call_nor_an_answer_is_an_invalid_request(line: bytes) -> None:
+def test_an_object_that_is_neither_request_nor_response_is_an_invalid_request(line: bytes) -> None:
     assert refusal(line) == (INVALID_REQUEST, None)
 
 
 @pytest.mark.parametrize("identifier", [1, 0, -1, 2**63 - 1, -(2**63), "1", "", "é", "\0", None])
-def test_null_64_bit_integers_and_strings_are_ids(identifier: RequestId) -> None:
+def test_null_64_bit_integers_and_strings_are_valid_ids(identifier: RequestId) -> None:
     assert parse_message(call(id=identifier, params={})) == Request(identifier, "m", {})
 
 
 @pytest.mark.parametrize(
     "identifier", [True, False, 1.0, 1.5, 1e300, 2**63, -(2**63) - 1, 10**400, [], [1], {}]
 )
-def test_nothing_else_is_an_id(identifier: JsonValue) -> None:
+def test_nothing_else_is_a_valid_id(identifier: JsonValue) -> None:
     assert refusal(call(id=identifier)) == (INVALID_REQUEST, None)
 
 
@@ -139,18 +137,18 @@ def test_nothing_else_is_an_id(identifier: JsonValue) -> None:
         (b'{"method":"m"}', None),
     ],
 )
-def test_a_call_with_a_bad_envelope_is_an_invalid_request_under_its_id(
+def test_a_request_with_an_invalid_envelope_is_refused_under_its_id(
     line: bytes, identifier: RequestId
 ) -> None:
     assert refusal(line) == (INVALID_REQUEST, identifier)
 
 
 @pytest.mark.parametrize("params", [1, "text", True, 0, 1.5])
-def test_params_of_a_request_that_are_no_object_are_invalid_under_its_id(params: JsonValue) -> None:
+def test_non_object_params_of_a_request_are_invalid_under_its_id(params: JsonValue) -> None:
     assert refusal(call(id=7, params=params)) == (INVALID_PARAMS, 7)
 
 
-def test_absent_and_null_params_are_the_same() -> None:
+def test_absent_and_null_params_are_equivalent() -> None:
     assert parse_message(call(id=1)) == Request(1, "m", None)
     assert parse_message(call(id=1, params=None)) == Request(1, "m", None)
 
@@ -164,16 +162,16 @@ def test_unknown_members_are_ignored() -> None:
     assert parse_message(call(id=1, extra=[1], _meta={})) == Request(1, "m", None)
 
 
-def test_a_call_with_a_result_is_a_call() -> None:
+def test_a_request_with_a_result_member_is_a_request() -> None:
     assert parse_message(call(id=1, result={})) == Request(1, "m", None)
 
 
-def test_the_last_of_duplicate_members_counts() -> None:
+def test_the_last_of_duplicate_members_is_used() -> None:
     line = b'{"jsonrpc":"2.0","id":1,"id":2,"method":"a","method":"b","params":{"x":1,"x":2}}'
     assert parse_message(line) == Request(2, "b", {"x": 2})
 
 
-def test_a_byte_order_mark_before_a_message_is_no_part_of_it() -> None:
+def test_a_leading_byte_order_mark_is_ignored() -> None:
     assert parse_message(b"\xef\xbb\xbf" + call(id=1)) == Request(1, "m", None)
 
 
@@ -203,12 +201,12 @@ def test_a_byte_order_mark_before_a_message_is_no_part_of_it() -> None:
         (b'{"id":1,"result":{}}', Response(1, {})),
     ],
 )
-def test_an_answer_is_read_with_lenience(line: bytes, expected: Response) -> None:
+def test_a_response_is_parsed_leniently(line: bytes, expected: Response) -> None:
     assert parse_message(line) == expected
 
 
 @pytest.mark.parametrize("line", [answer(id=1), answer(id=1, error=None)])
-def test_an_answer_with_nothing_in_it_is_a_null_result(line: bytes) -> None:
+def test_an_empty_response_is_a_null_result(line: bytes) -> None:
     assert parse_message(line) == Response(1, None)
 
 
@@ -228,7 +226,7 @@ def test_an_answer_with_nothing_in_it_is_a_null_result(line: bytes) -> None:
         b'{"result":1}',
     ],
 )
-def test_an_answer_that_nobody_can_wait_for_gets_silence(line: bytes) -> None:
+def test_an_unmatchable_response_is_ignored(line: bytes) -> None:
     assert parse_message(line) is None
 
 
@@ -245,21 +243,21 @@ def test_an_answer_that_nobody_can_wait_for_gets_silence(line: bytes) -> None:
         (rb"\u2028\u0000\ufffe", "\u2028\0\ufffe"),
     ],
 )
-def test_half_a_surrogate_pair_becomes_the_replacement_character_everywhere(
+def test_a_lone_surrogate_becomes_the_replacement_character_everywhere(
     escaped: bytes, read: str
 ) -> None:
     line = b'{"jsonrpc":"2.0","id":"%b","method":"%b","params":{"%b":["%b"]}}' % ((escaped,) * 4)
     assert parse_message(line) == Request(read, read, {read: [read]})
 
 
-def test_mending_surrogates_changes_nothing_else() -> None:
+def test_replacing_surrogates_changes_nothing_else() -> None:
     numbers: JsonValue = [1e22, 0.1, 12345678901234567890, -0.0]
     expected = Request(1, "m", {"\ufffd": numbers})
     assert parse_message(call(id=1, params={"\ud800": numbers})) == expected
 
 
 @pytest.mark.parametrize("depth", [400, 900, 990, 2000, 50_000])
-def test_deep_nesting_with_half_a_surrogate_pair_is_read_or_refused(depth: int) -> None:
+def test_deep_nesting_with_a_lone_surrogate_is_parsed_or_refused(depth: int) -> None:
     nested = b"[" * depth + rb'"\ud800"' + b"]" * depth
     outcome = read(b'{"jsonrpc":"2.0","id":1,"method":"m","params":{"x":%b}}' % nested)
     assert isinstance(outcome, Request) or outcome == PARSE_ERROR
@@ -281,12 +279,14 @@ def read(line: bytes) -> Message | int | None:
 
 
 @given(st.one_of(st.binary(), json_values.map(json.dumps).map(str.encode)))
-def test_no_line_raises_anything_but_its_own_refusal(line: bytes) -> None:
+def test_parsing_raises_only_its_own_error(line: bytes) -> None:
     read(line)
 
 
 @given(st.dictionaries(members, json_values))
-def test_an_object_that_looks_like_an_answer_never_gets_one(value: dict[str, JsonValue]) -> None:
+def test_an_object_that_looks_like_a_response_is_never_answered(
+    value: dict[str, JsonValue],
+) -> None:
     value.pop("method", None)
     value.setdefault("result", None)
     line = json.dumps(value).replace("NaN", "0").replace("Infinity", "0").encode()
@@ -317,7 +317,7 @@ def test_an_object_that_looks_like_an_answer_never_gets_one(value: dict[str, Jso
         (b"", None),
     ],
 )
-def test_the_id_of_a_message_too_long_to_read_is_seen_only_where_it_surely_is_one(
+def test_the_id_of_an_oversized_message_is_extracted_only_if_certain(
     head: bytes, identifier: RequestId
 ) -> None:
     assert find_leading_id(head) == identifier
@@ -336,11 +336,11 @@ def test_the_id_of_a_message_too_long_to_read_is_seen_only_where_it_surely_is_on
         (b"", False),
     ],
 )
-def test_an_answer_too_long_to_read_is_known_by_its_head(head: bytes, *, is_answer: bool) -> None:
+def test_an_oversized_response_is_recognized_by_its_head(head: bytes, *, is_answer: bool) -> None:
     assert starts_as_response(head) == is_answer
 
 
 @given(st.binary(max_size=4096))
-def test_any_head_can_be_looked_at(head: bytes) -> None:
+def test_any_head_can_be_inspected(head: bytes) -> None:
     find_leading_id(head)
     find_leading_id(b'{"id":' + head)

@@ -43,7 +43,7 @@ async def outcome_of(client: RawClient, *answers: JsonValue) -> Asked:
     return asked
 
 
-async def test_an_error_answer_is_raised_with_all_it_says() -> None:
+async def test_an_error_response_is_raised_with_all_its_fields() -> None:
     answer: JsonValue = {"code": -5, "message": "no\nway", "data": {"x": [1]}}
     async with open_raw_client(Handlers()) as client:
         asked = await outcome_of(client, {"jsonrpc": "2.0", "id": 1, "error": answer})
@@ -61,13 +61,13 @@ async def test_an_error_answer_is_raised_with_all_it_says() -> None:
         {"id": 1, "result": None, "error": None},
     ],
 )
-async def test_an_answer_without_a_result_is_null(answer: JsonValue) -> None:
+async def test_a_response_without_a_result_is_null(answer: JsonValue) -> None:
     async with open_raw_client(Handlers()) as client:
         asked = await outcome_of(client, answer)
     assert (asked.result, asked.error) == (None, None)
 
 
-async def test_an_answer_is_for_the_request_with_the_very_same_id() -> None:
+async def test_a_response_matches_only_the_request_with_the_identical_id() -> None:
     others: list[JsonValue] = ["1", True, 1.0, 2, 0, -1, None, [1]]
     async with open_raw_client(Handlers()) as client:
         asked = await outcome_of(
@@ -76,7 +76,7 @@ async def test_an_answer_is_for_the_request_with_the_very_same_id() -> None:
     assert asked.result == "right"
 
 
-async def test_answers_may_come_in_any_order() -> None:
+async def test_responses_may_arrive_in_any_order() -> None:
     first, second = Asked(), Asked()
     async with open_raw_client(Handlers()) as client, anyio.create_task_group() as tasks:
         tasks.start_soon(first.ask, client.peer)
@@ -100,7 +100,7 @@ async def test_answers_may_come_in_any_order() -> None:
         b'{"id":5}',
     ],
 )
-async def test_an_answer_is_never_answered(line: bytes) -> None:
+async def test_a_response_is_never_answered(line: bytes) -> None:
     async with open_raw_client(Handlers(ECHO)) as client:
         client.send_lines(line)
         client.request(1, "echo", {})
@@ -108,7 +108,7 @@ async def test_an_answer_is_never_answered(line: bytes) -> None:
         assert await client.receive_until_end() == []
 
 
-async def test_an_answer_too_long_to_read_ends_its_request_and_is_not_answered() -> None:
+async def test_an_oversized_response_fails_its_request_and_is_not_answered() -> None:
     async with open_raw_client(Handlers(ECHO), limit_bytes=1000) as client:
         asked = await outcome_of(client, result(1, {"content": "x" * 2000}))
         assert isinstance(asked.error, RemoteError)
@@ -116,7 +116,7 @@ async def test_an_answer_too_long_to_read_ends_its_request_and_is_not_answered()
         assert await client.receive_until_end() == []
 
 
-async def test_a_request_too_long_to_read_is_refused_under_its_id_and_the_next_one_works() -> None:
+async def test_an_oversized_request_is_refused_under_its_id_and_the_next_one_works() -> None:
     reason = "the message is longer than 1000 bytes; send a smaller message"
     async with open_raw_client(Handlers(ECHO), limit_bytes=1000) as client:
         client.request("big", "echo", {"x": "x" * 2000})
@@ -125,7 +125,7 @@ async def test_a_request_too_long_to_read_is_refused_under_its_id_and_the_next_o
         assert await client.receive() == result(2, {})
 
 
-async def test_requests_that_wait_when_the_stream_ends_fail_and_so_do_later_ones() -> None:
+async def test_pending_and_later_requests_fail_when_the_stream_ends() -> None:
     asked, late = Asked(), Asked()
     async with open_raw_client(Handlers()) as client:
         async with anyio.create_task_group() as tasks:
@@ -137,7 +137,7 @@ async def test_requests_that_wait_when_the_stream_ends_fail_and_so_do_later_ones
     assert isinstance(late.error, ConnectionClosedError)
 
 
-async def test_requests_of_theirs_are_cancelled_when_the_stream_ends() -> None:
+async def test_inbound_requests_are_cancelled_when_the_stream_ends() -> None:
     held = BlockedRequest()
     async with open_raw_client(Handlers({"hold": make_handler(held.answer)})) as client:
         client.request(1, "hold")
@@ -146,7 +146,7 @@ async def test_requests_of_theirs_are_cancelled_when_the_stream_ends() -> None:
     assert held.was_cancelled
 
 
-async def test_requests_of_theirs_are_finished_when_the_stream_was_a_file() -> None:
+async def test_inbound_requests_are_finished_when_the_stream_was_a_file() -> None:
     held = BlockedRequest()
     handlers = Handlers({"hold": make_handler(held.answer), **ECHO})
     async with open_raw_client(handlers, is_file=True) as client:
@@ -165,7 +165,7 @@ async def test_the_last_line_of_a_file_needs_no_newline() -> None:
         assert await client.receive_until_end() == [result(1, None)]
 
 
-async def test_who_streams_waits_while_too_much_is_unsent_and_answers_do_not() -> None:
+async def test_a_streaming_sender_waits_for_capacity_but_responses_do_not() -> None:
     told: list[int] = []
     async with open_raw_client(Handlers(ECHO), capacity_bytes=2000) as client:
 
@@ -189,7 +189,7 @@ async def test_who_streams_waits_while_too_much_is_unsent_and_answers_do_not() -
     assert told == list(range(100))
 
 
-async def test_of_notifications_with_a_key_only_the_latest_unsent_one_goes_out() -> None:
+async def test_only_the_latest_unsent_notification_with_a_key_is_sent() -> None:
     async with open_raw_client(Handlers()) as client:
         for number in range(10):
             await client.peer.notify("diff", {"n": number}, "diff")
@@ -200,7 +200,9 @@ async def test_of_notifications_with_a_key_only_the_latest_unsent_one_goes_out()
     assert received == [*texts[:9], diff, texts[9]]
 
 
-async def test_malformed_lines_that_nobody_can_match_are_not_answered_while_nobody_reads() -> None:
+async def test_malformed_lines_without_an_id_are_not_answered_while_the_client_does_not_read() -> (
+    None
+):
     async with open_raw_client(Handlers(ECHO), capacity_bytes=2000) as client:
         client.send_lines(*[b"nonsense"] * 1000)
         client.request(1, "echo", {})
@@ -218,7 +220,9 @@ async def test_every_malformed_line_of_a_file_is_answered_however_slow_the_reade
         assert len(await client.receive_until_end()) == 1000
 
 
-async def test_malformed_lines_with_an_id_are_answered_even_then() -> None:
+async def test_malformed_lines_with_an_id_are_answered_even_while_the_client_does_not_read() -> (
+    None
+):
     async with open_raw_client(Handlers(ECHO), capacity_bytes=200) as client:
         for number in range(100):
             client.send({"id": number, "method": "echo"})
@@ -228,7 +232,7 @@ async def test_malformed_lines_with_an_id_are_answered_even_then() -> None:
         ]
 
 
-async def test_a_peer_that_is_left_asks_nothing_more_of_the_other_one() -> None:
+async def test_a_closed_peer_sends_no_more_requests() -> None:
     async with open_two_peers(Handlers(ECHO), Handlers(ECHO)) as (ours, theirs):
         assert await ours.request("echo", {}) == {}
     for peer in (ours, theirs):

@@ -37,7 +37,7 @@ async def test_a_cancelled_request_is_answered_as_cancelled(identifier: int | st
     assert held.was_cancelled
 
 
-async def test_a_cancel_right_behind_its_request_is_not_lost() -> None:
+async def test_a_cancel_immediately_after_its_request_is_not_lost() -> None:
     held = BlockedRequest()
     async with open_raw_client(holding(held)) as client:
         client.request(1, "hold")
@@ -46,7 +46,7 @@ async def test_a_cancel_right_behind_its_request_is_not_lost() -> None:
 
 
 @pytest.mark.parametrize("other", ["1", True, 1.0, 2, None, [1], {}, "hold"])
-async def test_only_the_very_same_id_is_cancelled(other: JsonValue) -> None:
+async def test_only_the_request_with_the_identical_id_is_cancelled(other: JsonValue) -> None:
     held = BlockedRequest()
     async with open_raw_client(holding(held)) as client:
         client.request(1, "hold", {"a": 1})
@@ -71,7 +71,7 @@ async def test_a_cancel_that_names_no_request_does_nothing(params: JsonValue) ->
         assert await client.receive() == result(1, {"a": 1})
 
 
-async def test_a_cancel_that_comes_before_its_request_or_after_its_answer_does_nothing() -> None:
+async def test_a_cancel_before_its_request_or_after_its_response_does_nothing() -> None:
     async with open_raw_client(Handlers(ECHO)) as client:
         client.cancel(1)
         client.request(1, "echo", {})
@@ -115,7 +115,7 @@ async def test_a_job_cleans_up_before_its_request_is_answered() -> None:
         assert cleaned_up.is_set()
 
 
-async def test_a_job_that_ends_with_a_result_in_spite_of_the_cancel_answers_with_it() -> None:
+async def test_a_job_that_returns_a_result_despite_the_cancel_answers_with_it() -> None:
     async def finish(params: JsonValue) -> JsonValue:
         with anyio.move_on_after(0, shield=True):
             await anyio.sleep_forever()
@@ -128,7 +128,7 @@ async def test_a_job_that_ends_with_a_result_in_spite_of_the_cancel_answers_with
         assert await client.receive_until_end() == []
 
 
-async def test_a_handler_may_have_a_gentler_way_to_be_cancelled() -> None:
+async def test_a_handler_may_define_its_own_way_to_cancel() -> None:
     stop = anyio.Event()
 
     def handle(params: JsonValue, call: InboundRequest) -> Job:
@@ -147,7 +147,7 @@ async def test_a_handler_may_have_a_gentler_way_to_be_cancelled() -> None:
         assert await client.receive() == result(1, {"stopReason": "cancelled"})
 
 
-async def test_an_answer_that_was_given_before_the_cancel_stands() -> None:
+async def test_a_response_given_before_the_cancel_is_kept() -> None:
     began = anyio.Event()
 
     def handle(params: JsonValue, call: InboundRequest) -> Job:
@@ -172,7 +172,7 @@ async def test_an_answer_that_was_given_before_the_cancel_stands() -> None:
         assert await client.receive_until_end() == []
 
 
-async def test_who_stops_waiting_for_an_answer_tells_the_other_side() -> None:
+async def test_abandoning_a_request_cancels_it_on_the_other_side() -> None:
     held = BlockedRequest()
     async with open_two_peers(Handlers(), holding(held)) as (ours, _):
         async with anyio.create_task_group() as tasks:
@@ -184,7 +184,7 @@ async def test_who_stops_waiting_for_an_answer_tells_the_other_side() -> None:
         assert await ours.request("echo", {"still": "here"}) == {"still": "here"}
 
 
-async def test_a_late_answer_is_ignored() -> None:
+async def test_a_late_response_is_ignored() -> None:
     async with open_raw_client(Handlers(ECHO)) as client:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(client.peer.request, "ask", None)

@@ -33,7 +33,7 @@ async def test_a_request_gets_its_result() -> None:
         assert await ours.request("echo", {"a": [1, None, "é"]}) == {"a": [1, None, "é"]}
 
 
-async def test_both_sides_ask_at_once_under_the_same_ids() -> None:
+async def test_both_sides_can_use_the_same_request_ids_concurrently() -> None:
     async with open_two_peers(Handlers(ECHO), Handlers(ECHO)) as (ours, theirs):
         answers: dict[str, JsonValue] = {}
 
@@ -58,7 +58,7 @@ async def test_a_request_inside_a_request_is_answered() -> None:
         assert await ours.request("ask back", {"deep": 1}) == [{"deep": 1}]
 
 
-async def test_a_request_that_takes_long_holds_nobody_up() -> None:
+async def test_a_slow_request_does_not_block_others() -> None:
     held = BlockedRequest()
     async with open_raw_client(Handlers({"hold": make_handler(held.answer), **ECHO})) as client:
         client.request(1, "hold", {"first": 1})
@@ -68,7 +68,7 @@ async def test_a_request_that_takes_long_holds_nobody_up() -> None:
         assert await client.receive() == result(1, {"first": 1})
 
 
-async def test_synchronous_parts_run_in_the_order_of_arrival_before_any_job() -> None:
+async def test_synchronous_parts_run_in_arrival_order_before_any_job() -> None:
     order: list[JsonValue] = []
 
     def handle(params: JsonValue, call: InboundRequest) -> Job:
@@ -92,7 +92,7 @@ async def test_synchronous_parts_run_in_the_order_of_arrival_before_any_job() ->
     assert order == [*([number] for number in range(30)), *["job"] * 10]
 
 
-async def test_what_a_job_sends_goes_before_its_answer_and_what_follows_goes_behind() -> None:
+async def test_notifications_of_a_job_precede_its_response_and_follow_ups_come_after_it() -> None:
     peers: list[Peer] = []
 
     def handle(params: JsonValue, call: InboundRequest) -> Job:
@@ -119,7 +119,7 @@ async def test_what_a_job_sends_goes_before_its_answer_and_what_follows_goes_beh
     ]
 
 
-async def test_an_answer_given_early_is_the_only_one() -> None:
+async def test_an_early_response_is_the_only_one() -> None:
     ended = anyio.Event()
 
     def handle(params: JsonValue, call: InboundRequest) -> Job:
@@ -140,7 +140,7 @@ async def test_an_answer_given_early_is_the_only_one() -> None:
         assert await client.receive() == result(2, {})
 
 
-async def test_an_unknown_method_is_named_in_the_answer() -> None:
+async def test_an_unknown_method_is_named_in_the_response() -> None:
     async with open_raw_client(Handlers()) as client:
         client.request("x", "no/such", {})
         assert await client.receive() == error(
@@ -149,13 +149,13 @@ async def test_an_unknown_method_is_named_in_the_answer() -> None:
 
 
 @pytest.mark.parametrize("method", ["no/such", "_ours/notice", "$/progress", "", "echo"])
-async def test_an_unknown_notification_gets_silence(method: str) -> None:
+async def test_an_unknown_notification_is_ignored(method: str) -> None:
     async with open_raw_client(Handlers(ECHO)) as client:
         client.notify(method, {})
         assert await client.receive_until_end() == []
 
 
-async def test_an_error_that_a_job_raises_is_the_answer() -> None:
+async def test_an_error_raised_by_a_job_is_the_response() -> None:
     async def refuse(params: JsonValue) -> JsonValue:
         raise RpcError(-32002, "Session not found", {"message": "which?", "x": params})
 
@@ -170,7 +170,7 @@ async def test_an_error_that_a_job_raises_is_the_answer() -> None:
         }
 
 
-async def test_an_error_that_a_synchronous_part_raises_is_the_answer() -> None:
+async def test_an_error_raised_by_a_synchronous_part_is_the_response() -> None:
     def refuse(params: JsonValue, call: InboundRequest) -> Job:
         reason = f"{call.request.method} not {params!r}"
         raise InvalidParamsError(reason)
@@ -180,7 +180,7 @@ async def test_an_error_that_a_synchronous_part_raises_is_the_answer() -> None:
         assert await client.receive() == error(1, -32602, "Invalid params", "refuse not {}")
 
 
-async def test_a_job_that_breaks_is_an_internal_error_of_one_line_and_the_peer_lives_on(
+async def test_a_job_that_fails_is_a_single_line_internal_error_and_the_peer_survives(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async with open_raw_client(Handlers({"fail": make_handler(fail), **ECHO})) as client:
@@ -193,7 +193,7 @@ async def test_a_job_that_breaks_is_an_internal_error_of_one_line_and_the_peer_l
 
 
 @pytest.mark.usefixtures("caplog")
-async def test_a_synchronous_part_that_breaks_is_an_internal_error_and_the_peer_lives_on() -> None:
+async def test_a_synchronous_part_that_fails_is_an_internal_error_and_the_peer_survives() -> None:
     def fail_at_once(params: JsonValue, call: InboundRequest) -> Job:
         raise KeyError(params, call.request.id)
 
@@ -208,7 +208,7 @@ async def test_a_synchronous_part_that_breaks_is_an_internal_error_and_the_peer_
         assert await client.receive() == result(3, {})
 
 
-async def test_a_result_that_is_no_json_is_an_internal_error_and_the_peer_lives_on() -> None:
+async def test_an_unserializable_result_is_an_internal_error_and_the_peer_survives() -> None:
     async def not_a_number(params: JsonValue) -> JsonValue:
         del params
         return [float("nan")]
@@ -222,7 +222,7 @@ async def test_a_result_that_is_no_json_is_an_internal_error_and_the_peer_lives_
         assert await client.receive() == result(2, {})
 
 
-async def test_what_breaks_behind_an_answer_changes_nothing_and_the_peer_lives_on(
+async def test_a_failure_after_a_response_changes_nothing_and_the_peer_survives(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def handle(params: JsonValue, call: InboundRequest) -> Job:
@@ -245,7 +245,7 @@ async def test_what_breaks_behind_an_answer_changes_nothing_and_the_peer_lives_o
 
 
 @pytest.mark.parametrize("raised", [KeyError("boom"), InvalidParamsError("no")])
-async def test_a_notification_that_breaks_is_logged_and_the_peer_lives_on(
+async def test_a_notification_that_fails_is_logged_and_the_peer_survives(
     raised: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail_at_once(params: JsonValue) -> None:
@@ -271,7 +271,7 @@ async def test_a_job_that_raises_a_stray_cancellation_is_still_answered() -> Non
     assert received == [{"jsonrpc": "2.0", "id": 1, "error": cancelled}, result(2, {})]
 
 
-async def test_an_id_in_use_is_refused_and_the_request_that_uses_it_goes_on() -> None:
+async def test_an_id_in_use_is_refused_and_the_request_using_it_continues() -> None:
     held = BlockedRequest()
     async with open_raw_client(Handlers({"hold": make_handler(held.answer), **ECHO})) as client:
         client.request(1, "hold", {"the": "first"})
@@ -283,7 +283,7 @@ async def test_an_id_in_use_is_refused_and_the_request_that_uses_it_goes_on() ->
         assert await client.receive() == result(1, {"the": "third"})
 
 
-async def test_ids_of_different_types_and_null_ids_may_be_in_use_together() -> None:
+async def test_ids_of_different_types_and_null_ids_may_be_in_use_concurrently() -> None:
     held = BlockedRequest()
     async with open_raw_client(Handlers({"hold": make_handler(held.answer)})) as client:
         for number, identifier in enumerate([1, "1", None, None, ""]):
@@ -296,7 +296,7 @@ async def test_ids_of_different_types_and_null_ids_may_be_in_use_together() -> N
     ]  # fmt: skip
 
 
-async def test_waiting_until_answered_waits_for_what_was_read_and_not_for_more() -> None:
+async def test_waiting_until_answered_covers_only_requests_already_read() -> None:
     held, answered = BlockedRequest(), anyio.Event()
     async with open_raw_client(Handlers({"hold": make_handler(held.answer)})) as client:
         client.request(1, "hold")
@@ -314,7 +314,7 @@ async def test_waiting_until_answered_waits_for_what_was_read_and_not_for_more()
             await answered.wait()
 
 
-async def test_waiting_until_answered_waits_for_every_request_without_an_id_to_tell_it_by() -> None:
+async def test_waiting_until_answered_covers_every_request_with_a_null_id() -> None:
     first, second, answered = BlockedRequest(), BlockedRequest(), anyio.Event()
     handlers = Handlers({"1": make_handler(first.answer), "2": make_handler(second.answer)})
     async with open_raw_client(handlers) as client:

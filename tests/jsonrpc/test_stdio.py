@@ -41,7 +41,7 @@ def is_nonblocking(descriptor: int) -> bool:
     return bool(fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_NONBLOCK)
 
 
-async def test_bytes_that_were_read_before_come_first(open_pipe: OpenPipe) -> None:
+async def test_previously_read_bytes_come_first(open_pipe: OpenPipe) -> None:
     (read, write), (_, sink) = open_pipe(), open_pipe()
     os.write(write, b"lf\nsecond\n")
     os.close(write)
@@ -49,7 +49,9 @@ async def test_bytes_that_were_read_before_come_first(open_pipe: OpenPipe) -> No
         assert await receive_all(transport) == [b"first", b"half", b"second"]
 
 
-async def test_bytes_that_were_read_before_need_no_more_to_come(open_pipe: OpenPipe) -> None:
+async def test_previously_read_bytes_are_received_without_further_input(
+    open_pipe: OpenPipe,
+) -> None:
     (read, write), (_, sink) = open_pipe(), open_pipe()
     async with (
         check_no_threads_left(lambda: os.close(write)),
@@ -59,7 +61,7 @@ async def test_bytes_that_were_read_before_need_no_more_to_come(open_pipe: OpenP
             assert [*await transport.receive()] == [b"first"]
 
 
-async def test_a_descriptor_that_was_made_nonblocking_is_waited_for_and_left_so(
+async def test_a_nonblocking_descriptor_is_waited_for_and_stays_nonblocking(
     open_pipe: OpenPipe,
 ) -> None:
     (read, write), (_, sink) = open_pipe(), open_pipe()
@@ -75,7 +77,7 @@ async def test_a_descriptor_that_was_made_nonblocking_is_waited_for_and_left_so(
     assert is_nonblocking(read)
 
 
-async def test_a_nonblocking_pipe_that_is_full_is_waited_for(open_pipe: OpenPipe) -> None:
+async def test_a_full_nonblocking_pipe_is_waited_for(open_pipe: OpenPipe) -> None:
     (source, end), (read, write) = open_pipe(), open_pipe()
     make_nonblocking(write)
     line = b"x" * 1_000_000 + b"\n"
@@ -97,7 +99,7 @@ def read_exactly(descriptor: int, count: int) -> bytes:
     return bytes(received)
 
 
-async def test_a_terminal_that_hangs_up_is_the_end(open_pipe: OpenPipe) -> None:
+async def test_a_terminal_hang_up_counts_as_end_of_stream(open_pipe: OpenPipe) -> None:
     test, server = pty.openpty()
     tty.setraw(server)
     _, sink = open_pipe()
@@ -110,7 +112,7 @@ async def test_a_terminal_that_hangs_up_is_the_end(open_pipe: OpenPipe) -> None:
     os.close(server)
 
 
-async def test_nothing_to_read_is_the_end() -> None:
+async def test_empty_input_counts_as_end_of_stream() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     async with StdioTransport(Descriptors(nothing, nothing)) as transport:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -128,7 +130,7 @@ async def test_one_read_that_holds_many_lines_is_one_batch(open_pipe: OpenPipe) 
         assert [*await transport.receive()] == lines
 
 
-async def test_a_reader_that_nobody_asks_does_not_read_for_ever(open_pipe: OpenPipe) -> None:
+async def test_read_ahead_is_bounded_when_lines_are_not_received(open_pipe: OpenPipe) -> None:
     (read, write), (_, sink) = open_pipe(), open_pipe()
     make_nonblocking(write)
     async with (
@@ -156,7 +158,7 @@ def fill(descriptor: int) -> int:
     return written
 
 
-async def test_neither_descriptor_is_closed_by_leaving(open_pipe: OpenPipe) -> None:
+async def test_closing_the_transport_closes_neither_descriptor(open_pipe: OpenPipe) -> None:
     (read, write), (other_read, other_write) = open_pipe(), open_pipe()
     os.close(write)
     async with StdioTransport(Descriptors(read, other_write)) as transport:

@@ -58,7 +58,7 @@ async def test_a_large_line_arrives_whole_between_small_ones(kind: str) -> None:
 
 
 @all_kinds
-async def test_a_line_above_the_cap_is_reported_and_the_next_one_arrives(kind: str) -> None:
+async def test_an_oversized_line_is_reported_and_the_next_one_arrives(kind: str) -> None:
     async with open_pair(kind, TransportLimits(limit_bytes=10)) as link:
         received = await link.transfer(b"12345678901\n", b"next\n")
     assert received == [OversizedLine(b"12345678901", 10), b"next"]
@@ -71,19 +71,19 @@ async def test_the_last_line_may_lack_its_newline(kind: str) -> None:
 
 
 @all_kinds
-async def test_nothing_sent_is_nothing_received(kind: str) -> None:
+async def test_without_sending_nothing_is_received(kind: str) -> None:
     async with open_pair(kind) as link:
         assert await link.transfer() == []
 
 
 @all_kinds
-async def test_only_the_end_of_a_file_leaves_requests_to_be_finished(kind: str) -> None:
+async def test_only_the_end_of_a_file_lets_requests_finish(kind: str) -> None:
     async with open_pair(kind) as link:
         assert link.remote.finishes_requests_at_end == (kind == "files")
 
 
 @duplex_kinds
-async def test_lines_go_both_ways_at_once(kind: str) -> None:
+async def test_lines_travel_in_both_directions_concurrently(kind: str) -> None:
     async with open_duplex_pair(kind) as link, link.local as ours, link.remote as theirs:
         ours.send(b"ping\n")
         theirs.send(b"pong\n")
@@ -93,7 +93,7 @@ async def test_lines_go_both_ways_at_once(kind: str) -> None:
 
 
 @duplex_kinds
-async def test_a_line_wakes_the_side_that_waits_for_it(kind: str) -> None:
+async def test_a_line_wakes_the_waiting_receiver(kind: str) -> None:
     async with open_duplex_pair(kind) as link, link.local as ours, link.remote as theirs:
         received: list[object] = []
 
@@ -109,7 +109,7 @@ async def test_a_line_wakes_the_side_that_waits_for_it(kind: str) -> None:
 
 
 @duplex_kinds
-async def test_the_end_of_the_stream_is_the_end_for_good(kind: str) -> None:
+async def test_the_end_of_the_stream_is_final(kind: str) -> None:
     async with open_duplex_pair(kind) as link, link.local, link.remote as theirs:
         link.end()
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -117,7 +117,7 @@ async def test_the_end_of_the_stream_is_the_end_for_good(kind: str) -> None:
 
 
 @duplex_kinds
-async def test_the_end_of_the_stream_wakes_the_side_that_waits(kind: str) -> None:
+async def test_the_end_of_the_stream_wakes_the_waiting_receiver(kind: str) -> None:
     async with open_duplex_pair(kind) as link, link.local, link.remote as theirs:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
@@ -127,7 +127,7 @@ async def test_the_end_of_the_stream_wakes_the_side_that_waits(kind: str) -> Non
 
 
 @duplex_kinds
-async def test_a_writer_waits_for_room_and_goes_on(kind: str) -> None:
+async def test_a_writer_waits_for_capacity_and_continues(kind: str) -> None:
     async with open_duplex_pair(kind, SMALL) as link, link.local as ours, link.remote as theirs:
         overfill(ours)
         went_on = anyio.Event()
@@ -148,7 +148,7 @@ async def test_a_writer_waits_for_room_and_goes_on(kind: str) -> None:
 
 
 @duplex_kinds
-async def test_those_who_wait_for_room_go_on_in_the_order_they_came(kind: str) -> None:
+async def test_writers_waiting_for_capacity_continue_in_order_of_arrival(kind: str) -> None:
     async with open_duplex_pair(kind, SMALL) as link, link.local as ours, link.remote as theirs:
         overfill(ours)
         order: list[int] = []
@@ -171,7 +171,7 @@ async def test_those_who_wait_for_room_go_on_in_the_order_they_came(kind: str) -
 
 
 @duplex_kinds
-async def test_one_who_stops_waiting_for_room_keeps_nobody_from_it(kind: str) -> None:
+async def test_a_cancelled_wait_for_capacity_does_not_block_others(kind: str) -> None:
     async with open_duplex_pair(kind, SMALL) as link, link.local as ours, link.remote as theirs:
         overfill(ours)
         with anyio.move_on_after(0):
@@ -185,14 +185,14 @@ async def test_one_who_stops_waiting_for_room_keeps_nobody_from_it(kind: str) ->
 
 
 @duplex_kinds
-async def test_a_full_queue_still_takes_an_answer(kind: str) -> None:
+async def test_a_full_queue_still_accepts_a_response(kind: str) -> None:
     async with open_duplex_pair(kind, SMALL) as link:
         received = await link.transfer(*TOO_MUCH, b"answer\n")
     assert received == [*stripped(TOO_MUCH), b"answer"]
 
 
 @duplex_kinds
-async def test_only_the_latest_unsent_line_of_a_key_is_sent(kind: str) -> None:
+async def test_only_the_latest_unsent_line_with_a_key_is_sent(kind: str) -> None:
     async with open_duplex_pair(kind, SMALL) as link, link.local as ours, link.remote as theirs:
         received: list[object] = []
 
@@ -211,14 +211,14 @@ async def test_only_the_latest_unsent_line_of_a_key_is_sent(kind: str) -> None:
 
 
 @all_kinds
-async def test_flushing_nothing_returns_at_once(kind: str) -> None:
+async def test_flushing_an_empty_queue_returns_immediately(kind: str) -> None:
     async with open_pair(kind) as link, link.local as ours:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             await ours.flush()
 
 
 @duplex_kinds
-async def test_leaving_drops_what_nobody_read_and_does_not_wait(kind: str) -> None:
+async def test_closing_drops_unread_lines_without_waiting(kind: str) -> None:
     async with open_duplex_pair(kind, SMALL) as link:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with link.local as ours:
@@ -237,7 +237,7 @@ async def waits_of(link: DuplexTransportPair) -> None:
 
 
 @duplex_kinds
-async def test_when_the_reader_leaves_nobody_waits_for_it(kind: str) -> None:
+async def test_after_the_reader_stops_writers_do_not_wait(kind: str) -> None:
     async with open_duplex_pair(kind, SMALL) as link, link.local as ours:
         overfill(ours)
         await link.stop_reading()
@@ -245,7 +245,7 @@ async def test_when_the_reader_leaves_nobody_waits_for_it(kind: str) -> None:
 
 
 @duplex_kinds
-async def test_when_the_reader_leaves_those_who_wait_go_on(kind: str) -> None:
+async def test_when_the_reader_stops_waiting_writers_continue(kind: str) -> None:
     async with open_duplex_pair(kind, SMALL) as link, link.local as ours:
         overfill(ours)
         async with anyio.create_task_group() as tasks:
@@ -255,7 +255,7 @@ async def test_when_the_reader_leaves_those_who_wait_go_on(kind: str) -> None:
 
 
 @duplex_kinds
-async def test_when_the_reader_leaves_its_stream_ends(kind: str) -> None:
+async def test_when_the_reader_stops_its_stream_ends(kind: str) -> None:
     async with open_duplex_pair(kind) as link, link.local as ours:
         await link.stop_reading()
         ours.send(b"hello?\n")

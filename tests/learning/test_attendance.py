@@ -16,7 +16,7 @@ from tests.support.server_parts import make_auth_handlers, make_registry
     [("zed", True), (ClientProfile().info.name, False)],
     ids=["an editor", "our own client"],
 )
-async def test_a_client_is_known_by_its_name(name: str, *, expected: bool) -> None:
+async def test_a_client_is_recognized_by_its_name(name: str, *, expected: bool) -> None:
     link = ClientConnection.from_transport(create_memory_pair()[0])
     params: JsonValue = {"protocolVersion": 1, "clientInfo": {"name": name, "version": "1"}}
     AgentConnection(
@@ -25,5 +25,5 @@ async def test_a_client_is_known_by_its_name(name: str, *, expected: bool) -> No
     assert link.is_attended is expected
 
 
-async def test_a_client_that_does_not_say_what_it_is_counts_as_a_person() -> None:
+async def test_an_unidentified_client_counts_as_attended() -> None:
     assert ClientConnection.from_transport(create_memory_pair()[0]).is_attended

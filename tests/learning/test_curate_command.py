@@ -26,7 +26,7 @@ def curate(library: CuratorLibrary, *options: str, script: str = MERGING) -> Cli
     return run(library.home, "skills", "curate", "--model", f"scripted:{file}", *options)
 
 
-def test_a_plan_is_printed_and_a_pass_is_made_and_undone(library: CuratorLibrary) -> None:
+def test_a_curation_can_be_planned_run_and_undone(library: CuratorLibrary) -> None:
     before = library.files()
     plan = curate(library, "--dry-run", "--json")
     assert (plan.exit_code, json.loads(plan.stdout)["is_plan"]) == (0, True)
@@ -42,7 +42,7 @@ def test_a_plan_is_printed_and_a_pass_is_made_and_undone(library: CuratorLibrary
     assert "already undone" in again.stderr
 
 
-def test_what_did_not_come_to_its_end_is_told_by_the_exit_code(library: CuratorLibrary) -> None:
+def test_an_incomplete_curation_exits_with_1(library: CuratorLibrary) -> None:
     outcome = curate(
         library, script=f"{FIRST_PROMPT}{absorb_steps('pdf-read', into='pdf-write')}fail: Dead.\n"
     )

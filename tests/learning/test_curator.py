@@ -30,7 +30,7 @@ def library(tmp_path: Path) -> CuratorLibrary:
     return CuratorLibrary(tmp_path)
 
 
-async def test_three_narrow_skills_end_under_one_umbrella(library: CuratorLibrary) -> None:
+async def test_three_narrow_skills_are_merged_into_one(library: CuratorLibrary) -> None:
     curated = await library.make_curator_runs().run()
     assert library.absorbed_into() == dict.fromkeys(SIBLINGS, "pdf")
     assert (library.skills / "pdf" / "assets" / "page.png").read_bytes() == PICTURE
@@ -38,7 +38,7 @@ async def test_three_narrow_skills_end_under_one_umbrella(library: CuratorLibrar
     assert curated.report.summary == "3 skills merged into 1; changed: pdf"
 
 
-async def test_the_report_s_block_is_what_happened(library: CuratorLibrary) -> None:
+async def test_the_report_matches_the_actual_changes(library: CuratorLibrary) -> None:
     curated = await library.make_curator_runs().run()
     assert curated.directory is not None
     told = yaml.safe_load((curated.directory / "report.yaml").read_text())
@@ -62,7 +62,7 @@ async def test_undo_restores_every_byte(library: CuratorLibrary) -> None:
         await curation.undo()
 
 
-async def test_a_pass_that_changes_nothing_leaves_the_last_one_to_undo(
+async def test_a_run_without_changes_keeps_the_previous_one_undoable(
     library: CuratorLibrary,
 ) -> None:
     before = library.files()
@@ -72,7 +72,7 @@ async def test_a_pass_that_changes_nothing_leaves_the_last_one_to_undo(
     assert library.files() == before
 
 
-async def test_a_dry_run_writes_nothing_and_says_what_would_be_done(
+async def test_a_dry_run_writes_nothing_and_reports_the_planned_changes(
     library: CuratorLibrary,
 ) -> None:
     before = files_in(library.home)
@@ -82,7 +82,7 @@ async def test_a_dry_run_writes_nothing_and_says_what_would_be_done(
     assert curated.report.summary == "3 skills merged into 1; changed: pdf"
 
 
-async def test_an_account_that_is_wrong_is_asked_for_again(library: CuratorLibrary) -> None:
+async def test_an_incorrect_summary_is_requested_again(library: CuratorLibrary) -> None:
     wrong = summary_step(dict.fromkeys(SIBLINGS[:2], "pdf"))
     script = (
         f"{FIRST_PROMPT}{CREATE}{absorb_steps(*SIBLINGS)}{wrong}{CORRECTION_PROMPT}{ALL_MERGED}"
@@ -92,7 +92,9 @@ async def test_an_account_that_is_wrong_is_asked_for_again(library: CuratorLibra
     assert [each.source for each in curated.report.curator_summary.consolidations] == [*SIBLINGS]
 
 
-async def test_an_account_that_stays_wrong_is_told_in_the_report(library: CuratorLibrary) -> None:
+async def test_a_persistently_incorrect_summary_is_noted_in_the_report(
+    library: CuratorLibrary,
+) -> None:
     script = (
         f"{FIRST_PROMPT}{CREATE}{absorb_steps('pdf-read')}say: Done.\n"
         f"{CORRECTION_PROMPT}say: Done, I said.\n"
@@ -107,7 +109,9 @@ async def test_an_account_that_stays_wrong_is_told_in_the_report(library: Curato
     assert "## To be looked at" in (curated.directory / "report.md").read_text()
 
 
-async def test_it_is_asked_again_while_something_stands_out(library: CuratorLibrary) -> None:
+async def test_the_model_is_asked_again_while_mergeable_skills_remain(
+    library: CuratorLibrary,
+) -> None:
     first = f"{FIRST_PROMPT}{CREATE}{absorb_steps('pdf-read')}{summary_step({'pdf-read': 'pdf'})}"
     script = f"{first}{REPEAT_PROMPT}{absorb_steps('pdf-split', 'pdf-write')}{ALL_MERGED}"
     curated = await library.make_curator_runs(script).run()
@@ -115,7 +119,7 @@ async def test_it_is_asked_again_while_something_stands_out(library: CuratorLibr
     assert curated.report.issues == ()
 
 
-async def test_what_a_failing_model_has_done_stays_and_can_be_undone(
+async def test_changes_made_before_a_model_failure_are_kept_and_undoable(
     library: CuratorLibrary,
 ) -> None:
     before = library.files()
@@ -129,21 +133,21 @@ async def test_what_a_failing_model_has_done_stays_and_can_be_undone(
     assert library.files() == before
 
 
-async def test_without_candidates_no_model_is_asked(library: CuratorLibrary) -> None:
+async def test_without_candidates_no_model_request_is_made(library: CuratorLibrary) -> None:
     for name in SIBLINGS:
         library.skill_editor.usage.pin(name)
     curated = await library.make_curator_runs(f"{FIRST_PROMPT}fail: It was asked.\n").run()
-    assert (curated.spent.requests, curated.report.issues) == (0, ())
+    assert (curated.usage_totals.requests, curated.report.issues) == (0, ())
 
 
-async def test_it_is_told_what_reviews_found_to_overlap_once(library: CuratorLibrary) -> None:
+async def test_the_curator_is_given_overlaps_found_by_reviews_once(library: CuratorLibrary) -> None:
     CurationSchedule(library.skill_editor.home).record_overlaps(["pdf-read, release"])
     script = f"prompt: - pdf-read, release\n{summary_step({})}"
     assert (await library.make_curator_runs(script).run()).report.issues == ()
     assert CurationSchedule(library.skill_editor.home).overlaps() == ()
 
 
-async def test_one_pass_at_a_time(library: CuratorLibrary) -> None:
+async def test_only_one_curation_runs_at_a_time(library: CuratorLibrary) -> None:
     with CurationSchedule(library.skill_editor.home).exclusive(), pytest.raises(LockedError):
         await library.make_curator_runs().run()
 
@@ -175,7 +179,7 @@ def elsewhere(library: CuratorLibrary) -> str:
 
 
 @pytest.mark.parametrize("put", [pinned, bundled_by_us, bundled_by_hermes, installed, elsewhere])
-async def test_whatever_the_model_tries_the_skills_of_others_stay(
+async def test_the_model_cannot_change_skills_of_others(
     library: CuratorLibrary, put: Callable[[CuratorLibrary], str]
 ) -> None:
     name = put(library)

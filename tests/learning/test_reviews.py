@@ -58,7 +58,7 @@ async def review_of(folder: Path, review: str, settings: str = "") -> tuple[Path
     return engine.home, told
 
 
-async def test_a_correction_ends_as_a_patch_of_the_loaded_skill(tmp_path: Path) -> None:
+async def test_a_correction_becomes_a_patch_of_the_loaded_skill(tmp_path: Path) -> None:
     home, told = await review_of(tmp_path, PATCH_STEPS)
     file = home / "skills" / "release" / "SKILL.md"
     (undo_id,) = undo_ids(home)
@@ -72,7 +72,7 @@ async def test_a_correction_ends_as_a_patch_of_the_loaded_skill(tmp_path: Path) 
     assert file.read_text() == RELEASE
 
 
-async def test_nothing_of_a_review_comes_into_the_conversation(tmp_path: Path) -> None:
+async def test_a_review_adds_nothing_to_the_conversation(tmp_path: Path) -> None:
     engine = make_review_configuration(tmp_path)
     async with open_editor(engine) as editor:
         await editor.initialize(clientCapabilities=NOTICES)
@@ -84,7 +84,7 @@ async def test_nothing_of_a_review_comes_into_the_conversation(tmp_path: Path) -
         assert REVIEW not in str(editor.messages)
 
 
-async def test_prompting_again_cancels_a_review_at_once(tmp_path: Path) -> None:
+async def test_a_new_prompt_cancels_a_review_immediately(tmp_path: Path) -> None:
     engine = make_review_configuration(tmp_path, WAITING)
     async with open_editor(engine) as editor:
         await editor.initialize(clientCapabilities=NOTICES)
@@ -100,7 +100,7 @@ async def test_prompting_again_cancels_a_review_at_once(tmp_path: Path) -> None:
     assert undo_ids(engine.home) == []
 
 
-async def test_leaving_cancels_a_review_at_once(tmp_path: Path) -> None:
+async def test_closing_cancels_a_review_immediately(tmp_path: Path) -> None:
     engine = make_review_configuration(tmp_path, WAITING)
     with anyio.fail_after(AT_ONCE_SECONDS):
         async with open_editor(engine) as editor:
@@ -109,7 +109,7 @@ async def test_leaving_cancels_a_review_at_once(tmp_path: Path) -> None:
     assert undo_ids(engine.home) == []
 
 
-async def test_proposed_changes_are_kept_for_the_user_and_not_made(tmp_path: Path) -> None:
+async def test_proposed_changes_are_saved_for_the_user_and_not_applied(tmp_path: Path) -> None:
     home, told = await review_of(tmp_path, PATCH_STEPS, "  review_writes: propose\n")
     (proposal,) = (home / "acp" / "proposals").iterdir()
     assert told == f"Reviewed the conversation: 1 proposed, see {proposal}."
@@ -118,7 +118,7 @@ async def test_proposed_changes_are_kept_for_the_user_and_not_made(tmp_path: Pat
     assert undo_ids(home) == []
 
 
-async def test_what_the_guard_doubts_is_left_to_the_user(tmp_path: Path) -> None:
+async def test_a_change_doubted_by_the_guard_is_left_to_the_user(tmp_path: Path) -> None:
     home, told = await review_of(tmp_path, DANGEROUS)
     assert "1 proposed" in told
     assert (home / "skills" / "release" / "SKILL.md").read_text() == RELEASE
@@ -132,7 +132,9 @@ async def test_a_review_may_change_the_memory_too(tmp_path: Path) -> None:
     )
 
 
-async def test_who_wants_to_be_asked_about_the_memory_gets_a_proposal(tmp_path: Path) -> None:
+async def test_with_memory_confirmation_enabled_a_review_only_proposes_changes(
+    tmp_path: Path,
+) -> None:
     home, told = await review_of(tmp_path, REMEMBER, "memory:\n  ask: true\n")
     assert "1 proposed" in told
     assert not (home / "memories" / "USER.md").exists()
@@ -180,7 +182,7 @@ def workspace(home: Path, work: Path) -> str:
 @pytest.mark.parametrize(
     "put", [pinned, bundled_by_us, bundled_by_hermes, installed, external, workspace]
 )
-async def test_whatever_the_model_tries_the_skills_of_others_stay(
+async def test_the_model_cannot_change_skills_of_others(
     tmp_path: Path, put: Callable[[Path, Path], str]
 ) -> None:
     work, home = tmp_path / "work", tmp_path / "home"

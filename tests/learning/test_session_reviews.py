@@ -174,7 +174,7 @@ def changed(room: Room, **changes: object) -> Room:
     return room
 
 
-async def test_the_request_is_the_conversation_with_one_message_behind_it() -> None:
+async def test_the_request_is_the_conversation_plus_one_message() -> None:
     model = RoundModel(SAVED)
     room = Room(model)
     room.end_turn(*work("terminal", "terminal"))
@@ -187,7 +187,7 @@ async def test_the_request_is_the_conversation_with_one_message_behind_it() -> N
     assert tuple(room.conversation) == before
 
 
-async def test_what_a_review_uses_is_the_session_s_and_its_window_stays_as_full() -> None:
+async def test_a_review_counts_toward_session_usage_but_not_context_window_use() -> None:
     room = Room(RoundModel(SAVED))
     room.end_turn(*work("terminal", "terminal"))
     await room.run()
@@ -212,7 +212,7 @@ async def test_only_the_tools_for_memory_and_skills_work() -> None:
     assert room.bulletin.take() == ["Reviewed the conversation: 1 calls."]
 
 
-async def test_there_are_at_most_so_many_calls() -> None:
+async def test_the_number_of_tool_calls_is_limited() -> None:
     many = [ToolCall(f"r{number}", "skill_view", "{}") for number in range(MAX_CALLS + 5)]
     room = Room(RoundModel(ModelRound(tool_call_events(*many), "tool_use"), SAVED))
     room.end_turn(*work("terminal", "terminal"))
@@ -220,7 +220,7 @@ async def test_there_are_at_most_so_many_calls() -> None:
     assert len(room.build_tools.noted) == MAX_CALLS
 
 
-async def test_a_model_that_never_ends_is_asked_so_often_at_most() -> None:
+async def test_the_number_of_model_requests_is_limited() -> None:
     model = RoundModel(skill_call(1))
     room = Room(model)
     room.end_turn(*work("terminal", "terminal"))
@@ -228,7 +228,7 @@ async def test_a_model_that_never_ends_is_asked_so_often_at_most() -> None:
     assert len(model.requests) == MAX_CALLS
 
 
-async def test_a_cancelled_review_changes_nothing_more_and_tells_what_it_did() -> None:
+async def test_a_cancelled_review_makes_no_more_changes_and_reports_those_made() -> None:
     model = RoundModel(skill_call(1), ModelRound(end=None))
     room = Room(model)
     room.end_turn(*work("terminal", "terminal"))
@@ -238,7 +238,7 @@ async def test_a_cancelled_review_changes_nothing_more_and_tells_what_it_did() -
     assert room.bulletin.take() == ["Reviewed the conversation: 1 calls."]
 
 
-async def test_a_cancelled_review_is_made_up_for_after_the_next_turn() -> None:
+async def test_a_cancelled_review_is_repeated_after_the_next_turn() -> None:
     room = Room(RoundModel(SAVED))
     room.end_turn(*work("terminal", "terminal"))
     room.reviews.cancel()
@@ -250,7 +250,7 @@ async def test_a_cancelled_review_is_made_up_for_after_the_next_turn() -> None:
     assert room.tasks == []
 
 
-async def test_a_prompt_that_comes_before_it_is_quiet_costs_nothing() -> None:
+async def test_a_prompt_before_the_idle_delay_costs_no_request() -> None:
     model = RoundModel(SAVED)
     room = Room(model)
     room.is_quiet = anyio.Event()
@@ -268,7 +268,7 @@ async def test_a_prompt_that_comes_before_it_is_quiet_costs_nothing() -> None:
     assert room.waited == [5.0] * 4
 
 
-async def test_who_is_cut_short_while_the_model_is_asked_waits_twice_as_long() -> None:
+async def test_the_delay_doubles_when_a_review_is_cancelled_during_a_model_request() -> None:
     model = RoundModel(*(ModelRound(end=None) for _ in range(6)), SAVED)
     room = Room(model)
     for _ in range(6):
@@ -282,7 +282,7 @@ async def test_who_is_cut_short_while_the_model_is_asked_waits_twice_as_long() -
     assert room.waited == [5.0, 10.0, 20.0, 40.0, 80.0, 80.0, 80.0, 5.0]
 
 
-async def test_who_goes_over_to_plan_mode_meanwhile_is_not_reviewed() -> None:
+async def test_a_session_switched_to_plan_mode_meanwhile_is_not_reviewed() -> None:
     model = RoundModel(SAVED)
     room = Room(model)
     room.end_turn(*work("terminal", "terminal"))
@@ -295,7 +295,7 @@ async def test_who_goes_over_to_plan_mode_meanwhile_is_not_reviewed() -> None:
     assert len(model.requests) == 1
 
 
-async def test_overlaps_are_kept_for_the_curator() -> None:
+async def test_overlaps_are_recorded_for_the_curator() -> None:
     said = "Nothing to save.\n\nOverlap: `pdf-read`, `docs/pdf-write`\nOverlap: only-one\n"
     room = Room(RoundModel(ModelRound([TextDelta(said)])))
     room.end_turn(*work("terminal", "terminal"))
@@ -303,7 +303,7 @@ async def test_overlaps_are_kept_for_the_curator() -> None:
     assert room.build_tools.overlaps == ["pdf-read, docs/pdf-write"]
 
 
-async def test_a_model_that_fails_is_no_failure_of_the_session() -> None:
+async def test_a_model_failure_does_not_fail_the_session() -> None:
     room = Room(RoundModel(ModelRound(end=ModelFailedError("no"))))
     room.end_turn(*work("terminal", "terminal"))
     await room.run()
@@ -327,20 +327,20 @@ async def test_when_no_review_is_due(changes: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize("reason", ["cancelled", "max_tokens", "refusal", "max_turn_requests"])
-async def test_a_turn_that_did_not_come_to_its_end_is_not_reviewed(reason: StopReason) -> None:
+async def test_an_incomplete_turn_is_not_reviewed(reason: StopReason) -> None:
     room = Room(RoundModel(SAVED))
     room.end_turn(*work("terminal", "terminal"), reason=reason)
     assert room.tasks == []
 
 
-async def test_in_plan_mode_nothing_is_reviewed() -> None:
+async def test_plan_mode_disables_reviews() -> None:
     room = Room(RoundModel(SAVED))
     room.mode = "plan"
     room.end_turn(*work("terminal", "terminal"))
     assert room.tasks == []
 
 
-async def test_a_skill_that_was_changed_puts_the_review_off() -> None:
+async def test_a_changed_skill_postpones_the_review() -> None:
     room = Room(RoundModel(SAVED))
     room.end_turn(*work("terminal", "skill_manage", "terminal"))
     assert room.tasks == []
@@ -348,7 +348,7 @@ async def test_a_skill_that_was_changed_puts_the_review_off() -> None:
     assert len(room.tasks) == 1
 
 
-async def test_talk_alone_makes_a_review_due_and_memory_puts_it_off() -> None:
+async def test_prompts_alone_make_a_review_due_and_memory_use_postpones_it() -> None:
     room = changed(Room(RoundModel(SAVED)), intervals=ReviewIntervals(steps=0, prompts=2))
     room.end_turn(*work())
     room.end_turn(*work("memory"))
@@ -367,7 +367,7 @@ async def test_talk_alone_makes_a_review_due_and_memory_puts_it_off() -> None:
     ],
     ids=["skills", "memory", "both in one"],
 )
-async def test_one_review_looks_for_all_that_is_wanted(
+async def test_one_review_covers_every_due_subject(
     intervals: ReviewIntervals, *, memory: bool, skills: bool
 ) -> None:
     model = RoundModel(SAVED)
@@ -379,7 +379,7 @@ async def test_one_review_looks_for_all_that_is_wanted(
     assert ("## Memory" in question, "## Skills" in question) == (memory, skills)
 
 
-async def test_a_conversation_that_was_summed_up_counts_on() -> None:
+async def test_counting_continues_after_compaction() -> None:
     room = Room(RoundModel(SAVED))
     room.end_turn(*work("terminal"))
     room.conversation.rebuild([UserMessage((Text("a summary"),)), *work("terminal")])
@@ -387,7 +387,7 @@ async def test_a_conversation_that_was_summed_up_counts_on() -> None:
     assert len(room.tasks) == 1
 
 
-async def test_what_was_said_in_an_earlier_process_does_not_count() -> None:
+async def test_messages_of_an_earlier_process_do_not_count() -> None:
     room = Room(RoundModel(SAVED))
     for message in work("terminal", "terminal"):
         room.conversation.append(message)

@@ -39,20 +39,20 @@ async def verdict(gate: Gate, effect: Effect) -> str | None:
     return refusal.reason if isinstance(refusal, Refusal) else None
 
 
-async def test_memory_and_skills_pass_without_anybody_being_asked(tmp_path: Path) -> None:
+async def test_memory_and_skill_changes_are_allowed_without_asking(tmp_path: Path) -> None:
     gate = BackgroundGate(tmp_path)
     assert await verdict(gate, ChangeMemory()) is None
     assert await verdict(gate, skill_at(tmp_path)) is None
     assert gate.proposed_call_ids == set()
 
 
-async def test_nothing_else_passes(tmp_path: Path) -> None:
+async def test_all_other_effects_are_denied(tmp_path: Path) -> None:
     target = FileTarget(tmp_path / "a", tmp_path / "a", is_inside=True)
     for effect in (ReadFiles((target,)), WriteFiles((target,)), RunCommandEffect("ls", target)):
         assert await verdict(BackgroundGate(tmp_path), effect) == NOT_ALLOWED
 
 
-async def test_a_skill_elsewhere_does_not_pass_nor_one_behind_a_link(tmp_path: Path) -> None:
+async def test_skills_in_other_places_or_behind_a_symlink_are_denied(tmp_path: Path) -> None:
     skills, others = tmp_path / "skills", tmp_path / "others"
     for folder in (skills, others):
         folder.mkdir()
@@ -63,7 +63,7 @@ async def test_a_skill_elsewhere_does_not_pass_nor_one_behind_a_link(tmp_path: P
 
 
 @pytest.mark.parametrize("may_propose", [True, False])
-async def test_what_a_person_would_be_asked_about_is_not_done(
+async def test_effects_that_require_the_user_are_not_performed(
     tmp_path: Path, *, may_propose: bool
 ) -> None:
     for effect in (skill_at(tmp_path, "it deletes files"), ChangeMemory(asks_first=True)):
@@ -72,12 +72,12 @@ async def test_what_a_person_would_be_asked_about_is_not_done(
         assert gate.proposed_call_ids == ({"call_1"} if may_propose else set())
 
 
-async def test_all_is_proposed_where_the_rule_says_so(tmp_path: Path) -> None:
+async def test_every_change_becomes_a_proposal_if_the_rule_says_so(tmp_path: Path) -> None:
     gate = BackgroundGate(tmp_path, "propose", can_propose=True)
     assert await verdict(gate, skill_at(tmp_path)) == PROPOSED
 
 
-async def test_nothing_passes_in_plan_mode_or_when_the_pass_is_over(tmp_path: Path) -> None:
+async def test_all_effects_are_denied_in_plan_mode_or_after_the_run(tmp_path: Path) -> None:
     planning = BackgroundGate(tmp_path, mode=lambda: "plan")
     assert await verdict(planning, ChangeMemory()) == PLANNING
     over = BackgroundGate(tmp_path, has_ended=lambda: True)

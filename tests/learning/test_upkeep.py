@@ -46,7 +46,7 @@ def server(tmp_path: Path) -> Server:
     return Server(tmp_path)
 
 
-async def test_a_curator_comes_a_week_after_the_first_sight(server: Server) -> None:
+async def test_the_curator_first_runs_a_week_after_the_first_check(server: Server) -> None:
     server.clock.time += NIGHT
     await server.upkeep.run_if_due()
     server.clock.time += timedelta(days=6)
@@ -57,7 +57,7 @@ async def test_a_curator_comes_a_week_after_the_first_sight(server: Server) -> N
     assert server.passes == 1
 
 
-async def test_one_line_tells_of_it_where_somebody_worked_last(server: Server) -> None:
+async def test_one_notice_about_the_run_goes_to_the_last_active_session(server: Server) -> None:
     server.clock.time += NIGHT
     await server.upkeep.run_if_due()
     server.clock.time += timedelta(days=7)
@@ -75,7 +75,7 @@ async def test_one_line_tells_of_it_where_somebody_worked_last(server: Server) -
     [(timedelta(hours=1), True), (NIGHT, False)],
     ids=["an hour ago", "at this moment"],
 )
-async def test_nobody_comes_while_somebody_works(
+async def test_the_curator_does_not_run_while_a_session_is_active(
     server: Server, wait: timedelta, *, is_idle: bool
 ) -> None:
     server.clock.time += NIGHT
@@ -87,7 +87,7 @@ async def test_nobody_comes_while_somebody_works(
     assert server.passes == 0
 
 
-async def test_it_never_comes_unasked_unless_that_is_wanted(server: Server) -> None:
+async def test_the_curator_never_runs_automatically_unless_enabled(server: Server) -> None:
     server.upkeep.curate = None
     for _ in range(3):
         server.clock.time += timedelta(days=8)
@@ -95,7 +95,7 @@ async def test_it_never_comes_unasked_unless_that_is_wanted(server: Server) -> N
     assert server.passes == 0
 
 
-async def test_skills_age_once_a_day(server: Server) -> None:
+async def test_skills_are_aged_once_a_day(server: Server) -> None:
     await server.upkeep.run_if_due()
     server.clock.time += timedelta(days=31)
     await server.upkeep.run_if_due()
@@ -108,7 +108,7 @@ async def test_skills_age_once_a_day(server: Server) -> None:
     assert server.library.absorbed_into() == dict.fromkeys(SIBLINGS, "")
 
 
-async def test_another_process_at_work_is_no_failure(server: Server) -> None:
+async def test_a_run_in_another_process_is_not_a_failure(server: Server) -> None:
     async def curate() -> str:
         raise LockedError
 

@@ -28,7 +28,7 @@ def _lives(number: int) -> bool:
         return False
 
 
-async def test_one_that_hangs_holds_up_neither_the_first_call_nor_the_others(
+async def test_a_hanging_server_delays_neither_the_first_call_nor_other_servers(
     tmp_path: Path,
 ) -> None:
     async with open_factory(tmp_path) as house:
@@ -48,7 +48,7 @@ async def test_one_that_hangs_holds_up_neither_the_first_call_nor_the_others(
         await office.servers.close()
 
 
-async def test_garbage_between_messages_disturbs_nothing_and_is_shown(tmp_path: Path) -> None:
+async def test_garbage_between_messages_is_harmless_and_shown(tmp_path: Path) -> None:
     server = server_program("s", "prints-garbage")
     async with open_factory(tmp_path) as house, house.open_servers(server) as office:
         assert (await office.call("s__echo", {"text": "hello"})).text == "hello"
@@ -63,7 +63,7 @@ async def test_two_hundred_tools_are_all_offered(tmp_path: Path) -> None:
         assert office.tool_names() == [f"s__tool_{number}" for number in range(200)]
 
 
-async def test_names_that_clash_are_told_apart_in_the_same_way_every_time(tmp_path: Path) -> None:
+async def test_conflicting_names_are_disambiguated_deterministically(tmp_path: Path) -> None:
     names: list[list[str]] = []
     for _ in range(2):
         async with (
@@ -79,7 +79,7 @@ async def test_names_that_clash_are_told_apart_in_the_same_way_every_time(tmp_pa
     assert max(map(len, names[0])) <= MAX_CHARACTERS
 
 
-async def test_a_broken_tool_is_left_out_and_costs_no_other(tmp_path: Path) -> None:
+async def test_an_invalid_tool_is_skipped_without_affecting_others(tmp_path: Path) -> None:
     async with (
         open_factory(tmp_path) as house,
         house.open_servers(server_program("s", "bad-schemas")) as office,
@@ -113,7 +113,7 @@ async def test_a_broken_tool_is_left_out_and_costs_no_other(tmp_path: Path) -> N
         ),
     ],
 )
-async def test_one_that_does_not_start_says_why(
+async def test_a_server_that_does_not_start_is_reported_with_the_reason(
     tmp_path: Path, server: StdioServerConfig, problem: str
 ) -> None:
     async with open_factory(tmp_path) as house, house.open_servers(server) as office:
@@ -122,7 +122,7 @@ async def test_one_that_does_not_start_says_why(
         assert office.tool_names() == []
 
 
-async def test_after_a_crash_it_is_connected_again_and_a_call_meanwhile_waits(
+async def test_a_crashed_server_is_reconnected_and_a_call_meanwhile_waits(
     tmp_path: Path,
 ) -> None:
     server = server_program("s", environment={"API_KEY": "abc-secret"})
@@ -137,7 +137,7 @@ async def test_after_a_crash_it_is_connected_again_and_a_call_meanwhile_waits(
     assert "abc-secret" not in page
 
 
-async def test_one_that_crashes_again_and_again_is_given_up_and_tried_at_a_rebuild(
+async def test_a_repeatedly_crashing_server_is_given_up_and_retried_at_a_rebuild(
     tmp_path: Path,
 ) -> None:
     async with open_factory(tmp_path) as house:
@@ -147,19 +147,19 @@ async def test_one_that_crashes_again_and_again_is_given_up_and_tried_at_a_rebui
                 assert "the connection is lost" in (await office.call("s__echo")).text
             await office.wait_for_description("failed")
             lost = await office.call("s__echo")
-            assert office.servers.take_news() == (
+            assert office.servers.take_notices() == (
                 'The MCP server "s" is lost: calls of its tools fail for now.',
             )
             await office.servers.refresh_tools()
             assert "): connected" in office.servers.describe()
-            assert office.servers.take_news() == ()
+            assert office.servers.take_notices() == ()
 
     assert lost.text == (
         "MCP server s: the server is not connected: the connection was lost; /mcp shows more"
     )
 
 
-async def test_no_answer_in_time_is_a_failed_call_and_the_server_is_told(tmp_path: Path) -> None:
+async def test_a_timed_out_call_fails_and_the_server_is_notified(tmp_path: Path) -> None:
     told = tmp_path / "told"
     server = server_program("s", environment={"TOLD": str(told)})
     async with open_factory(tmp_path) as house:
@@ -172,38 +172,40 @@ async def test_no_answer_in_time_is_a_failed_call_and_the_server_is_told(tmp_pat
     assert outcome.text.startswith("MCP server s: no answer within 0.2 s; it was told to stop")
 
 
-async def test_a_changed_list_is_told_and_enters_at_the_next_rebuild(tmp_path: Path) -> None:
+async def test_a_changed_tool_list_is_reported_and_applied_at_the_next_rebuild(
+    tmp_path: Path,
+) -> None:
     async with open_factory(tmp_path) as house, house.open_servers(server_program("s")) as office:
         before = office.tool_names()
         await office.call("s__grow")
         await office.wait_for_description(f"{len(before) + 1} tools")
         assert office.tool_names() == before
-        (news,) = office.servers.take_news()
+        (news,) = office.servers.take_notices()
         assert news == (
             'The tools of the MCP server "s" are others now (new or changed: s__grown). You can '
             "use them as they are now once your tools are rebuilt; the user can have that done "
             "with /reload."
         )
-        assert office.servers.take_news() == ()
+        assert office.servers.take_notices() == ()
         await office.servers.refresh_tools()
         assert office.tool_names() == [*before, "s__grown"]
-        assert office.servers.take_news() == ()
+        assert office.servers.take_notices() == ()
 
 
-async def test_of_tools_that_a_project_leaves_out_there_is_no_news(tmp_path: Path) -> None:
+async def test_tools_excluded_by_a_project_cause_no_notices(tmp_path: Path) -> None:
     async with open_factory(tmp_path) as house:
         house.limits = replace(FAST_LIMITS, backoff_seconds=())
         async with house.open_servers(server_program("s")) as office:
             before = len(office.tool_names())
             await office.call("s__grow")
             await office.wait_for_description(f"{before + 1} tools")
-            assert office.servers.take_news({"s__echo"}) == ()
+            assert office.servers.take_notices({"s__echo"}) == ()
             await office.call("s__crash")
             await office.wait_for_description("failed")
-            assert office.servers.take_news({"read_file"}) == ()
+            assert office.servers.take_notices({"read_file"}) == ()
 
 
-async def test_one_that_comes_late_is_told_and_enters_at_the_next_rebuild(tmp_path: Path) -> None:
+async def test_a_late_server_is_reported_and_added_at_the_next_rebuild(tmp_path: Path) -> None:
     async with open_factory(tmp_path) as house:
         house.limits = replace(FAST_LIMITS, first_call_seconds=0)
         office = house.create(server_program("s"))
@@ -211,14 +213,14 @@ async def test_one_that_comes_late_is_told_and_enters_at_the_next_rebuild(tmp_pa
         await office.servers.wait_ready()
         assert office.tool_names() == []
         await office.wait_for_description("connected")
-        (news,) = office.servers.take_news()
+        (news,) = office.servers.take_notices()
         assert "new or changed: s__echo, s__env" in news
         await office.servers.refresh_tools()
         assert "s__echo" in office.tool_names()
         await office.servers.close()
 
 
-async def test_two_sessions_have_processes_of_their_own_which_end_with_them(
+async def test_two_sessions_have_separate_processes_that_end_with_them(
     tmp_path: Path,
 ) -> None:
     told = [tmp_path / "told-1", tmp_path / "told-2"]
@@ -237,7 +239,7 @@ async def test_two_sessions_have_processes_of_their_own_which_end_with_them(
         await wait_for_text(living, "[0, 0]")
 
 
-async def test_what_an_untrusted_workspace_brings_is_listed_and_started_once_it_is_trusted(
+async def test_servers_of_an_untrusted_workspace_are_listed_and_started_once_trusted(
     tmp_path: Path,
 ) -> None:
     told = tmp_path / "told"
@@ -258,17 +260,17 @@ async def test_what_an_untrusted_workspace_brings_is_listed_and_started_once_it_
         office.servers.start_registered()
         await office.servers.wait_ready()
         assert "own__echo" in office.tool_names()
-        assert office.servers.take_news() == ()
+        assert office.servers.take_notices() == ()
         await office.servers.close()
 
 
-async def test_a_session_without_servers_has_nothing_to_wait_for(tmp_path: Path) -> None:
+async def test_a_session_without_servers_waits_for_nothing(tmp_path: Path) -> None:
     async with open_factory(tmp_path) as house, house.open_servers() as office:
-        assert (office.tool_names(), office.servers.take_news()) == ([], ())
+        assert (office.tool_names(), office.servers.take_notices()) == ([], ())
         assert office.servers.describe() == NO_SERVERS
 
 
-async def test_closing_leaves_no_open_descriptor_behind(tmp_path: Path) -> None:
+async def test_closing_leaves_no_open_descriptors(tmp_path: Path) -> None:
     async with open_factory(tmp_path) as house:
         async with house.open_servers(server_program("s")):
             pass

@@ -72,7 +72,7 @@ def kill(server: ServerProcess) -> None:
         pytest.param(kill, ("stays", "child"), id="it is killed"),
     ],
 )
-def test_servers_end_with_the_process_however_it_goes(
+def test_servers_end_with_the_process_however_it_ends(
     tmp_path: Path, leave: Callable[[ServerProcess], None], traits: tuple[str, ...]
 ) -> None:
     with start_server(tmp_path) as server:
@@ -87,7 +87,7 @@ def test_servers_end_with_the_process_however_it_goes(
         time.sleep(0.01)  # for what other processes do, there is no event
 
 
-def test_the_sdk_is_imported_once_a_session_has_servers_and_was_answered(tmp_path: Path) -> None:
+def test_the_sdk_is_imported_only_after_a_session_with_servers_was_answered(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(SPY)
     path = f"PYTHONPATH={tmp_path}{os.pathsep}{Path.cwd()}"
     joined = ("/bin/sh", "-c", 'exec "$@" 2>&1', "sh")  # one pipe, so that there is an order

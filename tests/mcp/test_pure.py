@@ -25,14 +25,14 @@ from acp_server.turn.ports import ToolOutcome
 PNG = "iVBORw0KGgoAAAAA"
 
 
-def test_servers_whose_names_look_alike_are_told_apart() -> None:
+def test_servers_with_similar_names_are_disambiguated() -> None:
     names = server_name_parts(["my server", "my_server", "a__b", "", "x" * 40])
     assert (names["my_server"], names["a__b"], names[""]) == ("my_server", "a_b", "server")
     assert len(set(names.values())) == 5
     assert all("__" not in name and not name.endswith("_") for name in names.values())
 
 
-def test_a_tool_has_its_name_whatever_comes_beside_it() -> None:
+def test_a_tool_keeps_its_name_whatever_other_tools_exist() -> None:
     few, many = tool_names("s", ["a.b"]), tool_names("s", ["c", "a.b"])
     assert few["a.b"] == many["a.b"] == "s__a_b"
     assert tool_names("s", ["a"], reserved=["s__a"])["a"].startswith("s__a_")
@@ -69,13 +69,13 @@ SCHEMAS: dict[str, tuple[JsonValue, JsonValue]] = {
 
 
 @pytest.mark.parametrize(("schema", "expected"), SCHEMAS.values(), ids=SCHEMAS.keys())
-def test_a_schema_is_made_such_that_providers_take_it(
+def test_a_schema_is_repaired_so_that_providers_accept_it(
     schema: JsonValue, expected: JsonValue
 ) -> None:
     assert repair_schema(schema) == expected
 
 
-def test_a_large_schema_loses_its_words_before_its_depth() -> None:
+def test_a_large_schema_loses_its_descriptions_before_its_depth() -> None:
     properties: dict[str, JsonValue] = {
         f"p{number}": {"type": "string", "description": "words " * 100} for number in range(50)
     }
@@ -84,20 +84,20 @@ def test_a_large_schema_loses_its_words_before_its_depth() -> None:
     assert list(json.loads(json.dumps(mended))["properties"]) == list(properties)
 
 
-def test_a_schema_that_nothing_makes_small_is_refused() -> None:
+def test_an_irreducibly_large_schema_is_refused() -> None:
     properties: dict[str, JsonValue] = {f"property_{number}": {} for number in range(1_000)}
     with pytest.raises(ToolSchemaError, match="larger than 8,000 characters"):
         repair_schema({"properties": properties})
 
 
-def test_a_schema_without_end_is_cut() -> None:
+def test_an_infinitely_nested_schema_is_truncated() -> None:
     schema: dict[str, JsonValue] = {}
     for _ in range(500):
         schema = {"properties": {"a": schema}}
     assert len(json.dumps(repair_schema(schema))) <= MOST_SCHEMA_CHARACTERS
 
 
-def test_a_workspace_names_servers_and_a_bad_entry_costs_no_good_one() -> None:
+def test_workspace_servers_are_read_and_an_invalid_entry_affects_no_valid_one() -> None:
     servers, problems = workspace_servers(
         {
             "files": {"command": "npx", "args": ["-y", "x"], "env": {"A": "1"}, "timeout": 5},
@@ -119,23 +119,23 @@ def test_a_workspace_names_servers_and_a_bad_entry_costs_no_good_one() -> None:
     ]
 
 
-def test_a_server_of_the_request_goes_before_one_of_the_settings() -> None:
+def test_a_server_of_the_request_overrides_one_of_the_settings() -> None:
     asked, other = StdioServerConfig("a", "one"), StdioServerConfig("b", "three")
     assert merge_servers((asked,), (StdioServerConfig("a", "two"), other)) == (asked, other)
 
 
 @pytest.mark.parametrize("entries", [None, {}, "text", ["a"], {"a": None}])
-def test_what_names_no_server_brings_none(entries: JsonValue) -> None:
+def test_entries_that_name_no_server_add_none(entries: JsonValue) -> None:
     assert workspace_servers(entries)[0] == ()
 
 
-def test_an_address_that_is_none_breaks_nothing_and_is_hidden() -> None:
+def test_an_invalid_url_breaks_nothing_and_is_redacted() -> None:
     server = HttpServerConfig("r", "http://[bad-secret")
     assert describe_transport(server) == "http `://`"
     assert make_redaction(server)("no http://[bad-secret") == "no [hidden]"
 
 
-def test_nothing_about_a_server_shows_its_secrets() -> None:
+def test_server_descriptions_contain_no_secrets() -> None:
     process = StdioServerConfig("p", "/opt/server", ("--key=hush",), {"KEY": "hush"})
     remote = HttpServerConfig("r", "https://me:hush@host/x?key=hush", {"Authorization": "hush"})
     told = [
@@ -145,7 +145,7 @@ def test_nothing_about_a_server_shows_its_secrets() -> None:
     assert server_identity(process) != server_identity(StdioServerConfig("p", "/opt/server"))
 
 
-def test_results_lose_what_is_surely_a_secret_and_keep_what_may_be_none() -> None:
+def test_results_lose_certain_secrets_and_keep_doubtful_ones() -> None:
     server = StdioServerConfig("p", "x", (), {"API_KEY": "secret-1", "FOLDER": "/home/me"})
     hide = make_redaction(server)
     assert hide("secret-1 in /home/me") == "[hidden] in [hidden]"
@@ -154,7 +154,7 @@ def test_results_lose_what_is_surely_a_secret_and_keep_what_may_be_none() -> Non
     }
 
 
-def test_the_parts_of_a_header_and_of_an_address_are_secrets() -> None:
+def test_parts_of_headers_and_urls_are_treated_as_secrets() -> None:
     url = "https://me%40home:pass-word@host/x?token=abc-secret"
     hide = make_redaction(HttpServerConfig("r", url, {"Authorization": "Bearer xyz-secret"}))
     assert hide("xyz-secret, abc-secret, pass-word, me@home") == ", ".join(["[hidden]"] * 4)
@@ -182,11 +182,11 @@ RESULTS: dict[str, tuple[JsonValue, ToolOutcome]] = {
 
 
 @pytest.mark.parametrize(("result", "outcome"), RESULTS.values(), ids=RESULTS.keys())
-def test_a_result_is_read_leniently(result: dict[str, JsonValue], outcome: ToolOutcome) -> None:
+def test_a_result_is_parsed_leniently(result: dict[str, JsonValue], outcome: ToolOutcome) -> None:
     assert tool_outcome(result, "s", no_scan) == outcome
 
 
-def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
+def test_a_long_text_keeps_its_beginning_and_end() -> None:
     text = "a" * MAX_CHARACTERS + "z" * MAX_CHARACTERS
     told = tool_outcome({"content": [{"type": "text", "text": text}]}, "s", no_scan).text
     assert told.startswith("aaa")
@@ -204,6 +204,6 @@ def test_a_long_text_keeps_its_beginning_and_its_end() -> None:
         pytest.param("it's a=b", {"city": "it's", "note": "a=b"}, id="an apostrophe"),
     ],
 )
-def test_what_follows_a_prompts_name_is_read(text: str, given: dict[str, str]) -> None:
+def test_prompt_arguments_after_the_name_are_parsed(text: str, given: dict[str, str]) -> None:
     wanted = (PromptArgument("city", is_required=True), PromptArgument("note"))
     assert parse_prompt_arguments(text, wanted) == given

@@ -98,7 +98,7 @@ async def _use_everything(house: LiveServersFactory, office: LiveServers, prefix
     assert "Ada" in asked.text
 
 
-async def test_everything_works_over_stdio_in_two_sessions_each_for_itself(tmp_path: Path) -> None:
+async def test_all_features_work_over_stdio_in_two_independent_sessions(tmp_path: Path) -> None:
     async with open_factory(tmp_path) as house, house.open_servers(everything()) as office:
         async with house.open_servers(everything()) as other:
             assert (await other.call("everything__echo", {"message": "2"})).text == "Echo: 2"
@@ -109,7 +109,9 @@ async def test_everything_works_over_stdio_in_two_sessions_each_for_itself(tmp_p
         assert await prompt.fetch_text("Rome state=Lazio") == "What's weather in Rome, Lazio?"
 
 
-async def test_everything_works_over_streamable_http_and_is_found_again(tmp_path: Path) -> None:
+async def test_all_features_work_over_streamable_http_including_reconnection(
+    tmp_path: Path,
+) -> None:
     port = free_port()
     remote = HttpServerConfig("remote", f"http://127.0.0.1:{port}/mcp")
     async with open_factory(tmp_path) as house:
@@ -128,7 +130,7 @@ async def test_everything_works_over_streamable_http_and_is_found_again(tmp_path
     assert again.text == "Echo: hello"
 
 
-async def test_the_old_transport_works_too(tmp_path: Path) -> None:
+async def test_the_legacy_sse_transport_works(tmp_path: Path) -> None:
     port = free_port()
     remote = HttpServerConfig("old", f"http://127.0.0.1:{port}/sse", transport="sse")
     async with open_factory(tmp_path) as house:
@@ -140,7 +142,7 @@ async def test_the_old_transport_works_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("transport", ["http", "sse"])
-async def test_one_that_nobody_answers_for_says_so_and_hides_its_token(
+async def test_an_unreachable_server_is_reported_and_its_token_redacted(
     tmp_path: Path, transport: Transport
 ) -> None:
     url = f"http://user:pass-word@127.0.0.1:{free_port()}/mcp?token=abc-secret"
@@ -153,7 +155,7 @@ async def test_one_that_nobody_answers_for_says_so_and_hides_its_token(
     assert not any(secret in page for secret in ("pass-word", "abc-secret", "xyz-secret"))
 
 
-async def test_the_file_server_reads_in_the_folders_of_the_session(tmp_path: Path) -> None:
+async def test_the_file_server_reads_in_the_directories_of_the_session(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("remember the milk")
     args = (script(FILESYSTEM), str(tmp_path))
     async with open_factory(tmp_path) as house:

@@ -74,7 +74,7 @@ async def use(line: McpEditor, server: ServerConfig) -> str:
     return session
 
 
-async def test_everything_over_stdio_also_after_a_crash(tmp_path: Path) -> None:
+async def test_all_features_work_over_stdio_even_after_a_crash(tmp_path: Path) -> None:
     back: list[ScriptedTurn] = [reply(call("e__echo", message="back")), "Done."]
     async with open_mcp_editor(tmp_path, [*used(), *back]) as line:
         session = await use(line, everything("e"))
@@ -89,14 +89,14 @@ async def test_everything_over_stdio_also_after_a_crash(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-async def test_everything_over_http(tmp_path: Path) -> None:
+async def test_all_features_work_over_http(tmp_path: Path) -> None:
     port = free_port()
     with listening("streamableHttp", port):
         async with open_mcp_editor(tmp_path, used()) as line:
             await use(line, HttpServerConfig("e", f"http://127.0.0.1:{port}/mcp"))
 
 
-async def test_two_sessions_have_two_processes_of_the_file_server(tmp_path: Path) -> None:
+async def test_two_sessions_have_two_file_server_processes(tmp_path: Path) -> None:
     calls: list[ScriptedTurn] = []
     sessions: list[str] = []
     for name in ("one", "two"):

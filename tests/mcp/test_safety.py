@@ -17,7 +17,7 @@ def _state(number: int) -> str:
     return "gone" if is_gone else "there"
 
 
-async def test_one_that_ignores_all_is_ended_by_force(tmp_path: Path) -> None:
+async def test_an_unresponsive_server_is_killed(tmp_path: Path) -> None:
     told = tmp_path / "told"
     server = server_program("s", "stays", environment={"TOLD": str(told)})
     async with open_factory(tmp_path) as house, house.open_servers(server) as office:
@@ -27,7 +27,7 @@ async def test_one_that_ignores_all_is_ended_by_force(tmp_path: Path) -> None:
     assert _state(number) == "gone"
 
 
-async def test_one_that_is_killed_from_outside_comes_back(tmp_path: Path) -> None:
+async def test_a_server_killed_externally_is_restarted(tmp_path: Path) -> None:
     told = tmp_path / "told"
     server = server_program("s", environment={"TOLD": str(told)})
     async with open_factory(tmp_path) as house, house.open_servers(server) as office:

@@ -22,7 +22,7 @@ from tests.mcp.live_servers import (
 )
 
 
-async def test_a_call_passes_the_gate_and_its_text_comes_back(tmp_path: Path) -> None:
+async def test_a_call_is_authorized_by_the_gate_and_its_text_is_returned(tmp_path: Path) -> None:
     async with (
         open_factory(tmp_path) as house,
         house.open_servers(server_program("my server")) as office,
@@ -36,7 +36,7 @@ async def test_a_call_passes_the_gate_and_its_text_comes_back(tmp_path: Path) ->
     assert (question.effect.read_only_hint, question.effect.destructive_hint) == (True, False)
 
 
-async def test_what_the_gate_refuses_never_reaches_the_server(tmp_path: Path) -> None:
+async def test_a_call_denied_by_the_gate_never_reaches_the_server(tmp_path: Path) -> None:
     told = tmp_path / "told"
     server = server_program("s", environment={"TOLD": str(told)})
     async with open_factory(tmp_path) as house, house.open_servers(server) as office:
@@ -49,7 +49,7 @@ async def test_what_the_gate_refuses_never_reaches_the_server(tmp_path: Path) ->
     assert "call" not in told.read_text()
 
 
-async def test_every_kind_of_content_comes_through_or_is_named(tmp_path: Path) -> None:
+async def test_every_kind_of_content_is_returned_or_named(tmp_path: Path) -> None:
     async with open_factory(tmp_path) as house, house.open_servers(server_program("s")) as office:
         outcome = await office.call("s__show")
 
@@ -64,14 +64,16 @@ async def test_every_kind_of_content_comes_through_or_is_named(tmp_path: Path) -
     ]
 
 
-async def test_an_error_of_a_tool_is_a_failed_call(tmp_path: Path) -> None:
+async def test_a_tool_error_is_a_failed_call(tmp_path: Path) -> None:
     async with open_factory(tmp_path) as house, house.open_servers(server_program("s")) as office:
         outcome = await office.call("s__fail")
 
     assert (outcome.text, outcome.is_error) == ("it did not work", True)
 
 
-async def test_progress_is_shown_and_a_cancelled_call_is_taken_back(tmp_path: Path) -> None:
+async def test_progress_is_shown_and_a_cancelled_call_is_cancelled_on_the_server(
+    tmp_path: Path,
+) -> None:
     told = tmp_path / "told"
     server = server_program("s", environment={"TOLD": str(told)})
     async with open_factory(tmp_path) as house, house.open_servers(server) as office:
@@ -85,7 +87,7 @@ async def test_progress_is_shown_and_a_cancelled_call_is_taken_back(tmp_path: Pa
     assert "cancelled" in told.read_text()
 
 
-async def test_a_question_of_the_server_is_passed_on(tmp_path: Path) -> None:
+async def test_an_elicitation_of_the_server_is_forwarded(tmp_path: Path) -> None:
     person = FakeElicitor(ElicitationResult("accept", {"name": "Ada"}))
     async with open_factory(tmp_path) as house:
         house.elicitor = person
@@ -104,14 +106,16 @@ async def test_a_question_of_the_server_is_passed_on(tmp_path: Path) -> None:
         pytest.param("s__sample", "not supported", id="a question to the model"),
     ],
 )
-async def test_what_cannot_be_answered_is_refused(tmp_path: Path, tool: str, expected: str) -> None:
+async def test_an_unsupported_server_request_is_refused(
+    tmp_path: Path, tool: str, expected: str
+) -> None:
     async with open_factory(tmp_path) as house:
         house.elicitor = FakeElicitor(can_ask=False)
         async with house.open_servers(server_program("s")) as office:
             assert expected in (await office.call(tool)).text
 
 
-async def test_the_server_may_know_the_folders_of_the_session(tmp_path: Path) -> None:
+async def test_the_server_can_list_the_roots_of_the_session(tmp_path: Path) -> None:
     async with open_factory(tmp_path) as house, house.open_servers(server_program("s")) as office:
         outcome = await office.call("s__roots")
 
@@ -120,7 +124,7 @@ async def test_the_server_may_know_the_folders_of_the_session(tmp_path: Path) ->
     }
 
 
-async def test_a_prompt_is_a_command(tmp_path: Path) -> None:
+async def test_an_mcp_prompt_becomes_a_slash_command(tmp_path: Path) -> None:
     async with (
         open_factory(tmp_path) as house,
         house.open_servers(server_program("my server")) as office,
@@ -132,7 +136,7 @@ async def test_a_prompt_is_a_command(tmp_path: Path) -> None:
         )
 
 
-async def test_a_server_sees_few_of_our_variables_and_its_own(tmp_path: Path) -> None:
+async def test_a_server_inherits_few_variables_and_gets_its_own(tmp_path: Path) -> None:
     ours = {"PATH": "/usr/bin:/bin", "OUR_KEY": "12345678", "EDITOR": "vi", "LANG": "C.UTF-8"}
     server = server_program("s", environment={"FOLDER": "/some/where", "API_KEY": "abc-secret"})
     async with open_factory(tmp_path, ours) as house, house.open_servers(server) as office:
@@ -148,7 +152,7 @@ async def test_a_server_sees_few_of_our_variables_and_its_own(tmp_path: Path) ->
     } | ({"LC_CTYPE": "C.UTF-8"} if "LC_CTYPE" in seen else {})
 
 
-async def test_suspicious_output_is_marked_and_not_dropped(tmp_path: Path) -> None:
+async def test_suspicious_output_is_flagged_and_not_dropped(tmp_path: Path) -> None:
     async with open_factory(tmp_path) as house:
         house.scan = lambda text: ("orders",) if "obey" in text else ()
         async with house.open_servers(server_program("s")) as office:
@@ -161,7 +165,7 @@ async def test_suspicious_output_is_marked_and_not_dropped(tmp_path: Path) -> No
     assert rest == "obey me"
 
 
-async def test_a_person_may_take_longer_than_a_call(tmp_path: Path) -> None:
+async def test_the_call_timeout_does_not_apply_while_the_user_answers(tmp_path: Path) -> None:
     async with open_factory(tmp_path) as house:
         house.limits = replace(FAST_LIMITS, call_seconds=0.2)
         house.elicitor = FakeElicitor(ElicitationResult("cancel"), delay_seconds=0.5)

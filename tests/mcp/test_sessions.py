@@ -31,7 +31,7 @@ def types(content: JsonValue) -> list[JsonValue]:
     return [json_at(each, "type") for each in cast("list[JsonValue]", content)]
 
 
-async def test_a_call_goes_to_the_server_and_its_result_to_the_model(tmp_path: Path) -> None:
+async def test_a_call_is_sent_to_the_server_and_its_result_to_the_model(tmp_path: Path) -> None:
     script = [reply(call("s__echo", text="hello"), call("s__show")), "Done."]
     async with open_mcp_editor(tmp_path, script) as line:
         session = await line.open(server_program("s"))
@@ -44,7 +44,7 @@ async def test_a_call_goes_to_the_server_and_its_result_to_the_model(tmp_path: P
         assert sorted(map(str, titles)) == ["s: echo", "s: show"]
 
 
-async def test_what_the_user_refuses_never_reaches_the_server(tmp_path: Path) -> None:
+async def test_a_call_denied_by_the_user_never_reaches_the_server(tmp_path: Path) -> None:
     told = tmp_path / "told"
     script = [reply(call("s__echo", text="hello")), "Done."]
     async with open_mcp_editor(tmp_path, script) as line:
@@ -56,7 +56,7 @@ async def test_what_the_user_refuses_never_reaches_the_server(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(("tool", "asked"), [("s__echo", 1), ("s__env", 0), ("s__wipe", 0)])
-async def test_plan_mode_keeps_the_tools_and_refuses_what_does_not_only_read(
+async def test_plan_mode_keeps_the_tools_and_refuses_all_but_read_only_ones(
     tmp_path: Path, tool: str, asked: int
 ) -> None:
     script = [reply(call(tool)), "Done."]
@@ -68,7 +68,7 @@ async def test_plan_mode_keeps_the_tools_and_refuses_what_does_not_only_read(
         assert ("plan mode is on" in json.dumps(line.tool_results())) == (asked == 0)
 
 
-async def test_the_first_request_waits_no_longer_than_the_settings_say(tmp_path: Path) -> None:
+async def test_the_first_request_waits_no_longer_than_configured(tmp_path: Path) -> None:
     async with open_mcp_editor(
         tmp_path, make_replies(3), settings="mcp: {wait_seconds: 0.2}"
     ) as line:
@@ -98,7 +98,7 @@ async def test_by_default_a_session_waits_for_no_server_and_its_first_call_three
         assert min(later) < 3  # at best, for the machine may be slow; none waits if one does not
 
 
-async def test_garbage_and_names_that_clash_leave_a_session_with_tools_that_can_be_called(
+async def test_garbage_and_conflicting_names_leave_a_session_with_usable_tools(
     tmp_path: Path,
 ) -> None:
     calls = [call("g__echo", text="clear"), call("c__a_b"), call("c__read_file")]
@@ -117,7 +117,7 @@ async def test_garbage_and_names_that_clash_leave_a_session_with_tools_that_can_
         assert "skipped: a_b: its name is missing, too long or already used" in page
 
 
-async def test_servers_that_come_late_are_told_and_enter_at_a_rebuild(tmp_path: Path) -> None:
+async def test_late_servers_are_reported_and_added_at_a_rebuild(tmp_path: Path) -> None:
     async with open_mcp_editor(
         tmp_path, make_replies(3), settings="mcp: {wait_seconds: 0}"
     ) as line:
@@ -138,7 +138,7 @@ async def test_servers_that_come_late_are_told_and_enter_at_a_rebuild(tmp_path: 
         assert "[The" not in line.prompt_text()
 
 
-async def test_servers_of_the_request_go_before_those_of_the_settings(tmp_path: Path) -> None:
+async def test_servers_of_the_request_override_those_of_the_settings(tmp_path: Path) -> None:
     theirs = server_program("s")
     entry = json.dumps({"command": theirs.command, "args": [*theirs.args, "many"]})
     off = "{command: x, enabled: false}"
@@ -157,7 +157,7 @@ async def test_servers_of_the_request_go_before_those_of_the_settings(tmp_path: 
         assert {"s__tool_0", "other__tool_0"} < set(line.tool_names())
 
 
-async def test_a_prompt_of_a_server_is_a_command(tmp_path: Path) -> None:
+async def test_an_mcp_prompt_becomes_a_slash_command(tmp_path: Path) -> None:
     async with open_mcp_editor(tmp_path, make_replies(2)) as line:
         session = await line.open(server_program("s"))
         await line.run_command_until(session, "/mcp", "1 prompt")
@@ -176,7 +176,7 @@ async def test_a_prompt_of_a_server_is_a_command(tmp_path: Path) -> None:
         assert line.prompt_text().startswith("Greet {'whom': 'Ada'}.")
 
 
-async def test_a_question_of_the_server_reaches_the_user_and_says_who_asks(tmp_path: Path) -> None:
+async def test_an_elicitation_reaches_the_user_and_names_the_server(tmp_path: Path) -> None:
     script = [reply(call("s__ask")), "Done."]
     async with open_mcp_editor(tmp_path, script) as line:
         line.form_values = {"name": "Ada"}
@@ -188,7 +188,7 @@ async def test_a_question_of_the_server_reaches_the_user_and_says_who_asks(tmp_p
         assert "Ada" in json.dumps(line.tool_results())
 
 
-async def test_a_page_that_has_done_its_work_is_told_once_under_the_id_of_the_question(
+async def test_a_completed_url_elicitation_is_notified_once_under_its_id(
     tmp_path: Path,
 ) -> None:
     script = [reply(call("s__page")), "Done."]
@@ -203,7 +203,7 @@ async def test_a_page_that_has_done_its_work_is_told_once_under_the_id_of_the_qu
         assert told == [{"elicitationId": json_at(asked, "params", "elicitationId")}]
 
 
-async def test_an_editor_without_forms_is_asked_nothing(tmp_path: Path) -> None:
+async def test_an_editor_without_forms_gets_no_elicitations(tmp_path: Path) -> None:
     script = [reply(call("s__ask")), "Done."]
     async with open_mcp_editor(tmp_path, script, capabilities={}) as line:
         session = await line.open(server_program("s"))
@@ -212,7 +212,7 @@ async def test_an_editor_without_forms_is_asked_nothing(tmp_path: Path) -> None:
         assert "not supported" in json.dumps(line.tool_results())
 
 
-async def test_a_session_has_processes_of_its_own_which_end_with_it(tmp_path: Path) -> None:
+async def test_a_session_has_its_own_processes_that_end_with_it(tmp_path: Path) -> None:
     told = [tmp_path / "one", tmp_path / "two"]
     async with open_mcp_editor(tmp_path, make_replies(2)) as line:
         one, two = [
@@ -226,7 +226,7 @@ async def test_a_session_has_processes_of_its_own_which_end_with_it(tmp_path: Pa
     await wait_for_text(lambda: str([len(processes(each)) for each in told]), "[0, 0]")
 
 
-async def test_taken_up_again_a_session_has_the_servers_of_the_new_request(tmp_path: Path) -> None:
+async def test_a_loaded_session_has_the_servers_of_the_new_request(tmp_path: Path) -> None:
     told = tmp_path / "told"
     async with open_mcp_editor(tmp_path, make_replies(4)) as line:
         session = await line.open(server_program("s", environment={"TOLD": str(told)}))
@@ -255,7 +255,7 @@ Be kind.
 
 
 @pytest.mark.parametrize("is_trusted", [True, False])
-async def test_a_workspaces_own_servers_are_started_only_if_it_is_trusted(
+async def test_workspace_servers_are_started_only_if_the_workspace_is_trusted(
     tmp_path: Path, *, is_trusted: bool
 ) -> None:
     told, own = tmp_path / "told", server_program("own")
@@ -279,7 +279,7 @@ async def test_a_workspaces_own_servers_are_started_only_if_it_is_trusted(
         assert [each["method"] for each in line.questions] == ["elicitation/create"]
 
 
-async def test_a_trusted_project_may_narrow_to_tools_of_servers_that_come_with_it(
+async def test_a_trusted_project_may_restrict_tools_to_those_of_its_own_servers(
     tmp_path: Path,
 ) -> None:
     own = server_program("own")
@@ -295,7 +295,7 @@ async def test_a_trusted_project_may_narrow_to_tools_of_servers_that_come_with_i
         assert "not used" not in line.editor.agent_text(session)
 
 
-async def test_skills_that_want_a_server_are_shown_with_it(tmp_path: Path) -> None:
+async def test_skills_that_require_a_server_are_shown_with_it(tmp_path: Path) -> None:
     skill = tmp_path / "home/skills/greeter/SKILL.md"
     skill.parent.mkdir(parents=True)
     condition = "metadata: {hermes: {requires_toolsets: [mcp-s]}}"
@@ -308,7 +308,7 @@ async def test_skills_that_want_a_server_are_shown_with_it(tmp_path: Path) -> No
         assert "- `greeter` (general, home): Greets." in await line.run_command(served, "/skills")
 
 
-async def test_what_is_not_trusted_is_kept_back_and_said_so(tmp_path: Path) -> None:
+async def test_untrusted_servers_are_not_started_and_this_is_reported(tmp_path: Path) -> None:
     own = tmp_path / "root/.agents/skills/mine/SKILL.md"
     own.parent.mkdir(parents=True)
     own.write_text("---\nname: mine\ndescription: Mine.\n---\nDo it.")

@@ -11,7 +11,9 @@ from tests.support.editor import json_at
 from tests.support.messages_api import call, reply
 
 
-async def test_a_tasks_question_for_a_servers_tool_names_the_task(tmp_path: Path) -> None:
+async def test_a_permission_request_of_a_sub_agent_for_an_mcp_tool_names_its_task(
+    tmp_path: Path,
+) -> None:
     script = [
         reply(call("delegate_task", goal="try", toolsets=["mcp-s"])),
         reply(call("s__wipe")),
@@ -31,7 +33,7 @@ async def test_a_tasks_question_for_a_servers_tool_names_the_task(tmp_path: Path
         assert json_at(asked, "params", "toolCall", "_meta", "parentToolUseId") == parent
 
 
-async def test_what_a_task_is_refused_never_reaches_the_server(tmp_path: Path) -> None:
+async def test_a_call_denied_to_a_sub_agent_never_reaches_the_server(tmp_path: Path) -> None:
     told = tmp_path / "told"
     script = [
         reply(call("delegate_task", goal="try")),
@@ -48,7 +50,7 @@ async def test_what_a_task_is_refused_never_reaches_the_server(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("is_delegated", [False, True], ids=["the session", "a task"])
-async def test_what_a_servers_tool_has_written_in_the_workspace_is_undone(
+async def test_workspace_changes_made_by_an_mcp_tool_can_be_undone(
     tmp_path: Path, *, is_delegated: bool
 ) -> None:
     file = tmp_path / "root" / "a.txt"
@@ -65,7 +67,7 @@ async def test_what_a_servers_tool_has_written_in_the_workspace_is_undone(
 
 
 @pytest.mark.parametrize(("tool", "questions"), [("s__echo", 1), ("s__wipe", 0), ("s__env", 0)])
-async def test_plan_mode_holds_for_the_calls_of_a_task_too(
+async def test_plan_mode_applies_to_the_calls_of_a_sub_agent_too(
     tmp_path: Path, tool: str, questions: int
 ) -> None:
     told = tmp_path / "told"

@@ -32,14 +32,14 @@ def is_ordinary(text: str) -> bool:
 
 
 @given(st.lists(TEXTS))
-def test_every_list_of_entries_survives_being_written_and_read(texts: list[str]) -> None:
+def test_every_list_of_entries_survives_a_round_trip(texts: list[str]) -> None:
     found = kept(texts)
     assert list(split_entries(join_entries(found))) == found
     assert hermes.parse_entries(join_entries(found)) == [escape_entry(entry) for entry in found]
 
 
 @given(st.lists(TEXTS))
-def test_every_line_of_a_file_written_by_hand_is_written_back(texts: list[str]) -> None:
+def test_every_line_of_a_manually_written_file_is_preserved(texts: list[str]) -> None:
     by_hand = "\n§\n".join(texts)
     once = join_entries(split_entries(by_hand))
     assert join_entries(split_entries(once)) == once
@@ -49,7 +49,7 @@ def test_every_line_of_a_file_written_by_hand_is_written_back(texts: list[str]) 
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(ANY, max_size=5))
-def test_entries_survive_in_a_store_one_added_after_the_other(texts: list[str]) -> None:
+def test_entries_added_one_by_one_survive_in_a_store(texts: list[str]) -> None:
     found = list(dict.fromkeys(kept([repair_surrogates(text) for text in texts])))
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
@@ -72,6 +72,6 @@ def test_entries_survive_in_a_store_one_added_after_the_other(texts: list[str]) 
         ("a\n§ \nb", "a\n§ \nb"),
     ],
 )
-def test_only_a_line_like_the_delimiter_is_escaped(entry: str, in_the_file: str) -> None:
+def test_only_a_line_resembling_the_delimiter_is_escaped(entry: str, in_the_file: str) -> None:
     assert escape_entry(entry) == in_the_file
     assert split_entries(in_the_file) == (entry,)

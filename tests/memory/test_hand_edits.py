@@ -25,7 +25,7 @@ LAYOUTS = {
 
 
 @pytest.mark.parametrize(("text", "found"), LAYOUTS.values(), ids=LAYOUTS.keys())
-def test_a_layout_survives_the_next_write(
+def test_a_manual_layout_survives_the_next_write(
     text: str, found: tuple[str, ...], tmp_path: Path
 ) -> None:
     path = write_memory_file(tmp_path, text)
@@ -46,7 +46,7 @@ def test_a_layout_survives_the_next_write(
     ],
     ids=["crlf", "byte order mark", "both", "mixed", "cr"],
 )
-def test_the_form_of_a_file_stays(before: bytes, after: bytes, tmp_path: Path) -> None:
+def test_the_format_of_a_file_is_preserved(before: bytes, after: bytes, tmp_path: Path) -> None:
     path = write_memory_file(tmp_path, before)
     assert add_entries(tmp_path, "new").is_success
     assert path.read_bytes() == after
@@ -62,7 +62,7 @@ def test_the_form_of_a_file_stays(before: bytes, after: bytes, tmp_path: Path) -
     ],
     ids=["a line", "a paragraph", "with a delimiter", "with an escaped one"],
 )
-def test_what_is_added_below_an_entry_of_ours_is_one_of_its_own(
+def test_text_added_below_an_indexed_entry_is_a_separate_entry(
     added: str, found: tuple[str, ...], tmp_path: Path
 ) -> None:
     add_entries(tmp_path, "ours\nin two lines")
@@ -75,13 +75,13 @@ def test_what_is_added_below_an_entry_of_ours_is_one_of_its_own(
     assert read_entries(tmp_path) == found
 
 
-def test_entries_of_ours_part_again_when_a_delimiter_is_gone(tmp_path: Path) -> None:
+def test_indexed_entries_are_separated_again_when_a_delimiter_is_missing(tmp_path: Path) -> None:
     add_entries(tmp_path, "one", "one\nand more", "two")
     write_memory_file(tmp_path, "one\nand more  \ntwo\nby hand")
     assert read_entries(tmp_path) == ("one\nand more", "two", "by hand")
 
 
-def test_what_was_not_ours_stays_whole(tmp_path: Path) -> None:
+def test_entries_not_in_the_index_are_not_split(tmp_path: Path) -> None:
     write_memory_file(tmp_path, "theirs\nand more")
     add_entries(tmp_path, "ours")
     write_memory_file(tmp_path, "theirs\nand more\nby hand\n§\nabove\nours\n§\nours, changed")
@@ -89,20 +89,20 @@ def test_what_was_not_ours_stays_whole(tmp_path: Path) -> None:
     assert read_entries(tmp_path) == whole
 
 
-def test_an_entry_of_ours_that_stands_by_itself_parts_no_other(tmp_path: Path) -> None:
+def test_a_separate_indexed_entry_splits_no_other_entry(tmp_path: Path) -> None:
     write_memory_file(tmp_path, "uses uv\nfor everything")
     add_entries(tmp_path, "uses uv")
     assert read_entries(tmp_path) == ("uses uv\nfor everything", "uses uv")
 
 
-def test_an_entry_that_begins_like_the_one_it_replaces_stays_whole(tmp_path: Path) -> None:
+def test_an_entry_replaced_by_one_with_the_same_first_line_is_not_split(tmp_path: Path) -> None:
     add_entries(tmp_path, "uses uv")
     longer = EntryOperation("replace", "uses uv\nfor everything", "uses uv")
     assert open_memory(tmp_path).apply("memory", [longer]).is_success
     assert read_entries(tmp_path) == ("uses uv\nfor everything",)
 
 
-def test_an_entry_that_hermes_wrote_is_found_as_it_wrote_it(tmp_path: Path) -> None:
+def test_an_entry_written_by_hermes_is_found_unchanged(tmp_path: Path) -> None:
     add_entries(tmp_path, "ours")
     hermes.add_entry(tmp_path / "memories" / "MEMORY.md", "from hermes\nin two lines")
     assert add_entries(tmp_path, "ours too").is_success
@@ -111,7 +111,7 @@ def test_an_entry_that_hermes_wrote_is_found_as_it_wrote_it(tmp_path: Path) -> N
     assert hermes.read_entries(tmp_path / "memories" / "MEMORY.md") == list(found)
 
 
-def test_a_link_is_written_where_it_leads(tmp_path: Path) -> None:
+def test_a_symlink_is_written_through_to_its_target(tmp_path: Path) -> None:
     real = tmp_path / "dotfiles" / "memory.md"
     real.parent.mkdir()
     real.write_text("one", encoding="utf-8")
@@ -124,14 +124,14 @@ def test_a_link_is_written_where_it_leads(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("index", ["{", "[]", '{"memory": 3}', '{"memory": {"x": "y"}}'])
-def test_an_index_that_says_nothing_costs_nothing(index: str, tmp_path: Path) -> None:
+def test_an_invalid_index_is_harmless(index: str, tmp_path: Path) -> None:
     add_entries(tmp_path, "one")
     (tmp_path / "acp" / "memory_index.json").write_text(index, encoding="utf-8")
     assert add_entries(tmp_path, "two").is_success
     assert read_entries(tmp_path) == ("one", "two")
 
 
-def test_the_index_knows_what_is_there_and_ours_and_nothing_else(tmp_path: Path) -> None:
+def test_the_index_contains_only_existing_entries_added_by_the_program(tmp_path: Path) -> None:
     write_memory_file(tmp_path, "theirs")
     add_entries(tmp_path, "one")
     add_entries(tmp_path, "two")
@@ -148,7 +148,7 @@ EDITS = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(edits=EDITS)
-def test_no_line_is_ever_lost_whoever_writes(
+def test_no_line_is_ever_lost_whatever_wrote_it(
     edits: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     home = tmp_path_factory.mktemp("home")

@@ -39,7 +39,7 @@ def expected(names: Sequence[str], count: int) -> set[str]:
     return {f"{name} {number}" for name in names for number in range(count)}
 
 
-def test_four_processes_at_once_lose_nothing(tmp_path: Path) -> None:
+def test_four_concurrent_processes_lose_nothing(tmp_path: Path) -> None:
     add_entries(tmp_path, "first")
     names = ("a", "b", "c", "hermes")
     write_together(tmp_path, names, 8)
@@ -47,7 +47,7 @@ def test_four_processes_at_once_lose_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_four_processes_at_once_lose_nothing_for_half_a_minute(tmp_path: Path) -> None:
+def test_four_concurrent_processes_lose_nothing_for_half_a_minute(tmp_path: Path) -> None:
     add_entries(tmp_path, "first")
     end_seconds = time.monotonic() + LONG_SECONDS
     wanted, batch = {"first"}, 0

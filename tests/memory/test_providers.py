@@ -73,11 +73,11 @@ async def test_an_installed_provider_is_found_loaded_and_used(
     assert await memory.system_block() == ProviderReply("Said before: 1 things.")
 
 
-async def test_without_a_name_there_is_none(tmp_path: Path) -> None:
+async def test_without_a_configured_name_there_is_no_provider(tmp_path: Path) -> None:
     assert find_external_memory("", tmp_path, scan) is None
 
 
-async def test_one_that_is_not_installed_is_told_of(tmp_path: Path) -> None:
+async def test_a_provider_that_is_not_installed_is_reported(tmp_path: Path) -> None:
     memory = find_external_memory("honcho", tmp_path, scan)
     assert memory is not None
     reason = "LookupError: it is not installed; installed providers: none"
@@ -97,18 +97,20 @@ async def test_one_that_is_not_installed_is_told_of(tmp_path: Path) -> None:
     ],
     ids=["an error", "an exit", "no text", "an attack"],
 )
-async def test_one_that_fails_is_skipped_with_a_notice(provider: Misbehaving, reason: str) -> None:
+async def test_a_failing_provider_is_skipped_with_a_notice(
+    provider: Misbehaving, reason: str
+) -> None:
     memory = around(provider)
     assert await memory.prefetch("hello") == skipped(reason)
     assert await memory.system_block() == skipped(reason)
 
 
-async def test_one_that_fails_at_the_end_of_a_turn_is_told_of_too() -> None:
+async def test_a_provider_failure_at_the_end_of_a_turn_is_reported_too() -> None:
     memory = around(Misbehaving(error=OSError("full")))
     assert await memory.on_turn_end([]) == skipped("OSError: full")
 
 
-async def test_one_that_takes_too_long_is_skipped_and_nothing_waits_for_it() -> None:
+async def test_a_slow_provider_is_skipped_without_blocking() -> None:
     provider = Misbehaving(gives="late")
     provider.goes_on.clear()
     memory = around(provider, PATIENCE_SECONDS)
@@ -122,16 +124,16 @@ async def test_one_that_takes_too_long_is_skipped_and_nothing_waits_for_it() -> 
             await anyio.lowlevel.checkpoint()
 
 
-async def test_a_text_of_a_provider_is_bounded() -> None:
+async def test_the_text_of_a_provider_is_limited() -> None:
     reply = await around(Misbehaving(gives="a word " * MAX_CHARACTERS)).system_block()
     assert len(reply.text) == MAX_CHARACTERS
 
 
-async def test_halves_of_characters_are_mended() -> None:
+async def test_lone_surrogates_are_replaced() -> None:
     assert await around(Misbehaving(gives="a\ud800b")).system_block() == ProviderReply("a\ufffdb")
 
 
-def test_a_call_that_never_ends_keeps_no_process_alive() -> None:
+def test_a_call_that_never_returns_does_not_keep_the_process_alive() -> None:
     """The thread is a daemon, and finds nobody when the loop is gone."""
     provider = Misbehaving(gives="late")
     provider.goes_on.clear()

@@ -39,7 +39,7 @@ async def called(editor: Editor, root: Path) -> Object:
         ("{memory_enabled: false, user_profile_enabled: false}", "user", "no tool 'memory'"),
     ],
 )
-async def test_the_settings_say_what_is_remembered(
+async def test_the_settings_control_which_facts_are_remembered(
     config: str, target: str, said: str, tmp_path: Path
 ) -> None:
     script = tmp_path / "model.script"

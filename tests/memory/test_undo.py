@@ -8,7 +8,7 @@ from acp_server.memory.undo import MAX_ENTRIES
 from tests.memory.stores import add_entries, open_memory, read_entries, write_memory_file
 
 
-def test_the_bytes_of_before_come_back(tmp_path: Path) -> None:
+def test_undo_restores_the_previous_bytes(tmp_path: Path) -> None:
     before = "\ufeff one \r\n§\r\n\r\n two".encode()
     path = write_memory_file(tmp_path, before)
     add_entries(tmp_path, "three")
@@ -17,7 +17,7 @@ def test_the_bytes_of_before_come_back(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_write_after_write_is_taken_back(tmp_path: Path) -> None:
+def test_repeated_undo_reverts_write_after_write(tmp_path: Path) -> None:
     for name in ("one", "two", "three"):
         add_entries(tmp_path, name)
     memory = open_memory(tmp_path)
@@ -28,7 +28,7 @@ def test_write_after_write_is_taken_back(tmp_path: Path) -> None:
     assert memory.undo().text == NOTHING_TO_UNDO
 
 
-def test_the_newest_write_of_both_stores_goes_first(tmp_path: Path) -> None:
+def test_undo_reverts_the_newest_write_of_either_store_first(tmp_path: Path) -> None:
     add_entries(tmp_path, "a note")
     add_entries(tmp_path, "is Ada", name="user")
     add_entries(tmp_path, "is in Paris", name="user")
@@ -42,7 +42,7 @@ def test_the_newest_write_of_both_stores_goes_first(tmp_path: Path) -> None:
     assert read_entries(tmp_path, "user") == ("is Ada",)
 
 
-def test_what_somebody_wrote_since_is_not_taken_back(tmp_path: Path) -> None:
+def test_undo_does_not_revert_later_changes_by_others(tmp_path: Path) -> None:
     add_entries(tmp_path, "one")
     path = write_memory_file(tmp_path, "one\n§\nby hand")
     answer = open_memory(tmp_path).undo()
@@ -55,7 +55,7 @@ def test_what_somebody_wrote_since_is_not_taken_back(tmp_path: Path) -> None:
     assert open_memory(tmp_path).undo().is_success
 
 
-def test_a_write_that_was_never_made_is_passed_over(tmp_path: Path) -> None:
+def test_a_write_that_was_never_made_is_skipped(tmp_path: Path) -> None:
     """A crash may leave what was kept before a write, and no write."""
     add_entries(tmp_path, "one")
     path = tmp_path / "memories" / "MEMORY.md"
@@ -66,7 +66,7 @@ def test_a_write_that_was_never_made_is_passed_over(tmp_path: Path) -> None:
     assert read_entries(tmp_path) == ()
 
 
-def test_only_the_newest_writes_are_kept(tmp_path: Path) -> None:
+def test_only_the_newest_writes_are_stored(tmp_path: Path) -> None:
     for number in range(MAX_ENTRIES + 3):
         add_entries(tmp_path, f"entry {number}")
     add_entries(tmp_path, "is Ada", name="user")
@@ -75,7 +75,7 @@ def test_only_the_newest_writes_are_kept(tmp_path: Path) -> None:
     assert len([name for name in names if "-user-" in name]) == 1
 
 
-def test_what_is_kept_is_its_owner_s_alone(tmp_path: Path) -> None:
+def test_the_undo_log_is_readable_only_by_its_owner(tmp_path: Path) -> None:
     home = tmp_path / "missing" / "home"
     add_entries(home, "one")
     folder = home / "acp" / "memory_undo"
@@ -84,7 +84,7 @@ def test_what_is_kept_is_its_owner_s_alone(tmp_path: Path) -> None:
     assert [path.stat().st_mode & 0o777 for path in folder.iterdir()] == [0o600]
 
 
-def test_a_write_that_cannot_be_undone_is_not_made(tmp_path: Path) -> None:
+def test_a_write_that_could_not_be_undone_is_not_made(tmp_path: Path) -> None:
     (tmp_path / "acp").mkdir()
     (tmp_path / "acp" / "memory_undo").write_text("a file where a folder belongs")
     answer = open_memory(tmp_path).apply("memory", [EntryOperation("add", "one")])
@@ -92,7 +92,7 @@ def test_a_write_that_cannot_be_undone_is_not_made(tmp_path: Path) -> None:
     assert read_entries(tmp_path) == ()
 
 
-def test_a_text_of_a_person_s_own_is_kept_byte_for_byte(tmp_path: Path) -> None:
+def test_manually_written_text_is_saved_byte_for_byte(tmp_path: Path) -> None:
     memory = open_memory(tmp_path)
     add_entries(tmp_path, "one")
     base = memory.raw("memory")

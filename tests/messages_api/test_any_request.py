@@ -90,7 +90,7 @@ def _status(service: MessagesService, body: object) -> int | None:
 
 
 @given(st.dictionaries(st.sampled_from(FIELDS), anything))
-def test_no_fields_are_too_odd_to_be_refused(fields: dict[str, object]) -> None:
+def test_arbitrary_fields_are_answered_or_refused(fields: dict[str, object]) -> None:
     assert _status(MessagesService(_answer, MessagesServerConfig()), {**make_body(), **fields}) in {
         200,
         400,
@@ -99,13 +99,13 @@ def test_no_fields_are_too_odd_to_be_refused(fields: dict[str, object]) -> None:
 
 
 @given(st.lists(messages, max_size=4))
-def test_no_conversation_is_too_odd_to_be_refused(talk: list[dict[str, object]]) -> None:
+def test_arbitrary_conversations_are_answered_or_refused(talk: list[dict[str, object]]) -> None:
     body = {**make_body(), "tools": [TOOL], "messages": talk}
     assert _status(MessagesService(_answer, MessagesServerConfig()), body) in {200, 400}
 
 
 @pytest.mark.parametrize("depth", [50, 200, 400, 900])
-def test_deep_values_are_answered_or_refused(depth: int) -> None:
+def test_deeply_nested_values_are_answered_or_refused(depth: int) -> None:
     deep: JsonValue = "a"
     for _ in range(depth):
         deep = [deep]
@@ -118,7 +118,7 @@ def test_deep_values_are_answered_or_refused(depth: int) -> None:
 @pytest.mark.parametrize(
     "model", [family.id for family in MODEL_SPECS if family.lifecycle == "active"]
 )
-def test_every_model_takes_back_what_it_said(model: str) -> None:
+def test_every_model_accepts_its_own_answers_in_later_requests(model: str) -> None:
     service = MessagesService(_answer, MessagesServerConfig())
     talk: list[JsonValue] = [user("hi")]
     for _ in range(4):

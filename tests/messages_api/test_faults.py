@@ -64,7 +64,7 @@ WORDS = "Grüße aus 東京, lots of them."
     ],
     ids=lambda value: str(value) if isinstance(value, int) else "",
 )
-async def test_an_error_has_the_body_of_the_api(
+async def test_an_error_has_the_body_defined_by_the_api(
     failure: HttpFailure, status: int, kind: str, message: str | None
 ) -> None:
     async with open_api_and_client([failure, "fine"]) as (api, client):
@@ -84,7 +84,7 @@ async def test_an_error_has_the_body_of_the_api(
 
 
 @pytest.mark.parametrize(("failure", "status"), [(bad_gateway(), 502), (unavailable(), 503)])
-async def test_a_front_answers_with_something_else(failure: HttpFailure, status: int) -> None:
+async def test_a_proxy_error_has_no_api_error_body(failure: HttpFailure, status: int) -> None:
     async with open_api_and_client([failure]) as (_, client):
         with pytest.raises(anthropic.InternalServerError) as caught:
             await send(client, make_body())
@@ -94,7 +94,7 @@ async def test_a_front_answers_with_something_else(failure: HttpFailure, status:
         assert isinstance(caught.value.body, str)
 
 
-async def test_a_rate_limit_may_say_when_it_ends() -> None:
+async def test_a_rate_limit_may_include_retry_after() -> None:
     async with open_api_and_client([rate_limited(7), rate_limited()]) as (_, client):
         told: list[str | None] = []
         for _turn in range(2):
@@ -105,7 +105,7 @@ async def test_a_rate_limit_may_say_when_it_ends() -> None:
         assert told == ["7", None]
 
 
-async def test_a_failure_may_take_its_time() -> None:
+async def test_a_failure_may_be_delayed() -> None:
     async with open_api_and_client([HttpFailure(500, delay_seconds=0.05)]) as (_, client):
         began = time.monotonic()
         with pytest.raises(anthropic.InternalServerError):
@@ -114,7 +114,7 @@ async def test_a_failure_may_take_its_time() -> None:
         assert time.monotonic() - began >= 0.05
 
 
-async def test_a_connection_may_vanish_before_the_head() -> None:
+async def test_a_connection_may_drop_before_the_response_head() -> None:
     async with open_api_and_client([DroppedConnection(), "fine"]) as (api, client):
         with pytest.raises(anthropic.APIConnectionError):
             await send(client, make_body())
@@ -126,7 +126,7 @@ async def test_a_connection_may_vanish_before_the_head() -> None:
         ]
 
 
-async def test_a_closed_door_refuses_connections_until_it_is_opened() -> None:
+async def test_a_stopped_listener_refuses_connections_until_restarted() -> None:
     async with open_api_and_client(["one", "two"]) as (api, client):
         await send(client, make_body())
         url = api.url
@@ -140,7 +140,7 @@ async def test_a_closed_door_refuses_connections_until_it_is_opened() -> None:
         assert len(api.model_requests) == 2
 
 
-async def test_the_sdk_tries_again_by_itself() -> None:
+async def test_the_sdk_retries_by_itself() -> None:
     async with (
         messages_api([overloaded(), DroppedConnection(), "fine"]) as api,
         AsyncAnthropic(base_url=api.url, api_key=KEY, max_retries=2) as client,
@@ -189,7 +189,7 @@ async def _cut_body_with(*faults: StreamFault) -> bytes:
     return bytes(received)
 
 
-async def test_a_stream_may_be_cut_between_events() -> None:
+async def test_a_stream_may_be_truncated_between_events() -> None:
     whole = await _body_with()
     cut = await _cut_body_with(CutAfterEvents(3))
 
@@ -198,27 +198,27 @@ async def test_a_stream_may_be_cut_between_events() -> None:
     assert cut.count(b"event: ") == 3
 
 
-async def test_a_stream_may_be_cut_anywhere() -> None:
+async def test_a_stream_may_be_truncated_anywhere() -> None:
     whole = await _body_with()
 
     assert await _cut_body_with(CutAfterBytes(500)) == whole[:500]
     assert await _cut_body_with(CutAfterBytes(0)) == b""
 
 
-async def test_a_stream_may_be_cut_inside_a_character() -> None:
+async def test_a_stream_may_be_truncated_inside_a_character() -> None:
     cut = await _cut_body_with(CutInsideCharacter("京"))
 
     assert cut.endswith("東".encode() + "京".encode()[:1])
 
 
-async def test_a_stream_may_end_early_in_good_order() -> None:
+async def test_a_stream_may_end_early_without_a_connection_error() -> None:
     ended = await _body_with(EndAfterEvents(4))
 
     assert ended.count(b"event: ") == 4
     assert b"message_stop" not in ended
 
 
-async def test_an_answer_without_a_stream_may_be_cut_too() -> None:
+async def test_a_non_streaming_answer_may_be_truncated_too() -> None:
     async with open_api_and_client([reply(say(WORDS), faults=[CutAfterBytes(100)])]) as (
         api,
         client,
@@ -229,7 +229,7 @@ async def test_an_answer_without_a_stream_may_be_cut_too() -> None:
         assert api.model_requests[0].send_result == "aborted"
 
 
-async def test_faults_add_up() -> None:
+async def test_faults_can_be_combined() -> None:
     ended = await _body_with(pings(2, 3), EndAfterEvents(6))
 
     assert ended.count(b"event: ping") == 4
@@ -247,7 +247,9 @@ async def test_faults_add_up() -> None:
     ],
     ids=["none", "pings", "unknown events", "a huge event", "drip", "hang"],
 )
-async def test_what_a_client_must_bear_changes_nothing(faults: Sequence[StreamFault]) -> None:
+async def test_faults_a_client_must_tolerate_do_not_change_the_answer(
+    faults: Sequence[StreamFault],
+) -> None:
     async with open_api_and_client([reply(say(WORDS), faults=faults)]) as (api, client):
         said = ""
         stream = await client.messages.create(model=NEWEST, max_tokens=99, messages=HI, stream=True)
@@ -260,7 +262,7 @@ async def test_what_a_client_must_bear_changes_nothing(faults: Sequence[StreamFa
 
 
 @pytest.mark.parametrize("kind", ["overloaded_error", "api_error"])
-async def test_an_error_may_come_in_the_middle(kind: str) -> None:
+async def test_an_error_event_may_occur_mid_stream(kind: str) -> None:
     fault = ErrorEvent(4, "overloaded_error" if kind == "overloaded_error" else "api_error", "Oh.")
     async with open_api_and_client([reply(say(WORDS), faults=[fault])]) as (_, client):
         with pytest.raises(anthropic.APIStatusError) as caught:
@@ -272,7 +274,7 @@ async def test_an_error_may_come_in_the_middle(kind: str) -> None:
         assert caught.value.api_message == "Oh."
 
 
-async def test_garbage_is_nothing_that_can_be_read() -> None:
+async def test_garbage_events_cannot_be_parsed() -> None:
     async with open_api_and_client([reply(say(WORDS), faults=[GarbageBytes(3)])]) as (_, client):
         with pytest.raises(UnicodeDecodeError):
             async with client.messages.stream(model=NEWEST, max_tokens=9, messages=HI) as stream:
@@ -291,7 +293,7 @@ async def test_the_content_type_may_be_wrong() -> None:
         assert "message_start" in response.text
 
 
-async def test_deltas_take_their_time() -> None:
+async def test_deltas_can_be_delayed() -> None:
     async with open_api_and_client([reply(say("x" * 48), pause_seconds=0.02)]) as (_, client):
         began = time.monotonic()
         async with client.messages.stream(model=NEWEST, max_tokens=9, messages=HI) as stream:
@@ -300,7 +302,7 @@ async def test_deltas_take_their_time() -> None:
         assert time.monotonic() - began >= 0.06
 
 
-async def test_a_gate_holds_an_answer_until_it_is_opened() -> None:
+async def test_a_gate_blocks_an_answer_until_it_is_opened() -> None:
     head, middle, begun = ResponseGate(), ResponseGate(), anyio.Event()
     script = [reply(say(WORDS), head_gate=head, faults=[HoldUntilGate(4, middle)])]
     said: list[str] = []
@@ -327,7 +329,7 @@ async def test_a_gate_holds_an_answer_until_it_is_opened() -> None:
 @pytest.mark.parametrize(
     "fault", [PauseBeforeEvent(4, 60), HoldUntilGate(4, ResponseGate())], ids=["hang", "gate"]
 )
-async def test_a_client_that_leaves_is_noticed(fault: StreamFault) -> None:
+async def test_a_client_disconnect_is_detected(fault: StreamFault) -> None:
     async with open_api_and_client([reply(say(WORDS), faults=[fault])]) as (api, client):
         stream = await client.messages.create(model=NEWEST, max_tokens=99, messages=HI, stream=True)
         await anext(aiter(stream))
@@ -337,7 +339,7 @@ async def test_a_client_that_leaves_is_noticed(fault: StreamFault) -> None:
         assert api.model_requests[0].send_result == "left"
 
 
-async def test_a_hanging_head_runs_into_the_clients_timeout() -> None:
+async def test_a_hanging_response_head_triggers_the_client_timeout() -> None:
     async with open_api_and_client([reply("late", head_delay_seconds=60)]) as (api, client):
         with pytest.raises(anthropic.APITimeoutError):
             await client.messages.create(
@@ -348,7 +350,7 @@ async def test_a_hanging_head_runs_into_the_clients_timeout() -> None:
         assert api.model_requests[0].send_result == "left"
 
 
-async def test_leaving_the_server_ends_what_still_hangs() -> None:
+async def test_closing_the_server_ends_hanging_responses() -> None:
     async with (
         anyio.create_task_group() as tasks,
         messages_api([reply("late", head_delay_seconds=60)]) as api,

@@ -30,7 +30,7 @@ async def test_all_models_are_listed_newest_first() -> None:
         assert dates == sorted(dates, reverse=True)
 
 
-async def test_the_list_comes_in_pages() -> None:
+async def test_the_list_is_paginated() -> None:
     async with open_api_and_client() as (api, client):
         models = [model.id async for model in client.models.list(limit=5)]
 
@@ -38,7 +38,7 @@ async def test_the_list_comes_in_pages() -> None:
         assert len(api.requests) == 3
 
 
-async def test_pages_go_backwards_too() -> None:
+async def test_pagination_works_backwards_too() -> None:
     async with open_api_and_client() as (_, client):
         page = await client.models.list(before_id="claude-opus-5", limit=2)
 
@@ -48,7 +48,7 @@ async def test_pages_go_backwards_too() -> None:
         assert ([model.id for model in first.data], first.has_more) == (["claude-fable-5-2"], False)
 
 
-async def test_retired_models_are_listed_when_asked_for() -> None:
+async def test_retired_models_are_listed_on_request() -> None:
     async with open_api_and_client() as (_, client):
         models = [model.id async for model in client.models.list(lifecycle=["retired"])]
 
@@ -84,7 +84,7 @@ async def test_an_unknown_model_is_not_found() -> None:
         ("after_id=nobody", "after_id: no model has the id nobody"),
     ],
 )
-async def test_a_page_is_one_that_there_is(query: str, message: str) -> None:
+async def test_an_invalid_page_request_is_refused(query: str, message: str) -> None:
     async with messages_api() as api, httpx2.AsyncClient() as client:
         headers = {"x-api-key": KEY, "anthropic-version": VERSION}
         response = await client.get(f"{api.url}/v1/models?{query}", headers=headers)
@@ -99,13 +99,13 @@ async def test_many_gateways_list_no_models() -> None:
             await client.models.list()
 
 
-async def test_an_endpoint_may_have_models_of_its_own() -> None:
+async def test_an_endpoint_may_serve_custom_models() -> None:
     mine = ModelSpec("mine-1", "Mine", "opus", "2026-01-01")
     async with open_api_and_client((), MessagesServerConfig(model_specs=(mine,))) as (_, client):
         assert [model.id async for model in client.models.list()] == ["mine-1"]
 
 
-def test_names_lead_to_one_model() -> None:
+def test_each_name_and_alias_identifies_one_model() -> None:
     names = [name for family in MODEL_SPECS for name in (family.id, *family.aliases)]
 
     assert len(set(names)) == len(names)

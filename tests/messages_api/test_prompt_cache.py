@@ -61,25 +61,25 @@ def _body(
     return make_body(model, system=[block], messages=messages or [user("hi")])
 
 
-async def test_a_prefix_is_written_once_and_read_again() -> None:
+async def test_a_prefix_is_written_once_and_then_read() -> None:
     assert await _usages(_body(), _body()) == [(0, 1_007, BRIEF), (1_007, 0, BRIEF)]
 
 
-async def test_without_a_mark_nothing_is_cached() -> None:
+async def test_without_a_cache_marker_nothing_is_cached() -> None:
     assert await _usages(_body(mark=False), _body(mark=False)) == [(0, 0, 1_007 + BRIEF)] * 2
 
 
-async def test_what_is_behind_the_last_mark_is_paid_in_full() -> None:
+async def test_input_after_the_last_cache_marker_is_paid_in_full() -> None:
     bodies = [_body(messages=[user(words)]) for words in ("a", "b" * 401)]
 
     assert await _usages(*bodies) == [(0, 1_007, BRIEF), (1_007, 0, BRIEF + 100)]
 
 
-async def test_a_changed_prefix_is_written_anew() -> None:
+async def test_a_changed_prefix_is_written_again() -> None:
     assert await _usages(_body(), _body(words="y" + LONG[1:])) == [(0, 1_007, BRIEF)] * 2
 
 
-async def test_marks_are_no_part_of_the_prefix() -> None:
+async def test_cache_markers_are_not_part_of_the_prefix() -> None:
     tool: Object = {**TOOL, "description": LONG}
     first = make_body(tools=[tool], system=[text("a", **cache_control_field())])
     second = make_body(
@@ -90,7 +90,7 @@ async def test_marks_are_no_part_of_the_prefix() -> None:
     assert (read > 1_007, written) == (True, 0)
 
 
-async def test_a_text_is_a_block_of_text() -> None:
+async def test_a_string_is_equivalent_to_a_text_block() -> None:
     first = make_body(system=LONG, messages=[user(text("a", **cache_control_field()))])
     second = make_body(
         system=[text(LONG)],
@@ -107,7 +107,7 @@ async def test_below_the_minimum_nothing_is_cached() -> None:
         assert [each[:2] for each in usages] == [(0, written), (written, 0)]
 
 
-async def test_the_minimum_is_the_models() -> None:
+async def test_the_minimum_depends_on_the_model() -> None:
     for model, minimum in ((NEW, 512), ("claude-opus-4-8", 1_024), (OLD, 4_096)):
         under, over = ("x" * 4 * (minimum - 8), "x" * 4 * (minimum - 7))
         usages = await _usages(_body(words=under, model=model), _body(words=over, model=model))
@@ -132,28 +132,28 @@ def _long_talk(blocks: int, *marks: int) -> Object:
     return make_body(messages=[user(*content)])
 
 
-async def test_the_look_back_reaches_20_blocks_itself_the_first() -> None:
+async def test_the_lookback_spans_20_blocks_including_the_marked_one() -> None:
     for blocks, is_found in ((34, True), (35, False)):
         usages = await _usages(_long_talk(15, 15), _long_talk(blocks, blocks))
         assert (usages[1][0] > 0) is is_found
         assert usages[1][0] in {0, usages[0][1]}
 
 
-async def test_a_second_mark_begins_a_second_look_back() -> None:
+async def test_a_second_cache_marker_starts_a_second_lookback() -> None:
     usages = await _usages(_long_talk(15, 15), _long_talk(60, 30, 60))
 
     assert usages[1][0] == usages[0][1]
     assert usages[1][2] == 0
 
 
-async def test_the_look_back_finds_what_was_written_and_not_what_is_the_same() -> None:
+async def test_the_lookback_finds_written_prefixes_not_equal_content() -> None:
     usages = await _usages(_long_talk(10, 10), _long_talk(9, 9))
 
     assert usages[1][:2] == (0, usages[1][1])
     assert usages[1][1] > 0
 
 
-async def test_parallel_calls_push_a_prefix_out_of_reach_block_by_block() -> None:
+async def test_parallel_calls_push_a_prefix_out_of_the_lookback_block_by_block() -> None:
     strict = await _usages(*_parallel_calls())
     lenient = await _usages(
         *_parallel_calls(), endpoint=MessagesServerConfig(counts_tool_runs_once=True)
@@ -175,7 +175,7 @@ def _parallel_calls() -> list[Object]:
     ]
 
 
-async def test_what_was_read_is_subtracted_from_what_is_written() -> None:
+async def test_tokens_read_are_subtracted_from_tokens_written() -> None:
     first = make_body(messages=[user(text(LONG, **cache_control_field()))])
     second = make_body(
         messages=[user(text(LONG)), assistant("a"), user(text("b", **cache_control_field()))]
@@ -184,7 +184,7 @@ async def test_what_was_read_is_subtracted_from_what_is_written() -> None:
     assert await _usages(first, second) == [(0, 1_007, 0), (1_007, 2 * BRIEF, 0)]
 
 
-async def test_an_hour_is_written_apart() -> None:
+async def test_one_hour_cache_writes_are_counted_separately() -> None:
     body = make_body(
         system=[text(LONG, **cache_control_field("1h"))],
         messages=[user(text(LONG, **cache_control_field("5m")), text("a"))],
@@ -202,7 +202,7 @@ async def test_an_hour_is_written_apart() -> None:
         assert api.model_requests[0].usage.input.total == 2_014 + BRIEF
 
 
-async def test_prefixes_live_as_long_as_they_say_and_longer_when_read() -> None:
+async def test_prefixes_live_for_their_ttl_and_reading_extends_it() -> None:
     async with open_api_and_client(lambda _: "ok") as (api, client):
         reads: list[int] = []
         for ttl, passed in [("5m", 0), ("5m", 200), ("5m", 200), ("5m", 301), ("1h", 0)]:
@@ -220,7 +220,7 @@ async def test_prefixes_live_as_long_as_they_say_and_longer_when_read() -> None:
         assert answer.usage.cache_read_input_tokens == 1_008
 
 
-async def test_effort_thinking_and_choice_are_read_before_the_messages() -> None:
+async def test_effort_thinking_and_tool_choice_precede_the_messages_in_the_prefix() -> None:
     def body(**fields: JsonValue) -> Object:
         return make_body(
             NEW,
@@ -251,7 +251,7 @@ async def test_effort_thinking_and_choice_are_read_before_the_messages() -> None
     assert [await reads(fields) for fields in same] == [(True, True)] * 5
 
 
-async def test_a_mark_at_the_top_is_that_of_the_last_block() -> None:
+async def test_a_top_level_cache_marker_applies_to_the_last_block() -> None:
     top: JsonValue = {"type": "ephemeral"}
     first = make_body(messages=[user(LONG)], cache_control=top)
     second = make_body(messages=[user(LONG), assistant("a"), user("b")], cache_control=top)
@@ -259,7 +259,7 @@ async def test_a_mark_at_the_top_is_that_of_the_last_block() -> None:
     assert await _usages(first, second) == [(0, 1_007, 0), (1_007, 2 * BRIEF, 0)]
 
 
-async def test_refused_and_counted_requests_write_nothing() -> None:
+async def test_refused_and_count_only_requests_write_nothing() -> None:
     async with open_api_and_client(["ok"]) as (api, client):
         counted = await client.messages.count_tokens(
             model=NEWEST,
@@ -275,7 +275,7 @@ async def test_refused_and_counted_requests_write_nothing() -> None:
         assert [each.verdict for each in api.model_requests] == ["refused", "answered"]
 
 
-async def test_a_prefix_is_there_once_the_answer_that_writes_it_has_begun() -> None:
+async def test_a_prefix_is_cached_once_the_answer_that_writes_it_has_started() -> None:
     gate = ResponseGate()
     async with open_api_and_client([reply("slow", head_gate=gate), "b", "c"]) as (api, client):
         async with anyio.create_task_group() as tasks:
@@ -288,7 +288,7 @@ async def test_a_prefix_is_there_once_the_answer_that_writes_it_has_begun() -> N
         assert [each.usage.input.read for each in api.model_requests if each.usage] == [0, 0, 1_007]
 
 
-async def test_an_append_only_talk_pays_every_token_once() -> None:
+async def test_an_append_only_conversation_pays_every_token_once() -> None:
     script = [reply(think("Hm."), call("read_file", path="a.py")) for _ in range(8)]
     async with open_api_and_client(script) as (api, client):
         talk = SdkConversation(

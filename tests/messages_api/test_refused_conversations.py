@@ -138,7 +138,7 @@ MESSAGES: list[tuple[list[JsonValue], str]] = [
 
 
 @pytest.mark.parametrize(("messages", "message"), MESSAGES, ids=[told for _, told in MESSAGES])
-async def test_a_conversation_is_one(messages: list[JsonValue], message: str) -> None:
+async def test_an_invalid_conversation_is_refused(messages: list[JsonValue], message: str) -> None:
     assert await get_refusal(make_body(tools=[TOOL], messages=messages)) == message
 
 
@@ -162,17 +162,17 @@ async def test_a_conversation_is_one(messages: list[JsonValue], message: str) ->
         [user(IMAGE, text("a"))],
     ],
 )
-async def test_a_good_conversation_is_answered(messages: list[JsonValue]) -> None:
+async def test_a_valid_conversation_is_answered(messages: list[JsonValue]) -> None:
     assert await get_refusal(make_body(tools=[TOOL], messages=messages)) is None
 
 
-async def test_a_system_text_has_words() -> None:
+async def test_a_system_text_must_not_be_blank() -> None:
     assert await get_refusal(make_body(system=" ")) == (
         "system: text content blocks must contain non-whitespace text"
     )
 
 
-async def test_older_models_take_prefill_but_no_space_behind_it() -> None:
+async def test_older_models_accept_prefill_without_trailing_whitespace() -> None:
     good = make_body(OLD, messages=[user("a"), assistant("{")])
     bad = make_body(OLD, messages=[user("a"), assistant("{ ")])
 
@@ -182,14 +182,14 @@ async def test_older_models_take_prefill_but_no_space_behind_it() -> None:
     )
 
 
-async def test_the_api_is_seen_to_take_a_leading_assistant() -> None:
+async def test_a_leading_assistant_message_is_accepted_if_the_endpoint_allows_it() -> None:
     body = make_body(messages=[assistant("a"), user("b")])
     assert (
         await get_refusal(body, endpoint=MessagesServerConfig(takes_leading_assistant=True)) is None
     )
 
 
-async def test_documents_of_assistants_went_with_the_old_version() -> None:
+async def test_assistant_documents_are_accepted_only_by_the_old_api_version() -> None:
     document: JsonValue = {"type": "document", "source": {"type": "text", "data": "a"}}
     body = make_body(messages=[user("a"), assistant(document), user("b")])
 
@@ -199,7 +199,7 @@ async def test_documents_of_assistants_went_with_the_old_version() -> None:
     )
 
 
-async def test_citations_of_users_went_with_the_old_version() -> None:
+async def test_user_citations_are_accepted_only_by_the_old_api_version() -> None:
     cited = text("a", citations=[{"type": "char_location"}])
     body = make_body(messages=[user(cited)])
 
@@ -328,7 +328,9 @@ MODELS: list[tuple[str, Object, str]] = [
     MODELS,
     ids=[f"{model}: {told}" for model, _, told in MODELS],
 )
-async def test_a_model_takes_what_it_takes(model: str, fields: Object, message: str) -> None:
+async def test_fields_a_model_does_not_support_are_refused(
+    model: str, fields: Object, message: str
+) -> None:
     assert await get_refusal({**make_body(model), **fields}) == message
 
 
@@ -364,13 +366,13 @@ TEMPERATURE = (
         ),
     ],
 )
-async def test_the_old_version_takes_sampling_where_the_model_does(
+async def test_the_old_api_version_accepts_sampling_if_the_model_does(
     model: str, fields: Object, message: str | None
 ) -> None:
     assert await get_refusal({**make_body(model), **fields}, version=OLD_VERSION) == message
 
 
-async def test_the_two_versions_differ() -> None:
+async def test_the_two_api_versions_differ() -> None:
     assert OLD_VERSION != VERSION
     assert await get_refusal(make_body(OLD, temperature=0.5), version=VERSION) is not None
     assert await get_refusal(make_body(OLD, temperature=0.5), version=OLD_VERSION) is None

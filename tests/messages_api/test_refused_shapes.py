@@ -193,17 +193,17 @@ MARKS: list[tuple[Object, str]] = [
 
 
 @pytest.mark.parametrize(("fields", "message"), SHAPES, ids=[told for _, told in SHAPES])
-async def test_a_request_has_the_shape_of_one(fields: Object, message: str) -> None:
+async def test_a_malformed_request_is_refused(fields: Object, message: str) -> None:
     assert await get_refusal({**_bare(fields), **_given(fields)}) == message
 
 
 @pytest.mark.parametrize(("fields", "message"), TOOLS, ids=[told for _, told in TOOLS])
-async def test_tools_can_be_called(fields: Object, message: str) -> None:
+async def test_invalid_tools_are_refused(fields: Object, message: str) -> None:
     assert await get_refusal({**make_body(), **fields}) == message
 
 
 @pytest.mark.parametrize(("fields", "message"), MARKS, ids=[told for _, told in MARKS])
-async def test_marks_are_few_and_in_order(fields: Object, message: str) -> None:
+async def test_cache_markers_are_limited_and_ordered(fields: Object, message: str) -> None:
     assert await get_refusal({**make_body(), **fields}) == message
 
 
@@ -239,5 +239,5 @@ def _given(fields: Object) -> Object:
         {"tools": [TOOL], "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}},
     ],
 )
-async def test_what_is_allowed_is_answered(fields: Object) -> None:
+async def test_allowed_requests_are_answered(fields: Object) -> None:
     assert await get_refusal({**make_body(), **fields}) is None

@@ -75,7 +75,7 @@ async def test_headers_are_checked_first(
         {"x-api-key": KEY, "authorization": f"Bearer {KEY}"},
     ],
 )
-async def test_a_key_may_come_in_either_header(headers: dict[str, str]) -> None:
+async def test_a_key_is_accepted_in_either_header(headers: dict[str, str]) -> None:
     body = json.dumps(make_body()).encode()
     response = await _post(body, {**headers, "anthropic-version": OLD_VERSION})
 
@@ -92,20 +92,20 @@ async def _post(body: bytes, headers: dict[str, str]) -> httpx2.Response:
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"[" * 20_000, b"\xff", b'{"a": NaN}', b'{"a": "\\ud83d"}']
 )
-async def test_a_body_is_json(body: bytes) -> None:
+async def test_a_body_that_is_not_json_is_refused(body: bytes) -> None:
     response = await _post(body, GOOD)
 
     assert response.status_code == 400
     assert response.json()["error"]["message"].startswith("The request body is not valid JSON: ")
 
 
-async def test_a_body_is_an_object() -> None:
+async def test_a_body_that_is_not_an_object_is_refused() -> None:
     response = await _post(b"[]", GOOD)
 
     assert response.json()["error"]["message"] == "Input should be a valid dictionary or object"
 
 
-async def test_there_is_nothing_elsewhere() -> None:
+async def test_other_paths_are_not_found() -> None:
     async with messages_api() as api, httpx2.AsyncClient() as client:
         for method, path in [("GET", "/v1/messages"), ("POST", "/v1/complete"), ("GET", "/")]:
             response = await client.request(method, api.url + path, headers=GOOD, content=b"{}")
@@ -124,7 +124,7 @@ async def test_an_unknown_model_is_not_found() -> None:
         ] * 2
 
 
-async def test_more_than_32_megabytes_are_too_large() -> None:
+async def test_a_body_of_more_than_32_megabytes_is_refused() -> None:
     async with messages_api(["ok"]) as api, open_client(api) as client:
         body = make_body(messages=[{"role": "user", "content": "x" * (32 * 1024 * 1024)}])
         with pytest.raises(anthropic.ContentTooLargeError) as caught:
@@ -135,7 +135,7 @@ async def test_more_than_32_megabytes_are_too_large() -> None:
         await send(client, make_body())  # on the same connection
 
 
-async def test_a_prompt_longer_than_the_window_is_refused() -> None:
+async def test_a_prompt_longer_than_the_context_window_is_refused() -> None:
     words = "x" * 801_000
     async with open_api_and_client() as (_, client):
         with pytest.raises(anthropic.BadRequestError) as caught:
@@ -148,7 +148,7 @@ def user_says(words: str) -> JsonValue:
     return {"role": "user", "content": words}
 
 
-async def test_what_the_script_does_not_say_is_refused() -> None:
+async def test_a_request_beyond_the_script_is_refused() -> None:
     async with open_api_and_client(["one"]) as (api, client):
         await send(client, make_body())
         with pytest.raises(anthropic.BadRequestError):
@@ -157,7 +157,7 @@ async def test_what_the_script_does_not_say_is_refused() -> None:
         assert [each.verdict for each in api.model_requests] == ["answered", "unscripted"]
 
 
-async def test_a_refused_request_plays_no_turn() -> None:
+async def test_a_refused_request_consumes_no_scripted_turn() -> None:
     async with open_api_and_client(["one"]) as (api, client):
         with pytest.raises(anthropic.BadRequestError):
             await send(client, make_body(max_tokens=-1))
@@ -178,7 +178,7 @@ async def test_a_refused_request_plays_no_turn() -> None:
         )
 
 
-async def test_what_came_in_is_recorded_without_the_key() -> None:
+async def test_requests_are_recorded_without_the_key() -> None:
     async with open_api_and_client(["one"]) as (api, client):
         await send(client, make_body(), {"x-trace": "7"})
 
@@ -189,7 +189,7 @@ async def test_what_came_in_is_recorded_without_the_key() -> None:
         assert (request.method, request.verdict, request.status) == ("POST", "answered", 200)
 
 
-async def test_keys_are_those_of_the_endpoint() -> None:
+async def test_only_the_keys_of_the_endpoint_are_accepted() -> None:
     endpoint = MessagesServerConfig(keys=frozenset({"mine"}))
     async with messages_api(["one"], endpoint) as api:
         async with AsyncAnthropic(base_url=api.url, auth_token="mine", max_retries=0) as client:  # noqa: S106

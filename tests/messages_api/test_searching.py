@@ -54,20 +54,18 @@ REFUSED: dict[str, tuple[list[JsonValue], str]] = {
 
 
 @pytest.mark.parametrize("content", TAKEN.values(), ids=TAKEN.keys())
-async def test_a_search_comes_back(content: list[JsonValue]) -> None:
+async def test_a_search_is_accepted_when_sent_back(content: list[JsonValue]) -> None:
     messages: list[JsonValue] = [user("a"), assistant(*content), user("b")]
     assert await get_refusal(make_body(messages=messages, tools=[SEARCH])) is None
 
 
 @pytest.mark.parametrize(("content", "told"), REFUSED.values(), ids=REFUSED.keys())
-async def test_a_search_that_is_not_as_it_was_is_refused(
-    content: list[JsonValue], told: str
-) -> None:
+async def test_an_altered_search_is_refused(content: list[JsonValue], told: str) -> None:
     messages: list[JsonValue] = [user("a"), assistant(*content), user("b")]
     assert told in str(await get_refusal(make_body(messages=messages, tools=[SEARCH])))
 
 
-async def test_a_search_needs_its_tool_and_is_the_assistants() -> None:
+async def test_a_search_requires_its_tool_and_the_assistant_role() -> None:
     messages: list[JsonValue] = [user("a"), assistant(CALL, found()), user("b")]
     assert "needs the tool" in str(await get_refusal(make_body(messages=messages)))
     messages = [user("a"), assistant("b"), user(CALL, found())]

@@ -30,7 +30,7 @@ with client.messages.stream(
 """
 
 
-def test_a_thread_serves_a_client_that_blocks() -> None:
+def test_a_threaded_server_serves_a_blocking_client() -> None:
     with (
         messages_api_in_thread(["one"]) as api,
         Anthropic(base_url=api.url, api_key=KEY, max_retries=0) as client,
@@ -44,7 +44,7 @@ def test_a_thread_serves_a_client_that_blocks() -> None:
         assert (len(api.model_requests), api.remaining_turns) == (1, 1)
 
 
-def test_a_thread_serves_a_client_in_another_process() -> None:
+def test_a_threaded_server_serves_a_client_in_another_process() -> None:
     gate = ResponseGate()
     with messages_api_in_thread([reply("Hello!", head_gate=gate)]) as api:
         child = subprocess.Popen(
@@ -58,7 +58,7 @@ def test_a_thread_serves_a_client_in_another_process() -> None:
         assert [each.verdict for each in api.requests] == ["answered"]
 
 
-def test_a_thread_closes_its_door_and_lets_time_pass() -> None:
+def test_a_threaded_server_can_stop_listening_and_advance_time() -> None:
     with (
         messages_api_in_thread(lambda _: "ok") as api,
         Anthropic(base_url=api.url, api_key=KEY, max_retries=0) as client,
@@ -79,7 +79,7 @@ async def test_requests_share_a_connection() -> None:
         await send(client, make_body(stream=True))
 
 
-async def test_requests_are_answered_side_by_side() -> None:
+async def test_requests_are_answered_concurrently() -> None:
     gate = ResponseGate()
     async with (
         messages_api([reply("slow", head_gate=gate), "fast"]) as api,
@@ -92,7 +92,7 @@ async def test_requests_are_answered_side_by_side() -> None:
         gate.open()
 
 
-async def test_what_is_no_http_is_dropped() -> None:
+async def test_non_http_input_is_dropped() -> None:
     async with messages_api() as api:
         url = httpx2.URL(api.url)
         async with await anyio.connect_tcp(url.host, url.port or 0) as stream:
@@ -101,7 +101,7 @@ async def test_what_is_no_http_is_dropped() -> None:
                 await stream.receive()
 
 
-async def test_a_client_that_says_nothing_is_borne() -> None:
+async def test_a_silent_client_is_tolerated() -> None:
     async with messages_api() as api:
         url = httpx2.URL(api.url)
         async with await anyio.connect_tcp(url.host, url.port or 0) as stream:
@@ -110,7 +110,7 @@ async def test_a_client_that_says_nothing_is_borne() -> None:
                 await stream.receive()
 
 
-async def test_a_failed_assertion_is_raised_by_itself() -> None:
+async def test_a_failed_assertion_is_raised_unwrapped() -> None:
     with pytest.raises(AssertionError, match="mine"):
         async with messages_api():
             raise AssertionError("mine")

@@ -51,7 +51,7 @@ EAGER: ToolParam = {
 BUFFERED: ToolParam = {"name": "write_file", "input_schema": {"type": "object"}}
 
 
-async def test_a_stream_adds_up_to_what_is_answered_without_one() -> None:
+async def test_a_stream_equals_the_non_streaming_answer() -> None:
     script = [reply(think("So."), say("Grüße, 世界!"), call("read_file", path="a.py"))] * 2
     async with open_api_and_client(script) as (api, client):
         async with client.messages.stream(
@@ -77,7 +77,7 @@ async def test_a_stream_adds_up_to_what_is_answered_without_one() -> None:
         )
 
 
-async def test_the_events_are_those_of_the_api() -> None:
+async def test_the_event_sequence_matches_the_api() -> None:
     script = [reply(say("Hello, you!"), call("read_file"), chunk_characters=6)]
     async with messages_api(script) as api:
         assert await _events(api.url, make_body(stream=True)) == [
@@ -147,7 +147,7 @@ def _told(part: str) -> tuple[str, list[JsonValue]]:
         ("claude-sonnet-5-5", {"type": "between_tools"}, []),
     ],
 )
-async def test_thinking_is_shown_as_model_and_request_say(
+async def test_thinking_is_shown_according_to_model_and_request(
     model: str, thinking: JsonValue, shown: list[str]
 ) -> None:
     async with open_api_and_client([reply(think("Hm."), say("Yes."))]) as (_, client):
@@ -157,7 +157,7 @@ async def test_thinking_is_shown_as_model_and_request_say(
         assert all(block.signature for block in answer.content if block.type == "thinking")
 
 
-async def test_between_tools_thinking_is_shown_behind_results_only() -> None:
+async def test_between_tool_calls_thinking_is_shown_only_after_results() -> None:
     body = make_body(
         "claude-sonnet-5-5",
         thinking={"type": "between_tools"},
@@ -170,7 +170,7 @@ async def test_between_tools_thinking_is_shown_behind_results_only() -> None:
         assert [block.type for block in answer.content] == ["thinking", "text"]
 
 
-async def test_redacted_thinking_is_sent_whole() -> None:
+async def test_redacted_thinking_is_sent_complete() -> None:
     async with open_api_and_client([reply(ThinkRedacted(), "Yes.")]) as (_, client):
         async with client.messages.stream(model=NEWEST, max_tokens=9, messages=HI) as stream:
             answer = await stream.get_final_message()
@@ -178,7 +178,7 @@ async def test_redacted_thinking_is_sent_whole() -> None:
         assert [block.type for block in answer.content] == ["redacted_thinking", "text"]
 
 
-async def test_arguments_come_key_by_key() -> None:
+async def test_arguments_are_streamed_key_by_key() -> None:
     said = call("write_file", path="a.py", lines=["one", "two"])
     assert await _fragments(said, BUFFERED) == [
         "",
@@ -188,17 +188,17 @@ async def test_arguments_come_key_by_key() -> None:
     ]
 
 
-async def test_with_eager_input_streaming_arguments_come_as_they_are_made() -> None:
+async def test_with_eager_input_streaming_arguments_are_streamed_as_generated() -> None:
     said = call("write_file", path="a.py", text="one two")
     assert await _fragments(said, EAGER) == ["", '{"path": "a.py",', ' "text": "one tw', 'o"}']
 
 
-async def test_with_eager_input_streaming_arguments_may_be_cut() -> None:
+async def test_with_eager_input_streaming_arguments_may_be_truncated() -> None:
     said = CallTool("write_file", {}, raw_arguments='{"path": "a.py", "te')
     assert await _fragments(said, EAGER) == ["", '{"path": "a.py",', ' "te']
 
 
-async def test_without_it_arguments_are_never_cut() -> None:
+async def test_without_eager_input_streaming_arguments_are_never_truncated() -> None:
     said = CallTool("write_file", {"path": "a.py"}, raw_arguments='{"path": "a')
     assert await _fragments(said, BUFFERED) == ["", '{"path": "a.py"', "}"]
 
@@ -220,7 +220,7 @@ async def _stream(client: AsyncAnthropic, tool: ToolParam):  # noqa: ANN202  the
     "reason",
     ["end_turn", "max_tokens", "stop_sequence", "pause_turn", "model_context_window_exceeded"],
 )
-async def test_the_script_says_why_the_model_stopped(reason: StopReason) -> None:
+async def test_the_script_sets_the_stop_reason(reason: StopReason) -> None:
     async with open_api_and_client([reply("So", stop=reason, stop_sequence="!")]) as (_, client):
         async with client.messages.stream(model=NEWEST, max_tokens=9, messages=HI) as stream:
             answer = await stream.get_final_message()
@@ -229,7 +229,7 @@ async def test_the_script_says_why_the_model_stopped(reason: StopReason) -> None
         assert answer.stop_details is None
 
 
-async def test_a_refusal_has_its_category() -> None:
+async def test_a_refusal_has_a_category() -> None:
     script = [reply(stop="refusal", refused_category="cyber")]
     async with open_api_and_client(script) as (_, client):
         async with client.messages.stream(model=NEWEST, max_tokens=9, messages=HI) as stream:
@@ -241,7 +241,7 @@ async def test_a_refusal_has_its_category() -> None:
         assert answer.stop_details.category == "cyber"
 
 
-async def test_usage_grows_to_what_was_said() -> None:
+async def test_usage_increases_with_the_output() -> None:
     async with open_api_and_client([reply(think("t" * 400), say("w" * 40))]) as (api, client):
         stream = await client.messages.create(
             model=NEWEST, max_tokens=500, messages=HI, stream=True
@@ -270,7 +270,7 @@ async def test_a_script_may_be_a_function_of_the_request() -> None:
             assert answer.content[0].to_dict()["text"] == f"claude-opus-5-5 heard {words}"
 
 
-async def test_turns_are_played_in_order_and_may_be_added() -> None:
+async def test_turns_are_played_in_order_and_can_be_added() -> None:
     async with open_api_and_client(["one", lambda ask: f"two {ask.effort}"]) as (api, client):
         api.add("three")
         said = [await send(client, make_body()) for _ in range(3)]
@@ -283,7 +283,7 @@ async def test_turns_are_played_in_order_and_may_be_added() -> None:
         assert api.remaining_turns == 0
 
 
-async def test_zero_tokens_fill_the_cache_and_play_nothing() -> None:
+async def test_a_request_with_zero_max_tokens_fills_the_cache_and_plays_no_turn() -> None:
     async with open_api_and_client(["one"]) as (api, client):
         answer = await client.messages.create(
             model=NEWEST,
@@ -297,7 +297,7 @@ async def test_zero_tokens_fill_the_cache_and_play_nothing() -> None:
         assert api.remaining_turns == 1
 
 
-async def test_tokens_are_counted_without_an_answer() -> None:
+async def test_tokens_can_be_counted_without_an_answer() -> None:
     endpoint = replace(MessagesServerConfig(), keys=frozenset({KEY, "other"}))
     async with open_api_and_client(["one"], endpoint) as (api, client):
         counted = await client.messages.count_tokens(model=NEWEST, messages=HI, system="Be brief.")

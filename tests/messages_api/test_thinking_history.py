@@ -117,7 +117,7 @@ def _write_text_as_string(talk: SdkConversation) -> None:
         _write_text_as_string,
     ],
 )
-async def test_these_changes_leave_thinking_good(edit: Edit) -> None:
+async def test_harmless_changes_keep_thinking_valid(edit: Edit) -> None:
     assert await _refusal_after(edit) is None
 
 
@@ -175,7 +175,7 @@ TOOLS_DIFFER = "The `tools` list differs from the one this block was created wit
         (_reorder_a_schema, "messages.1.content.0", TOOLS_DIFFER),
     ],
 )
-async def test_thinking_is_bound_to_what_is_before_it(
+async def test_thinking_is_bound_to_the_preceding_content(
     edit: Edit, path: str, difference: str
 ) -> None:
     assert await _refusal_after(edit) == f"{path}: {BOUND}{difference}"
@@ -195,13 +195,13 @@ async def test_all_the_newest_models_bind_thinking(model: str) -> None:
         ({}, MessagesServerConfig(checks_prefixes=False)),
     ],
 )
-async def test_older_models_and_accounts_do_not(
+async def test_older_models_and_accounts_do_not_bind_thinking(
     fields: Object, endpoint: MessagesServerConfig | None
 ) -> None:
     assert await _refusal_after(_change_system, fields, endpoint) is None
 
 
-async def test_thinking_is_not_taken_out_of_the_middle() -> None:
+async def test_thinking_must_not_be_removed_from_the_middle() -> None:
     script = [*TWO_TURNS[:2], reply(think("Three."), "Third."), reply("Fourth.")]
     async with open_api_and_client(script) as (api, client):
         talk = SdkConversation(client)
@@ -238,7 +238,7 @@ def _replace_signature_with_words(talk: SdkConversation) -> None:
     [_edit_thinking, _edit_signature, _replace_signature, _replace_signature_with_words],
 )
 @pytest.mark.parametrize("model", [NEWEST, NEW, "claude-opus-4-6"])
-async def test_thinking_is_not_edited(edit: Edit, model: str) -> None:
+async def test_thinking_must_not_be_edited(edit: Edit, model: str) -> None:
     assert await _refusal_after(edit, {"model": model}) == f"messages.1.content.0: {INVALID}"
 
 
@@ -286,13 +286,13 @@ def _remove_both(talk: SdkConversation) -> None:
         (_remove_both, None),
     ],
 )
-async def test_the_latest_answer_comes_back_whole_or_without_thinking(
+async def test_the_latest_answer_is_sent_back_complete_or_without_thinking(
     edit: Edit, refused: str | None
 ) -> None:
     assert await _refusal_in_a_tool_loop(edit, {"thinking": SUMMARIZED}) == refused
 
 
-async def test_with_a_budget_the_latest_answer_begins_with_thinking() -> None:
+async def test_with_a_budget_the_latest_answer_must_start_with_thinking() -> None:
     refused = await _refusal_in_a_tool_loop(_remove_both, WITH_A_BUDGET)
 
     assert refused is not None
@@ -306,7 +306,7 @@ def _say_something_first(talk: SdkConversation) -> None:
     _blocks(talk, 1).insert(0, text("Well."))
 
 
-async def test_with_a_budget_thinking_comes_first() -> None:
+async def test_with_a_budget_thinking_must_come_first() -> None:
     refused = await _refusal_in_a_tool_loop(_say_something_first, WITH_A_BUDGET)
 
     assert refused == (
@@ -336,7 +336,7 @@ async def test_thinking_between_calls_is_bound_to_the_calls() -> None:
         )
 
 
-async def test_a_message_in_the_middle_changes_nothing_before_it() -> None:
+async def test_a_message_in_the_middle_does_not_invalidate_earlier_content() -> None:
     async with open_api_and_client(TWO_TURNS) as (api, client):
         talk = SdkConversation(client)
         await talk.send_user_message("a")
@@ -348,7 +348,7 @@ async def test_a_message_in_the_middle_changes_nothing_before_it() -> None:
         assert [each.verdict for each in api.model_requests] == ["answered"] * 3
 
 
-async def test_blocks_behind_a_change_can_be_dropped() -> None:
+async def test_blocks_after_a_change_can_be_dropped() -> None:
     thinking: JsonValue = {
         "type": "adaptive",
         "block_binding": {"prefix_mismatch_behavior": "drop_block"},
@@ -370,7 +370,7 @@ async def test_blocks_behind_a_change_can_be_dropped() -> None:
         assert [drop.as_json() for drop in api.model_requests[-1].dropped_thinking] == dropped
 
 
-async def test_another_model_does_not_read_bound_thinking() -> None:
+async def test_another_model_rejects_bound_thinking() -> None:
     async with open_api_and_client(TWO_TURNS) as (api, client):
         talk = SdkConversation(client)
         await talk.send_user_message("a")
@@ -381,7 +381,7 @@ async def test_another_model_does_not_read_bound_thinking() -> None:
         assert (dropped.path, dropped.reason) == ("messages.1.content.0", "model_binding_mismatch")
 
 
-async def test_a_newer_model_reads_older_thinking() -> None:
+async def test_a_newer_model_accepts_older_thinking() -> None:
     async with open_api_and_client(TWO_TURNS) as (api, client):
         talk = SdkConversation(client, {"model": NEW})
         await talk.send_user_message("a")
@@ -391,7 +391,7 @@ async def test_a_newer_model_reads_older_thinking() -> None:
         assert api.model_requests[-1].dropped_thinking == ()
 
 
-async def test_an_answer_that_paused_is_sent_back_as_it_is() -> None:
+async def test_a_paused_answer_is_sent_back_unchanged() -> None:
     async with open_api_and_client([reply("Wait.", stop="pause_turn"), "Done."]) as (api, client):
         talk = SdkConversation(client)
         await talk.send_user_message("a")

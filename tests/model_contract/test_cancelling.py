@@ -18,7 +18,7 @@ EVENTS_TO_STOP_AT = 22
 
 @pytest.mark.parametrize("form", OPENAI_FORMS)
 @pytest.mark.parametrize("at_event", range(1, EVENTS_TO_STOP_AT + 1))
-async def test_a_turn_is_cancelled_in_front_of_any_event(
+async def test_a_turn_can_be_cancelled_before_any_event(
     tmp_path: Path, form: str, at_event: int
 ) -> None:
     gate = ResponseGate()

@@ -58,7 +58,7 @@ def rich_reply(*faults: StreamFault) -> ScriptedReply:
     return reply(*blocks, *calls, faults=faults, chunk_characters=8)
 
 
-async def test_a_whole_turn_thinks_speaks_calls_in_parallel_and_goes_on(
+async def test_a_complete_turn_thinks_speaks_makes_parallel_calls_and_continues(
     tmp_path: Path, form: str
 ) -> None:
     async with (
@@ -80,7 +80,7 @@ async def test_a_whole_turn_thinks_speaks_calls_in_parallel_and_goes_on(
         assert ("cost" in str(usage[-1])) == (form == "messages"), "no price is not a price of 0"
 
 
-async def test_arguments_arrive_as_they_are_written(tmp_path: Path, form: str) -> None:
+async def test_arguments_are_streamed_as_they_are_generated(tmp_path: Path, form: str) -> None:
     gate = ResponseGate()
     text = "one line\n" * 40
     script = [reply(call("note", text=text), faults=[HoldUntilGate(15, gate)]), "Done."]
@@ -95,7 +95,7 @@ async def test_arguments_arrive_as_they_are_written(tmp_path: Path, form: str) -
         assert json_at(await pending.response(), "result", "stopReason") == "end_turn"
 
 
-async def test_each_request_begins_with_the_one_before(tmp_path: Path, form: str) -> None:
+async def test_each_request_starts_with_the_previous_one(tmp_path: Path, form: str) -> None:
     script = [rich_reply(), rich_reply(), "Done.", "And done."]
     async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
         await desk.prompt()
@@ -126,7 +126,7 @@ def _without_mark(value: JsonValue) -> JsonValue:
 
 
 @pytest.mark.parametrize(("stop", "told"), [("max_tokens", "max_tokens"), ("refusal", "refusal")])
-async def test_the_reason_of_an_end_is_the_clients(
+async def test_the_stop_reason_is_translated_for_the_client(
     tmp_path: Path, form: str, stop: str, told: str
 ) -> None:
     said = ScriptedReply((say("So far"),), stop_reason=stop)  # pyright: ignore[reportArgumentType]  one of them
@@ -138,7 +138,7 @@ async def test_the_reason_of_an_end_is_the_clients(
 # Cancelling.
 
 
-async def test_a_turn_is_cancelled_before_the_first_byte(tmp_path: Path, form: str) -> None:
+async def test_a_turn_can_be_cancelled_before_the_first_byte(tmp_path: Path, form: str) -> None:
     script = [reply("never", head_gate=ResponseGate())]
     async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
         pending = desk.start_prompt()
@@ -148,7 +148,7 @@ async def test_a_turn_is_cancelled_before_the_first_byte(tmp_path: Path, form: s
         await check_cancelled(desk, api, pending)
 
 
-async def test_a_turn_is_cancelled_while_a_tool_runs(tmp_path: Path, form: str) -> None:
+async def test_a_turn_can_be_cancelled_while_a_tool_runs(tmp_path: Path, form: str) -> None:
     async with serve_form(form, [rich_reply()]) as api, open_model_session(api, tmp_path) as desk:
         desk.tools.allowed_to_end = anyio.Event()
         pending = desk.start_prompt()
@@ -158,7 +158,7 @@ async def test_a_turn_is_cancelled_while_a_tool_runs(tmp_path: Path, form: str) 
         assert "cancelled by the user" in str(api.model_requests[-1].body)
 
 
-async def test_a_turn_is_cancelled_while_it_waits_to_ask_again(tmp_path: Path, form: str) -> None:
+async def test_a_turn_can_be_cancelled_during_a_retry_delay(tmp_path: Path, form: str) -> None:
     rules = ModelSessionConfig(retry_seconds=60)
     async with (
         serve_form(form, [server_error()]) as api,
@@ -205,7 +205,9 @@ HARMLESS: dict[str, StreamFault] = {
 
 
 @pytest.mark.parametrize("name", PASSING)
-async def test_a_passing_fault_is_told_and_outlived(tmp_path: Path, form: str, name: str) -> None:
+async def test_a_transient_error_is_reported_and_retried(
+    tmp_path: Path, form: str, name: str
+) -> None:
     script = [PASSING[name], PASSING[name], "Here I am."]
     async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -221,7 +223,9 @@ async def test_a_passing_fault_is_told_and_outlived(tmp_path: Path, form: str, n
 
 
 @pytest.mark.parametrize("name", LASTING)
-async def test_a_lasting_fault_ends_the_turn_at_once(tmp_path: Path, form: str, name: str) -> None:
+async def test_a_permanent_error_ends_the_turn_immediately(
+    tmp_path: Path, form: str, name: str
+) -> None:
     turn, kind, told = LASTING[name]
     async with serve_form(form, [turn]) as api, open_model_session(api, tmp_path) as desk:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -235,7 +239,7 @@ async def test_a_lasting_fault_ends_the_turn_at_once(tmp_path: Path, form: str, 
         assert await desk.prompt("again") == "end_turn"
 
 
-async def test_a_bad_request_is_told_once(tmp_path: Path, form: str) -> None:
+async def test_a_bad_request_is_reported_once(tmp_path: Path, form: str) -> None:
     script = [bad_request(form, "messages: something is wrong")]
     async with serve_form(form, script) as api, open_model_session(api, tmp_path) as desk:
         data = await desk.prompt_expecting_error()
@@ -244,7 +248,7 @@ async def test_a_bad_request_is_told_once(tmp_path: Path, form: str) -> None:
 
 
 @pytest.mark.parametrize("name", CUTS)
-async def test_an_answer_that_breaks_off_goes_on_under_the_same_id(
+async def test_a_truncated_answer_continues_under_the_same_id(
     tmp_path: Path, form: str, name: str
 ) -> None:
     broken = reply(say(SAID * 3), faults=[CUTS[name]])
@@ -262,7 +266,7 @@ async def test_an_answer_that_breaks_off_goes_on_under_the_same_id(
         check_history(desk.history())
 
 
-async def test_an_endpoint_that_gives_up_in_mid_stream_is_asked_to_go_on(
+async def test_an_endpoint_that_fails_mid_stream_is_asked_to_continue(
     tmp_path: Path, form: str
 ) -> None:
     broken = reply(say(SAID), faults=[make_stream_fault(form, 5)])
@@ -275,7 +279,7 @@ async def test_an_endpoint_that_gives_up_in_mid_stream_is_asked_to_go_on(
         assert api.model_requests[-1].verdict == "answered"
 
 
-async def test_a_cut_inside_a_character_breaks_nothing(tmp_path: Path, form: str) -> None:
+async def test_a_stream_truncated_inside_a_character_is_handled(tmp_path: Path, form: str) -> None:
     broken = reply(say("Äpfel, Birnen und ein 🙂 dazu"), faults=[CutInsideCharacter("🙂")])
     async with (
         serve_form(form, [broken, " weiter"]) as api,
@@ -288,7 +292,7 @@ async def test_a_cut_inside_a_character_breaks_nothing(tmp_path: Path, form: str
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-async def test_what_a_client_must_bear_changes_nothing(
+async def test_faults_a_client_must_tolerate_do_not_change_the_answer(
     tmp_path: Path, form: str, name: str
 ) -> None:
     script = [rich_reply(HARMLESS[name]), "Done."]
@@ -299,7 +303,7 @@ async def test_what_a_client_must_bear_changes_nothing(
         assert desk.notices() == []
 
 
-async def test_a_silent_endpoint_is_given_up(tmp_path: Path, form: str) -> None:
+async def test_a_silent_endpoint_times_out(tmp_path: Path, form: str) -> None:
     rules = ModelSessionConfig(idle_seconds=0.2, retries=0)
     silent = reply("never", head_gate=ResponseGate())
     async with serve_form(form, [silent]) as api, open_model_session(api, tmp_path, rules) as desk:
@@ -317,7 +321,7 @@ async def test_an_endpoint_that_refuses_connections_is_named(tmp_path: Path, for
         assert f"the connection to {HOST} failed" in str(data["message"])
 
 
-async def test_something_that_is_no_stream_is_told(tmp_path: Path, form: str) -> None:
+async def test_a_response_that_is_not_a_stream_is_reported(tmp_path: Path, form: str) -> None:
     if form == "messages":
         pytest.skip("its SDK reads events whatever they are called")
     page = reply("Hello.", content_type="text/html")
@@ -325,7 +329,7 @@ async def test_something_that_is_no_stream_is_told(tmp_path: Path, form: str) ->
         assert "instead of an event stream" in str((await desk.prompt_expecting_error())["message"])
 
 
-async def test_no_credentials_ask_to_sign_in(tmp_path: Path, form: str) -> None:
+async def test_missing_credentials_require_signing_in(tmp_path: Path, form: str) -> None:
     """Without a key an endpoint that may need none is asked; what it says then is told."""
     async with (
         serve_form(form, []) as api,
@@ -337,7 +341,7 @@ async def test_no_credentials_ask_to_sign_in(tmp_path: Path, form: str) -> None:
         assert "`acp-server setup" in str(json_at(response["error"], "data", "message"))
 
 
-async def test_the_list_of_models_becomes_choices(tmp_path: Path, form: str) -> None:
+async def test_the_model_list_becomes_config_options(tmp_path: Path, form: str) -> None:
     async with serve_form(form, ["Hello."]) as api, open_model_session(api, tmp_path) as desk:
         await desk.editor.wait_for_response(
             lambda _: "config_option_update" in str(desk.editor.messages)
@@ -349,7 +353,9 @@ async def test_the_list_of_models_becomes_choices(tmp_path: Path, form: str) -> 
         assert "text-embedding-3-small" not in names
 
 
-async def test_calls_of_a_cancelled_turn_come_back_with_results(tmp_path: Path, form: str) -> None:
+async def test_tool_calls_of_a_cancelled_turn_are_sent_back_with_results(
+    tmp_path: Path, form: str
+) -> None:
     async with (
         serve_form(form, [rich_reply(), "Then not."]) as api,
         open_model_session(api, tmp_path) as desk,

@@ -74,13 +74,13 @@ def named(name: str) -> ModelFamily:
 
 
 @pytest.mark.parametrize("model_id", SDK_MODELS)
-def test_every_model_the_sdk_names_has_a_row(model_id: str) -> None:
+def test_every_model_named_by_the_sdk_has_a_row(model_id: str) -> None:
     undated = model_id.removesuffix("-20251001").removesuffix("-20251101")
     assert family_for(model_id) is named(undated.removesuffix("-20250929"))
 
 
 @pytest.mark.parametrize("model_id", STILL_MET)
-def test_models_that_others_still_serve_have_a_row(model_id: str) -> None:
+def test_models_still_served_by_other_providers_have_a_row(model_id: str) -> None:
     assert family_for(model_id) is named(model_id)
 
 
@@ -89,7 +89,7 @@ def test_a_row_is_found_by_its_own_name(family: ModelFamily) -> None:
     assert family_for(family.name) is family
 
 
-def test_the_table_names_each_model_once_and_nothing_dated() -> None:
+def test_the_table_lists_each_model_once_and_without_dates() -> None:
     names = [family.name for family in FAMILIES]
     assert len(set(names)) == len(names)
     assert [name for name in names if any(len(word) > 7 for word in name.split("-")[2:])] == []
@@ -121,7 +121,7 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize(("model_id", "name"), SPELLINGS.items())
-def test_dates_prefixes_and_suffixes_are_read_past(model_id: str, name: str) -> None:
+def test_dates_prefixes_and_suffixes_are_ignored(model_id: str, name: str) -> None:
     assert family_for(model_id) is named(name)
 
 
@@ -129,7 +129,7 @@ def test_dates_prefixes_and_suffixes_are_read_past(model_id: str, name: str) -> 
     "model_id",
     ["", "gpt-5.1-codex", "qwen3-coder", "claude", "claude-", "claude-2.1", "claude-instant-v1"],
 )
-def test_a_name_the_table_does_not_know_is_plain(model_id: str) -> None:
+def test_an_unknown_name_maps_to_the_plain_family(model_id: str) -> None:
     assert family_for(model_id) is UNKNOWN_FAMILY
 
 
@@ -137,16 +137,16 @@ def test_a_name_the_table_does_not_know_is_plain(model_id: str) -> None:
     "model_id",
     ["claude-opus-5-9", "claude-opus-4-2", "claude-sonnet-6", "claude-mythos", "claude-3-opus"],
 )
-def test_another_version_is_not_taken_for_its_neighbour(model_id: str) -> None:
+def test_another_version_is_not_confused_with_its_neighbour(model_id: str) -> None:
     assert family_for(model_id) is UNKNOWN_FAMILY
 
 
 @given(st.text())
-def test_any_text_is_some_family(model_id: str) -> None:
+def test_any_text_maps_to_some_family(model_id: str) -> None:
     assert family_for(model_id) in (UNKNOWN_FAMILY, *FAMILIES)
 
 
-def test_a_plain_model_is_sent_nothing_optional() -> None:
+def test_a_plain_model_is_sent_no_optional_fields() -> None:
     assert family_for("anything") == ModelFamily(
         name="",
         context_window_tokens=200_000,
@@ -172,7 +172,7 @@ def test_a_plain_model_is_sent_nothing_optional() -> None:
 # What whole rows say: one per shape, spelled out.
 
 
-def test_the_newest_fable_thinks_always_and_takes_only_effort() -> None:
+def test_the_newest_fable_always_thinks_and_accepts_only_effort() -> None:
     assert family_for("claude-fable-5-2") == ModelFamily(
         name="claude-fable-5-2",
         context_window_tokens=1_000_000,
@@ -218,7 +218,7 @@ def test_the_newest_haiku_has_two_prices() -> None:
     )
 
 
-def test_a_family_that_thinks_by_budget_takes_no_effort() -> None:
+def test_a_family_with_a_thinking_budget_accepts_no_effort() -> None:
     assert family_for("claude-sonnet-4-5-20250929") == ModelFamily(
         name="claude-sonnet-4-5",
         context_window_tokens=200_000,
@@ -253,11 +253,11 @@ def names_where(**facts: object) -> set[str]:
 FABLES = {f"claude-{line}-5{point}" for line in ("fable", "mythos") for point in ("", "-1", "-2")}
 
 
-def test_thinking_cannot_be_turned_off_where_the_documentation_says_so() -> None:
+def test_thinking_cannot_be_disabled_where_the_documentation_says_so() -> None:
     assert names_where(thinking="always") == {*FABLES, "claude-opus-5-5", "claude-mythos-preview"}
 
 
-def test_only_sonnet_5_5_is_quietened_between_tools() -> None:
+def test_only_sonnet_5_5_disables_thinking_between_tools() -> None:
     assert names_where(off="between_tools") == {"claude-sonnet-5-5"}
 
 
@@ -265,7 +265,7 @@ def test_effort_defaults_to_medium_on_two_families_only() -> None:
     assert names_where(default_effort="medium") == {"claude-opus-5-5", "claude-haiku-5-5"}
 
 
-def test_system_messages_came_with_opus_4_8_and_not_to_sonnet_5() -> None:
+def test_system_messages_are_supported_from_opus_4_8_but_not_by_sonnet_5() -> None:
     assert names_where(accepts_system_messages=True) == {
         *FABLES,
         "claude-haiku-5-5",
@@ -300,14 +300,14 @@ def test_the_smallest_cacheable_prefix_is_not_monotonic() -> None:
 
 
 @every_family
-def test_a_budget_leaves_room_for_the_answer(family: ModelFamily) -> None:
+def test_a_thinking_budget_leaves_space_for_the_answer(family: ModelFamily) -> None:
     if family.thinking == "budget":
         assert min(BUDGET_TOKENS.values()) >= 1_024
         assert max(BUDGET_TOKENS.values()) <= family.max_output_tokens / 2
 
 
 @every_family
-def test_output_fits_the_window_and_a_cached_prefix_too(family: ModelFamily) -> None:
+def test_the_output_limit_is_between_cache_minimum_and_context_window(family: ModelFamily) -> None:
     assert family.cache_minimum_tokens < family.max_output_tokens < family.context_window_tokens
 
 
@@ -320,7 +320,7 @@ def test_the_default_level_is_one_of_those_offered(family: ModelFamily) -> None:
 
 
 @every_family
-def test_facts_about_thinking_agree(family: ModelFamily) -> None:
+def test_facts_about_thinking_are_consistent(family: ModelFamily) -> None:
     assert (family.off is None) == (family.thinking in {"none", "always"})
     assert (family.default_display is None) == (family.thinking == "none")
     assert family.accepts_budget or family.thinking != "budget"
@@ -328,7 +328,7 @@ def test_facts_about_thinking_agree(family: ModelFamily) -> None:
 
 
 @every_row
-def test_what_thinks_by_a_newer_tokenizer_takes_no_sampling_and_hides_its_thoughts(
+def test_families_with_the_newer_tokenizer_reject_sampling_and_omit_thoughts(
     family: ModelFamily,
 ) -> None:
     newer = family.tokenizer_factor > 1.0
@@ -379,7 +379,7 @@ LISTS: dict[str, tuple[list[str], str | None]] = {
 
 
 @pytest.mark.parametrize(("ids", "chosen"), LISTS.values(), ids=LISTS)
-def test_the_default_model_is(ids: list[str], chosen: str | None) -> None:
+def test_the_default_model_is_chosen_as_expected(ids: list[str], chosen: str | None) -> None:
     assert choose_default_model(ids) == chosen
 
 
@@ -446,7 +446,7 @@ FIELDS: dict[str, tuple[str, str | None, dict[str, JsonValue]]] = {
 
 
 @pytest.mark.parametrize(("model_id", "level", "fields"), FIELDS.values(), ids=FIELDS)
-def test_a_thought_level_becomes(
+def test_a_thought_level_maps_to_request_fields(
     model_id: str, level: str | None, fields: dict[str, JsonValue]
 ) -> None:
     assert thinking_fields(family_for(model_id), level) == fields
@@ -464,19 +464,19 @@ LEVELS = {
 
 
 @pytest.mark.parametrize(("model_id", "levels"), LEVELS.items(), ids=LEVELS)
-def test_the_levels_offered_are(model_id: str, levels: tuple[str, ...]) -> None:
+def test_the_offered_levels_are_as_expected(model_id: str, levels: tuple[str, ...]) -> None:
     assert thought_levels(family_for(model_id)) == levels
 
 
 @every_family
-def test_a_level_that_is_offered_is_kept(family: ModelFamily) -> None:
+def test_an_offered_level_is_unchanged(family: ModelFamily) -> None:
     offered = thought_levels(family)
     assert [closest_thought_level(family, level) for level in offered] == list(offered)
 
 
 @every_family
 @pytest.mark.parametrize("level", [None, *ALL_LEVELS])
-def test_no_level_sends_what_the_family_refuses(family: ModelFamily, level: str | None) -> None:
+def test_no_level_sends_fields_the_family_rejects(family: ModelFamily, level: str | None) -> None:
     fields = thinking_fields(family, level)
     thinking = fields.get("thinking", {})
     effort = fields.get("output_config", {})
@@ -507,7 +507,7 @@ def test_every_kind_of_token_has_its_price() -> None:
     assert cost_usd(family, 0, 0, 0, 0, 0) == 0
 
 
-def test_a_long_prompt_costs_more_to_the_last_token_cached_or_not() -> None:
+def test_a_long_prompt_raises_the_price_of_all_its_tokens() -> None:
     family = family_for("claude-haiku-5-5")
     just_short = cost_usd(family, 25_000, 1_000, 25_000, 25_000, 25_000)
     just_long = cost_usd(family, 25_000, 1_000, 25_001, 25_000, 25_000)
@@ -515,7 +515,7 @@ def test_a_long_prompt_costs_more_to_the_last_token_cached_or_not() -> None:
     assert just_long == pytest.approx(0.0125 + 0.0025 + 0.00125005 + 0.015625 + 0.025)
 
 
-def test_output_does_not_make_a_prompt_long() -> None:
+def test_output_does_not_count_toward_the_long_prompt_threshold() -> None:
     assert cost_usd(family_for("claude-haiku-5-5"), 1, 128_000, 0, 0, 0) == pytest.approx(0.0640001)
 
 
@@ -539,12 +539,12 @@ ESTIMATES = {
 
 
 @pytest.mark.parametrize(("text", "tokens"), ESTIMATES.items(), ids=ascii)
-def test_a_text_is_estimated_by_its_bytes(text: str, tokens: int) -> None:
+def test_a_token_estimate_is_based_on_bytes(text: str, tokens: int) -> None:
     assert estimate_tokens(text) == tokens
 
 
 @given(st.text(), st.text())
-def test_an_estimate_is_never_above_the_bytes_and_adds_up(first: str, second: str) -> None:
+def test_an_estimate_never_exceeds_the_bytes_and_is_additive(first: str, second: str) -> None:
     whole = estimate_tokens(first + second)
     assert whole <= len((first + second).encode())
     assert 0 <= estimate_tokens(first) + estimate_tokens(second) - whole <= 1

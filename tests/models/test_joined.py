@@ -5,7 +5,7 @@ from tests.handlers.fake_models import EchoModel
 from tests.support.server_parts import FakeModelCatalog
 
 
-async def test_only_the_endpoint_that_would_have_a_model_is_asked_for_it() -> None:
+async def test_only_the_endpoint_of_a_model_id_is_queried() -> None:
     first, second, third = (
         FakeModelCatalog({"old": EchoModel()}, models_after_refresh={"new": EchoModel()})
         for _ in range(3)
@@ -20,7 +20,7 @@ async def test_only_the_endpoint_that_would_have_a_model_is_asked_for_it() -> No
     ]
 
 
-async def test_an_id_of_no_provider_is_looked_for_at_the_first() -> None:
+async def test_an_id_without_a_known_provider_is_looked_up_at_the_first() -> None:
     first, second = (
         FakeModelCatalog({"old": EchoModel()}, models_after_refresh={"new": EchoModel()})
         for _ in range(2)

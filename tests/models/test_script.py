@@ -15,7 +15,7 @@ from acp_server.models.script import (
 )
 
 
-def test_a_script_is_blocks_of_lines_in_their_order() -> None:
+def test_a_script_consists_of_blocks_of_lines_in_order() -> None:
     script = """\
 # A comment.
 
@@ -86,7 +86,7 @@ def test_a_script_may_have_no_blocks(nothing: str) -> None:
         ("stop: refusal ", StopLine("refusal")),
     ],
 )
-def test_a_line_means_what_it_says(written: str, line: ScriptLine) -> None:
+def test_each_line_is_parsed_as_documented(written: str, line: ScriptLine) -> None:
     assert parse_script(f"prompt: *\n{written}") == (ScriptBlock("*", (line,)),)
 
 
@@ -127,7 +127,7 @@ A_COUNT = "expected `chunks: COUNT TEXT`"
         (f"prompt: *\nchunks: {'9' * 5000} word", f"line 2: {A_COUNT}"),
     ],
 )
-def test_what_cannot_be_played_is_refused_with_its_line(script: str, complaint: str) -> None:
+def test_an_invalid_script_is_refused_with_its_line(script: str, complaint: str) -> None:
     with pytest.raises(ScriptError) as raised:
         parse_script(script)
     assert str(raised.value) == complaint

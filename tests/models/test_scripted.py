@@ -49,7 +49,7 @@ def scripted(folder: Path, script: str) -> ScriptedModel:
     return ScriptedModel(str(file))
 
 
-async def test_a_text_is_streamed_word_by_word_with_all_its_white_space(tmp_path: Path) -> None:
+async def test_a_text_is_streamed_word_by_word_with_all_its_whitespace(tmp_path: Path) -> None:
     model = scripted(tmp_path, "prompt: *\nthink: Hm, hm.\nsay: One  two\n\n  three")
     assert await play(model, said("hi")) == (
         [
@@ -69,7 +69,7 @@ async def test_chunks_are_copies_of_the_whole_text(tmp_path: Path, count: int) -
     assert await play(model, said("hi")) == ([TextDelta("two words ")] * count, "end_turn")
 
 
-async def test_a_very_long_answer_is_not_held_in_memory(tmp_path: Path) -> None:
+async def test_a_very_long_answer_is_streamed_without_buffering(tmp_path: Path) -> None:
     model = scripted(tmp_path, "prompt: *\nchunks: 9999999 word")
     received = 0
 
@@ -84,11 +84,11 @@ async def test_a_very_long_answer_is_not_held_in_memory(tmp_path: Path) -> None:
         await model.respond(ModelRequest((said("hi"),)), receive)
 
 
-async def test_an_empty_text_says_nothing(tmp_path: Path) -> None:
+async def test_an_empty_text_produces_no_events(tmp_path: Path) -> None:
     assert await play(scripted(tmp_path, "prompt: *\nsay:"), said("hi")) == ([], "end_turn")
 
 
-async def test_the_first_block_that_fits_the_newest_prompt_is_played_every_time(
+async def test_the_first_block_matching_the_newest_prompt_is_played_every_time(
     tmp_path: Path,
 ) -> None:
     model = scripted(tmp_path, "prompt: one\nsay: 1\n\nprompt: *\nsay: 2\n\nprompt: two\nsay: 3")
@@ -107,7 +107,7 @@ async def test_links_are_part_of_the_prompt(tmp_path: Path) -> None:
     assert await play(model, prompt) == ([TextDelta("yes")], "end_turn")
 
 
-async def test_a_prompt_that_no_block_fits_is_a_failure_with_the_script_named(
+async def test_a_prompt_without_a_matching_block_is_an_error_naming_the_script(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "a.script"
@@ -122,7 +122,7 @@ async def test_a_stop_ends_the_answer(tmp_path: Path, stop: str) -> None:
     assert await play(model, said("hi")) == ([TextDelta("a")], stop)
 
 
-async def test_a_failure_comes_after_what_was_said(tmp_path: Path) -> None:
+async def test_a_failure_occurs_after_the_output_before_it(tmp_path: Path) -> None:
     events: list[ModelEvent] = []
 
     async def receive(event: ModelEvent) -> None:
@@ -134,7 +134,7 @@ async def test_a_failure_comes_after_what_was_said(tmp_path: Path) -> None:
     assert (events, raised.value.reason) == ([TextDelta("a")], "The endpoint is down.")
 
 
-async def test_pace_and_pause_take_their_time(tmp_path: Path) -> None:
+async def test_pace_and_pause_delay_the_output(tmp_path: Path) -> None:
     model = scripted(tmp_path, "prompt: *\npause: 20ms\npace: 10ms\nchunks: 3 a\npace: 0ms\nsay: b")
     begin = anyio.current_time()
     await play(model, said("hi"))
@@ -142,21 +142,21 @@ async def test_pace_and_pause_take_their_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("script", ["pause: 1000s", "pace: 1000s\nsay: a", "chunks: 999999 a"])
-async def test_a_script_can_be_cancelled_wherever_it_is(tmp_path: Path, script: str) -> None:
+async def test_a_script_can_be_cancelled_at_any_point(tmp_path: Path, script: str) -> None:
     model = scripted(tmp_path, f"prompt: *\n{script}")
     with anyio.move_on_after(0.01) as scope:
         await play(model, said("hi"))
     assert scope.cancelled_caught
 
 
-async def test_a_script_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+async def test_a_script_may_start_with_a_byte_order_mark(tmp_path: Path) -> None:
     assert await play(scripted(tmp_path, "\ufeffprompt: *\nsay: a"), said("hi")) == (
         [TextDelta("a")],
         "end_turn",
     )
 
 
-async def test_a_script_that_cannot_be_played_says_which_and_why(tmp_path: Path) -> None:
+async def test_an_invalid_script_is_reported_with_its_name_and_reason(tmp_path: Path) -> None:
     missing, broken, binary = (tmp_path / name for name in ("missing", "broken", "binary"))
     broken.write_text("prompt: *\nfly: away", encoding="utf-8")
     binary.write_bytes(b"\xff")
@@ -176,7 +176,7 @@ async def test_a_script_that_cannot_be_played_says_which_and_why(tmp_path: Path)
         )
 
 
-async def test_a_script_that_was_mended_is_played_without_a_restart(tmp_path: Path) -> None:
+async def test_a_fixed_script_is_played_without_a_restart(tmp_path: Path) -> None:
     model = scripted(tmp_path, "nonsense")
     with pytest.raises(ModelUnavailableError):
         await play(model, said("hi"))
@@ -191,7 +191,7 @@ def test_a_shipped_script_can_be_played_and_answers_every_prompt(path: Path) -> 
     assert all(block.lines for block in blocks)
 
 
-async def test_a_shipped_script_is_found_by_its_name() -> None:
+async def test_a_shipped_script_is_found_by_name() -> None:
     with anyio.move_on_after(0.05):
         await play(ScriptedModel("demo"), said("tour"))
 
@@ -204,7 +204,7 @@ async def test_a_shipped_script_is_found_by_its_name() -> None:
         ("scripted:", "Script: "),
     ],
 )
-def test_a_name_of_a_script_leads_to_a_catalog_of_it_alone(name: str, shown: str) -> None:
+def test_a_script_name_produces_a_catalog_with_only_that_script(name: str, shown: str) -> None:
     catalog = scripted_catalog(name)
     assert catalog is not None
     assert (catalog.default_id, list(catalog.choices())) == (name, [ModelChoice(name, shown)])
@@ -214,11 +214,11 @@ def test_a_name_of_a_script_leads_to_a_catalog_of_it_alone(name: str, shown: str
 
 
 @pytest.mark.parametrize("name", ["scripted", "unheard-of", ""])
-def test_a_name_of_no_script_leads_to_no_script(name: str) -> None:
+def test_an_unknown_script_name_produces_no_script(name: str) -> None:
     assert scripted_catalog(name) is None
 
 
-async def test_a_script_has_no_window_no_price_no_levels_and_nothing_to_learn() -> None:
+async def test_a_script_has_no_context_window_price_thought_levels_or_learning() -> None:
     catalog = scripted_catalog("scripted:demo")
     assert catalog is not None
     meter = catalog.meter("scripted:demo")
@@ -230,7 +230,7 @@ async def test_a_script_has_no_window_no_price_no_levels_and_nothing_to_learn() 
 
 
 @pytest.mark.parametrize(("model_id", "shown"), [("a-model", "a-model"), (None, "nous")])
-async def test_a_foreign_provider_is_named_with_where_it_came_from_and_the_way_out(
+async def test_a_foreign_provider_is_named_with_its_origin_and_a_remedy(
     model_id: str | None, shown: str
 ) -> None:
     catalog = unknown_provider_catalog("nous", "config.yaml", model_id)

@@ -24,32 +24,32 @@ WRITTEN: dict[str, tuple[bytes, list[bytes]]] = {
 
 
 @pytest.mark.parametrize(("stream", "events"), WRITTEN.values(), ids=WRITTEN)
-def test_a_stream_is_read_as_it_is_written(stream: bytes, events: list[bytes]) -> None:
+def test_a_stream_is_parsed_as_it_was_written(stream: bytes, events: list[bytes]) -> None:
     assert SseDecoder().feed(stream) == events
 
 
 @pytest.mark.parametrize(("stream", "events"), WRITTEN.values(), ids=WRITTEN)
-def test_a_stream_that_comes_byte_by_byte_is_the_same(stream: bytes, events: list[bytes]) -> None:
+def test_a_stream_received_byte_by_byte_is_the_same(stream: bytes, events: list[bytes]) -> None:
     reader = SseDecoder()
     assert [each for byte in stream for each in reader.feed(bytes([byte]))] == events
 
 
 @example([b"data: 1", b"\r", b"", b"\n"])
 @given(st.lists(st.sampled_from([b"data: 1", b"data", b":", b"\n", b"\r", b"\r\n", b""])))
-def test_where_a_stream_is_cut_makes_no_difference(pieces: list[bytes]) -> None:
+def test_chunk_boundaries_make_no_difference(pieces: list[bytes]) -> None:
     cut, whole = SseDecoder(), SseDecoder()
     events = [each for piece in pieces for each in cut.feed(piece)]
     assert events == whole.feed(b"".join(pieces))
 
 
-def test_an_event_without_end_is_not_held_for_ever() -> None:
+def test_an_oversized_event_is_refused() -> None:
     reader = SseDecoder(max_event_bytes=10)
     assert reader.feed(b"data: 1\n\ndata: 2") == [b"1"]
     with pytest.raises(OversizedEventError):
         reader.feed(b"3456789")
 
 
-def test_lines_of_one_event_count_together() -> None:
+def test_the_lines_of_one_event_count_together_toward_the_limit() -> None:
     reader = SseDecoder(max_event_bytes=10)
     with pytest.raises(OversizedEventError):
         reader.feed(b"data: 123456\ndata: 789012\n")

@@ -53,7 +53,9 @@ def unmarked(body: JsonValue) -> list[str]:
     return [json.dumps(each) for each in messages]
 
 
-async def test_marks_stand_behind_the_system_text_and_where_requests_ended(tmp_path: Path) -> None:
+async def test_cache_markers_follow_the_system_text_and_the_ends_of_requests(
+    tmp_path: Path,
+) -> None:
     async with (
         openai_api(SCRIPT, endpoint(takes_marks=True)) as api,
         open_model_session(api, tmp_path, rules()) as desk,
@@ -70,7 +72,7 @@ async def test_marks_stand_behind_the_system_text_and_where_requests_ended(tmp_p
             assert unmarked(after.body)[: len(unmarked(before.body))] == unmarked(before.body)
 
 
-async def test_what_is_kept_for_an_hour_is_marked_so(tmp_path: Path) -> None:
+async def test_a_one_hour_cache_marker_states_its_ttl(tmp_path: Path) -> None:
     async with (
         openai_api(["Hello."], endpoint(takes_marks=True)) as api,
         open_model_session(api, tmp_path, rules(ttl="1h")) as desk,
@@ -80,7 +82,7 @@ async def test_what_is_kept_for_an_hour_is_marked_so(tmp_path: Path) -> None:
         assert last == {"type": "ephemeral", "ttl": "1h"}
 
 
-async def test_other_models_of_the_gateway_get_none(tmp_path: Path) -> None:
+async def test_other_models_of_the_gateway_get_no_cache_markers(tmp_path: Path) -> None:
     async with (
         openai_api(["Hello."], endpoint(takes_marks=False)) as api,
         open_model_session(api, tmp_path, rules("gpt-5.1")) as desk,
@@ -90,7 +92,7 @@ async def test_other_models_of_the_gateway_get_none(tmp_path: Path) -> None:
         assert json_at(api.model_requests[0].body, "messages", 1, "content") == "hi"
 
 
-async def test_a_gateway_that_refuses_marks_is_asked_without(tmp_path: Path) -> None:
+async def test_a_gateway_that_rejects_cache_markers_is_retried_without_them(tmp_path: Path) -> None:
     async with (
         openai_api(SCRIPT, endpoint(takes_marks=False)) as api,
         open_model_session(api, tmp_path, rules()) as desk,
@@ -100,7 +102,7 @@ async def test_a_gateway_that_refuses_marks_is_asked_without(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("ends_in_picture", [True, False])
-async def test_a_picture_carries_no_mark(tmp_path: Path, *, ends_in_picture: bool) -> None:
+async def test_an_image_carries_no_cache_marker(tmp_path: Path, *, ends_in_picture: bool) -> None:
     picture: JsonValue = {"type": "image", "mimeType": "image/png", "data": "aGk="}
     text: JsonValue = {"type": "text", "text": "what is this?"}
     async with (

@@ -105,7 +105,7 @@ HOMES: dict[str, tuple[str, dict[str, str], list[tuple[str, str, str | None]]]] 
 
 
 @pytest.mark.parametrize("name", HOMES)
-def test_a_home_says_who_is_asked_where_and_with_which_key(tmp_path: Path, name: str) -> None:
+def test_the_configuration_selects_provider_endpoint_and_key(tmp_path: Path, name: str) -> None:
     config, variables, expected = HOMES[name]
     assert providers(tmp_path, config, **variables) == expected
 
@@ -120,12 +120,12 @@ def test_a_home_says_who_is_asked_where_and_with_which_key(tmp_path: Path, name:
         ("http://h/api/v3", "http://h/api/v3"),
     ],
 )
-def test_a_base_url_is_read_as_it_is_written_in_the_field(written: str, called: str) -> None:
+def test_a_base_url_is_read_in_its_common_notations(written: str, called: str) -> None:
     assert normalize_base_url(written, "chat") == called
 
 
 @pytest.mark.parametrize("provider", ["custom", "openrouter", "ollama"])
-async def test_a_home_of_hermes_is_started_unchanged(
+async def test_a_hermes_home_works_unchanged(
     tmp_path: Path, provider: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = ServedModel("house:8b", extra={"context_length": 32_768})

@@ -81,7 +81,7 @@ def proxy_before(port: int, authority: trustme.CA) -> Generator[Proxy]:
         serving.join()
 
 
-def test_a_home_with_openrouter_is_started_unchanged(tmp_path: Path) -> None:
+def test_an_openrouter_home_works_unchanged(tmp_path: Path) -> None:
     authority = trustme.CA()
     trusted = tmp_path / "authority.pem"
     authority.cert_pem.write_to_path(trusted)

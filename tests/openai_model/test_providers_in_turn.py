@@ -19,7 +19,7 @@ def script() -> list[str | ScriptedReply]:
 
 
 @pytest.mark.parametrize("form", ["chat", "responses"])
-async def test_a_conversation_goes_from_claude_to_another_and_back(
+async def test_a_conversation_can_switch_from_claude_to_another_provider_and_back(
     tmp_path: Path, form: str
 ) -> None:
     async with open_two_providers(
@@ -33,7 +33,7 @@ async def test_a_conversation_goes_from_claude_to_another_and_back(
         check_history(houses.session.history())
 
 
-async def test_switching_says_what_is_lost_once(tmp_path: Path) -> None:
+async def test_switching_reports_lost_reasoning_once(tmp_path: Path) -> None:
     async with open_two_providers(tmp_path, "chat", claude=script(), other=["Hello."]) as houses:
         await houses.session.prompt()
         assert houses.session.notices() == []
@@ -56,7 +56,7 @@ async def test_the_models_of_all_providers_are_offered(tmp_path: Path) -> None:
         assert values["other:gpt-5.1"] == "gpt-5.1 (other)"
 
 
-async def test_a_key_goes_to_its_own_endpoint_only(tmp_path: Path) -> None:
+async def test_a_key_is_sent_only_to_its_own_endpoint(tmp_path: Path) -> None:
     async with open_two_providers(tmp_path, "chat", claude=script(), other=script()) as houses:
         await houses.session.prompt()
         await houses.reconcile("other:gpt-5.1")

@@ -51,7 +51,7 @@ ODD: dict[str, OpenAiServerConfig] = {
 
 
 @pytest.mark.parametrize("name", ODD)
-async def test_an_oddity_is_borne(tmp_path: Path, name: str) -> None:
+async def test_a_nonstandard_endpoint_is_tolerated(tmp_path: Path, name: str) -> None:
     rules = ModelSessionConfig(quirks=EndpointProfile(system_role=system_role))
     if ODD[name].keys is None:
         rules.api_key = None
@@ -85,7 +85,7 @@ async def test_an_oddity_is_borne(tmp_path: Path, name: str) -> None:
         assert len([ask for ask in api.model_requests if ask.verdict == "refused"]) == before
 
 
-async def test_the_same_id_in_every_answer_is_made_another(tmp_path: Path) -> None:
+async def test_an_id_repeated_in_every_answer_is_replaced(tmp_path: Path) -> None:
     from tests.support.messages_api.script import CallTool  # noqa: PLC0415  the class beside `call`
 
     same = ScriptedReply((CallTool("look", {"text": "x"}, id="call_0"),), "tool_use")
@@ -98,7 +98,7 @@ async def test_the_same_id_in_every_answer_is_made_another(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("form", ["chat", "responses"])
 @pytest.mark.parametrize("usage", ["never", "zero"])
-async def test_usage_that_is_not_told_is_estimated(
+async def test_unreported_usage_is_estimated(
     tmp_path: Path, form: Literal["chat", "responses"], usage: Literal["never", "zero"]
 ) -> None:
     endpoint = OpenAiServerConfig(form=form, usage=usage)
@@ -108,7 +108,7 @@ async def test_usage_that_is_not_told_is_estimated(
 
 
 @pytest.mark.parametrize(("model", "role"), [("gpt-5.1", "developer"), ("gpt-4.1", "system")])
-async def test_the_system_text_has_the_role_that_the_model_wants(
+async def test_the_system_text_has_the_role_the_model_requires(
     tmp_path: Path, model: str, role: str
 ) -> None:
     rules = ModelSessionConfig(model=model, quirks=EndpointProfile(system_role=system_role))
@@ -117,7 +117,7 @@ async def test_the_system_text_has_the_role_that_the_model_wants(
         assert json_at(api.model_requests[0].body["messages"], 0, "role") == role
 
 
-async def test_seals_of_calls_go_back_with_them_and_another_models_calls_get_a_stand_in(
+async def test_call_signatures_are_sent_back_and_other_models_calls_get_a_placeholder(
     tmp_path: Path,
 ) -> None:
     endpoint = OpenAiServerConfig(

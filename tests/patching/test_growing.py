@@ -44,7 +44,7 @@ SECOND = PatchRegion("f.py", "", "d\n")
         ),
     ],
 )
-def test_a_patch_is_shown_as_far_as_it_is_written(
+def test_a_growing_patch_is_shown_as_far_as_it_is_complete(
     end: str, expected: tuple[PatchRegion, ...]
 ) -> None:
     assert partial_patch_regions(PATCH[: PATCH.index(end) + len(end)]) == expected
@@ -53,5 +53,5 @@ def test_a_patch_is_shown_as_far_as_it_is_written(
 @pytest.mark.parametrize(
     "text", ["", "+", "+a", "\n\n", "```", "*** Delete File: a\n+b", "*** Move to: x\n+y", "@@\r"]
 )
-def test_what_is_no_patch_yet_shows_nothing(text: str) -> None:
+def test_text_that_is_not_yet_a_patch_shows_nothing(text: str) -> None:
     assert partial_patch_regions(text) == ()

@@ -69,7 +69,7 @@ def block(middle: str) -> str:
         pytest.param("\n\n\n", "   ", id="blanks for lines"),
     ],
 )
-def test_what_a_careful_reader_would_call_different_is_not_touched(text: str, old: str) -> None:
+def test_near_matches_that_differ_in_meaning_are_not_replaced(text: str, old: str) -> None:
     with pytest.raises(NotFoundError):
         replace(text, old, "something else")
     with pytest.raises(NotFoundError):
@@ -93,7 +93,7 @@ def test_what_a_careful_reader_would_call_different_is_not_touched(text: str, ol
         pytest.param("a\nb(c,d)\ne\n" * 2, "a\nb(c, d)\ne", 2, (1, 4), id="block anchor"),
     ],
 )
-def test_a_text_in_several_places_is_not_touched(
+def test_a_text_with_several_matches_is_not_replaced(
     text: str, old: str, count: int, lines: tuple[int, ...]
 ) -> None:
     with pytest.raises(AmbiguousError) as caught:
@@ -102,7 +102,7 @@ def test_a_text_in_several_places_is_not_touched(
     assert "replace_all" in str(caught.value)
 
 
-def test_not_even_all_are_replaced_where_only_the_ends_of_a_block_agree() -> None:
+def test_replace_all_is_refused_if_only_the_ends_of_a_block_match() -> None:
     with pytest.raises(AmbiguousError):
         replace("a\nb(c,d)\ne\n" * 2, "a\nb(c, d)\ne", "x", replace_all=True)
 
@@ -125,7 +125,7 @@ def test_an_edit_that_changes_nothing_is_refused(text: str, old: str, new: str) 
         replace(text, old, new)
 
 
-def test_the_nearest_lines_are_shown_with_their_numbers() -> None:
+def test_the_nearest_lines_are_shown_with_line_numbers() -> None:
     text = "".join(f"line number {number}\n" for number in range(1, 100)) + "def wanted(a, b):\n"
     with pytest.raises(NotFoundError) as caught:
         replace(text, "line number 41\nline number 42\nline umber 43\n", "x")
@@ -138,33 +138,33 @@ def test_the_nearest_lines_are_shown_with_their_numbers() -> None:
     )
 
 
-def test_a_line_that_is_like_the_wanted_one_is_shown() -> None:
+def test_a_similar_line_is_shown() -> None:
     with pytest.raises(NotFoundError) as caught:
         replace("import os\n\ndef read(path, mode):\n    pass\n", "def read(path, kind):", "x")
     assert caught.value.nearest == NearestText(3, ("def read(path, mode):",))
 
 
-def test_of_a_long_text_eight_lines_around_the_difference_are_shown() -> None:
+def test_for_a_long_text_eight_lines_around_the_difference_are_shown() -> None:
     lines = [f"line {number}" for number in range(1, 41)]
     with pytest.raises(NotFoundError) as caught:
         replace("\n".join(lines), "\n".join([*lines[:29], "other", *lines[30:]]), "x")
     assert caught.value.nearest == NearestText(28, tuple(lines[27:35]))
 
 
-def test_nothing_is_shown_where_nothing_is_alike() -> None:
+def test_nothing_is_shown_if_nothing_is_similar() -> None:
     with pytest.raises(NotFoundError) as caught:
         replace("alpha\nbeta\n", "gamma delta", "x")
     assert (caught.value.nearest, caught.value.applied_line) == (None, None)
     assert "nor anything like it" in str(caught.value)
 
 
-def test_an_edit_that_is_made_already_is_called_so() -> None:
+def test_an_already_applied_edit_is_reported_as_such() -> None:
     with pytest.raises(NotFoundError, match="at line 2: the edit seems to be made") as caught:
         replace("a\nreturn two\n", "return one", "return two")
     assert caught.value.applied_line == 2
 
 
-def test_a_new_text_that_is_only_part_of_a_word_is_not_called_made() -> None:
+def test_a_new_text_inside_a_longer_word_does_not_count_as_applied() -> None:
     with pytest.raises(NotFoundError) as caught:
         replace("recounted\n", "number", "count")
     assert caught.value.applied_line is None

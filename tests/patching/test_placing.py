@@ -149,7 +149,7 @@ def test_hunks_are_applied(text: str, body: str, result: str, lines: tuple[int, 
         pytest.param("a\nb\n", " a\n", NothingToChangeError, None, id="only context"),
     ],
 )
-def test_a_hunk_without_one_place_is_refused(
+def test_a_hunk_without_a_unique_position_is_refused(
     text: str, body: str, kind: type[PatchError], hunk: int | None
 ) -> None:
     with pytest.raises(PatchError) as caught:
@@ -157,13 +157,13 @@ def test_a_hunk_without_one_place_is_refused(
     assert (type(caught.value), caught.value.hunk) == (kind, hunk)
 
 
-def test_the_nearest_text_of_a_missing_hunk_is_shown() -> None:
+def test_the_nearest_text_to_a_missing_hunk_is_shown() -> None:
     with pytest.raises(NotFoundError, match=r"^Hunk 1: ") as caught:
         apply_hunks("one\ntwo lines\nthree\n", hunks(" one\n-two line\n+2\n three\n"))
     assert caught.value.nearest == NearestText(1, ("one", "two lines", "three"))
 
 
-def test_a_hunk_that_is_applied_already_is_called_so() -> None:
+def test_an_already_applied_hunk_is_reported_as_such() -> None:
     with pytest.raises(NotFoundError) as caught:
         apply_hunks("one\ntwo\n", hunks(" one\n-2\n+two\n"))
     assert caught.value.applied_line == 1

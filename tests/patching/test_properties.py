@@ -49,12 +49,12 @@ PIECES = st.lists(
 ).map("".join)
 
 
-def test_the_example_of_the_package_is_true() -> None:
+def test_the_example_of_the_package_is_correct() -> None:
     assert doctest.testmod(patching).failed == 0
 
 
 @given(ANYTHING, st.data(), ANYTHING)
-def test_an_exact_replacement_is_that_of_str(text: str, data: st.DataObject, new: str) -> None:
+def test_an_exact_replacement_equals_str_replace(text: str, data: st.DataObject, new: str) -> None:
     start = data.draw(st.integers(0, len(text)))
     old = text[start : data.draw(st.integers(start, len(text)))]
     assume(old and old != new and text.find(old) == text.rfind(old))
@@ -62,7 +62,7 @@ def test_an_exact_replacement_is_that_of_str(text: str, data: st.DataObject, new
 
 
 @given(text=ANYTHING, old=ANYTHING, new=ANYTHING, replace_all=st.booleans())
-def test_what_is_outside_the_spans_stays(
+def test_text_outside_the_spans_is_unchanged(
     *, text: str, old: str, new: str, replace_all: bool
 ) -> None:
     try:
@@ -93,7 +93,7 @@ def patch_between(old: list[str], new: list[str]) -> str:
 
 
 @given(LINES, LINES)
-def test_a_patch_of_a_whole_file_makes_the_new_one(old: list[str], new: list[str]) -> None:
+def test_a_patch_of_a_whole_file_produces_the_new_file(old: list[str], new: list[str]) -> None:
     assume(any(line.strip() for line in old) and old != new)
     (change,) = parse_patch(patch_between(old, new))
     assert isinstance(change, UpdateFile)
@@ -102,7 +102,7 @@ def test_a_patch_of_a_whole_file_makes_the_new_one(old: list[str], new: list[str
 
 
 @given(st.sets(st.integers(0, 49), min_size=1), st.sampled_from(["drop", "change", "add"]))
-def test_a_patch_of_small_hunks_makes_the_new_file(numbers: set[int], kind: str) -> None:
+def test_a_patch_of_small_hunks_produces_the_new_file(numbers: set[int], kind: str) -> None:
     text, new, body = "", "", ""
     for number in range(50):
         own = f"line {number}\n"
@@ -119,13 +119,13 @@ def test_a_patch_of_small_hunks_makes_the_new_file(numbers: set[int], kind: str)
 
 
 @given(PIECES)
-def test_a_cut_patch_can_always_be_shown(patch: str) -> None:
+def test_a_truncated_patch_can_always_be_shown(patch: str) -> None:
     shown = [partial_patch_regions(patch[:end]) for end in range(len(patch) + 1)]
     assert [len(each) for each in shown] == sorted(len(each) for each in shown)
 
 
 @given(PIECES)
-def test_what_is_shown_last_is_what_the_patch_says(pieces: str) -> None:
+def test_the_final_preview_equals_the_patch(pieces: str) -> None:
     patch = f"{pieces}\n*** End Patch\n"
     try:
         changes = parse_patch(patch)
@@ -163,7 +163,7 @@ BIG = "".join(f"    value_{number} = compute({number}, other)  \n" for number in
         pytest.param("é" * 1_000_000, 'é "a"', id="no plain letters"),
     ],
 )
-def test_no_text_of_a_megabyte_takes_long(text: str, old: str) -> None:
+def test_no_megabyte_text_takes_long(text: str, old: str) -> None:
     started = time.process_time()
     with pytest.raises(NotFoundError):
         replace(text, old, "something else")

@@ -349,7 +349,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.strategy}: {case.id}")
-def test_what_counts_as_the_same_is_replaced(case: Case) -> None:
+def test_tolerated_differences_are_matched_and_replaced(case: Case) -> None:
     replacement = replace(case.text, case.old, case.new)
     assert (replacement.text, replacement.strategy) == (case.result, case.strategy)
     ((start, end),) = replacement.spans
@@ -357,20 +357,20 @@ def test_what_counts_as_the_same_is_replaced(case: Case) -> None:
     assert case.result.endswith(case.text[end:])
 
 
-def test_all_places_are_replaced_when_asked() -> None:
+def test_all_matches_are_replaced_on_request() -> None:
     assert replace("a b a\na\n", "a", "x", replace_all=True) == Replacement(
         "x b x\nx\n", 3, "exact", ((0, 1), (4, 5), (6, 7)), 1
     )
 
 
-def test_all_places_keep_what_is_their_own() -> None:
+def test_each_match_keeps_its_surrounding_whitespace_and_comments() -> None:
     text = "x  = 1 # a\ny\n\tx   = 1\n"
     assert replace(text, "x = 1", "x = 2", replace_all=True) == Replacement(
         "x  = 2 # a\ny\n\tx   = 2\n", 2, "spacing", ((0, 6), (14, 21)), 1
     )
 
 
-def test_of_two_places_that_overlap_the_first_is_replaced() -> None:
+def test_of_two_overlapping_matches_the_first_is_replaced() -> None:
     assert replace("aaa", "aa", "b", replace_all=True) == Replacement(
         "ba", 1, "exact", ((0, 2),), 1
     )
@@ -389,5 +389,5 @@ def test_of_two_places_that_overlap_the_first_is_replaced() -> None:
         pytest.param("x\n  a \n  b\n", "a\nb", "a\nc", 3, id="tolerant"),
     ],
 )
-def test_the_first_changed_line_is_named(text: str, old: str, new: str, line: int) -> None:
+def test_the_first_changed_line_is_reported(text: str, old: str, new: str, line: int) -> None:
     assert replace(text, old, new).line == line

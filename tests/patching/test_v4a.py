@@ -117,7 +117,7 @@ def patch(body: str) -> str:
         ),
     ],
 )
-def test_a_patch_is_read(text: str, changes: tuple[FileChange, ...]) -> None:
+def test_a_patch_is_parsed(text: str, changes: tuple[FileChange, ...]) -> None:
     assert parse_patch(text) == changes
 
 
@@ -164,9 +164,7 @@ def test_a_patch_is_read(text: str, changes: tuple[FileChange, ...]) -> None:
         ),
     ],
 )
-def test_a_patch_that_cannot_be_right_is_refused(
-    text: str, kind: type[MalformedPatchError], line: int
-) -> None:
+def test_an_invalid_patch_is_refused(text: str, kind: type[MalformedPatchError], line: int) -> None:
     with pytest.raises(MalformedPatchError) as caught:
         parse_patch(text)
     assert (type(caught.value), caught.value.line) == (kind, line)

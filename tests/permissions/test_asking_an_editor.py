@@ -59,7 +59,9 @@ async def talking(folder: Path) -> AsyncGenerator[Talk]:
         yield Talk(editor, await editor.new_session(root), root)
 
 
-async def test_an_edit_is_asked_on_the_id_of_its_call_with_its_diff(tmp_path: Path) -> None:
+async def test_a_permission_request_for_an_edit_uses_its_call_id_and_shows_the_diff(
+    tmp_path: Path,
+) -> None:
     async with talking(tmp_path) as talk:
         pending = talk.editor.start_prompt(talk.session_id, "edit")
         question = await talk.question()
@@ -79,7 +81,9 @@ async def test_an_edit_is_asked_on_the_id_of_its_call_with_its_diff(tmp_path: Pa
         assert (talk.root / "src/new.py").read_text() == "x = 1\n"
 
 
-async def test_a_command_is_asked_with_its_text_and_without_an_always(tmp_path: Path) -> None:
+async def test_a_permission_request_for_a_command_shows_its_text_without_an_always_option(
+    tmp_path: Path,
+) -> None:
     async with talking(tmp_path) as talk:
         pending = talk.editor.start_prompt(talk.session_id, "run")
         question = await talk.question()
@@ -93,7 +97,7 @@ async def test_a_command_is_asked_with_its_text_and_without_an_always(tmp_path: 
 
 
 @pytest.mark.parametrize("prompt", ["edit", "run"])
-async def test_cancel_ends_a_question_at_once_and_a_late_yes_does_nothing(
+async def test_a_cancel_ends_a_permission_request_immediately_and_a_late_approval_is_ignored(
     tmp_path: Path, prompt: str
 ) -> None:
     async with talking(tmp_path) as talk:
@@ -107,7 +111,7 @@ async def test_cancel_ends_a_question_at_once_and_a_late_yes_does_nothing(
         assert list(talk.root.iterdir()) == []
 
 
-async def test_an_editor_that_answers_cancelled_ends_the_turn(tmp_path: Path) -> None:
+async def test_a_cancelled_permission_outcome_ends_the_turn(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         pending = talk.editor.start_prompt(talk.session_id, "edit")
         question = await talk.question()
@@ -128,7 +132,7 @@ ODD_ANSWERS: dict[str, JsonValue] = {
 
 
 @pytest.mark.parametrize("answer", ODD_ANSWERS.values(), ids=ODD_ANSWERS.keys())
-async def test_an_answer_that_is_none_allows_nothing(tmp_path: Path, answer: JsonValue) -> None:
+async def test_an_invalid_answer_allows_nothing(tmp_path: Path, answer: JsonValue) -> None:
     async with talking(tmp_path) as talk:
         pending = talk.editor.start_prompt(talk.session_id, "edit")
         talk.editor.reply(await talk.question(), answer)
@@ -139,7 +143,7 @@ async def test_an_answer_that_is_none_allows_nothing(tmp_path: Path, answer: Jso
         assert list(talk.root.iterdir()) == []
 
 
-async def test_an_error_in_place_of_an_answer_allows_nothing(tmp_path: Path) -> None:
+async def test_an_error_response_allows_nothing(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         pending = talk.editor.start_prompt(talk.session_id, "edit")
         talk.editor.record_blocked_call(await talk.question(), -32601, "no such method")
@@ -147,7 +151,9 @@ async def test_an_error_in_place_of_an_answer_allows_nothing(tmp_path: Path) -> 
         assert list(talk.root.iterdir()) == []
 
 
-async def test_an_editor_that_leaves_under_a_question_allows_nothing(tmp_path: Path) -> None:
+async def test_an_editor_that_disconnects_during_a_permission_request_allows_nothing(
+    tmp_path: Path,
+) -> None:
     async with talking(tmp_path) as talk:
         talk.editor.start_prompt(talk.session_id, "edit")
         await talk.question()
@@ -155,7 +161,7 @@ async def test_an_editor_that_leaves_under_a_question_allows_nothing(tmp_path: P
         assert list(talk.root.iterdir()) == []
 
 
-async def test_always_in_this_workspace_outlives_the_session(tmp_path: Path) -> None:
+async def test_an_always_rule_for_the_workspace_survives_the_session(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         pending = talk.editor.start_prompt(talk.session_id, "edit")
         talk.answer(await talk.question(), "allow_workspace")

@@ -35,11 +35,11 @@ FATES: dict[Mode, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("mode", FATES)
-def test_a_tool_is_forecast_by_the_policy(mode: Mode) -> None:
+def test_the_forecast_of_a_tool_follows_the_policy(mode: Mode) -> None:
     assert {name: forecast(name, mode) for name in FATES[mode]} == FATES[mode]
 
 
-def test_whatever_changes_something_is_refused_in_plan_mode() -> None:
+def test_every_changing_tool_is_forecast_as_refused_in_plan_mode() -> None:
     quiet = {name for name in TOOL_NAMES if forecast(name, "plan").startswith("allowed")}
     harmless = {"read_file", "search_files", "todo", "clarify", "session_search", "delegate_task"}
     assert quiet == {*harmless, "skills_list", "skill_view"}

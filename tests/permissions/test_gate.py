@@ -68,13 +68,13 @@ async def answered(
         ("reject_workspace", Refusal(REJECTED)),
     ],
 )
-async def test_an_answer_decides(
+async def test_the_answer_determines_the_result(
     setting: GateSetup, answer: PermissionChoiceId, result: Refusal | None
 ) -> None:
     assert await answered(setting, setting.edit("a"), answer) == result
 
 
-async def test_once_is_once(setting: GateSetup) -> None:
+async def test_allow_once_applies_only_once(setting: GateSetup) -> None:
     gate = setting.gate()
     for number in range(2):
         assert await answered(setting, setting.edit(f"{number}"), "allow_once", gate) is None
@@ -86,7 +86,7 @@ async def test_once_is_once(setting: GateSetup) -> None:
     [("allow_session", None, 1), ("allow_workspace", None, 0),
      ("reject_workspace", Refusal(REJECTED_BY_RULE), 0)],
 )  # fmt: skip
-async def test_for_all_time_holds_here_and_perhaps_in_other_sessions(
+async def test_an_always_answer_applies_here_and_depending_on_scope_in_other_sessions(
     setting: GateSetup, answer: PermissionChoiceId, here: Refusal | None, elsewhere: int
 ) -> None:
     gate, other = setting.gate(), setting.gate()
@@ -101,7 +101,7 @@ async def test_for_all_time_holds_here_and_perhaps_in_other_sessions(
     assert len(setting.user.asked) == 1 + elsewhere
 
 
-async def test_an_always_is_kept_with_its_scope(setting: GateSetup) -> None:
+async def test_an_always_rule_is_stored_with_its_scope(setting: GateSetup) -> None:
     await answered(setting, setting.edit("a"), "allow_workspace")
     await answered(setting, setting.command("b", "pytest tests -q"), "reject_workspace")
     assert setting.store.load(setting.root) == (
@@ -111,7 +111,7 @@ async def test_an_always_is_kept_with_its_scope(setting: GateSetup) -> None:
     assert [path.name for path in setting.root.iterdir()] == ["src"]
 
 
-async def test_what_cannot_be_kept_holds_for_the_session(setting: GateSetup) -> None:
+async def test_a_rule_that_cannot_be_saved_applies_to_the_session(setting: GateSetup) -> None:
     (setting.base / "own").write_text("no folder")
     gate = setting.gate()
     assert await answered(setting, setting.edit("a"), "allow_workspace", gate) is None
@@ -123,7 +123,7 @@ async def test_what_cannot_be_kept_holds_for_the_session(setting: GateSetup) -> 
     ["pytest | tee x", "pytest > x", "pytest $(ls)", "sh -c pytest", "env pytest", "make",
      "pytest; ls", "x=1 pytest", "pytest .env"],
 )  # fmt: skip
-async def test_no_always_is_offered_for_what_could_be_anything(
+async def test_no_always_rule_is_offered_for_an_unbounded_command(
     setting: GateSetup, command: str
 ) -> None:
     await answered(setting, setting.command("a", command), "reject_once")
@@ -131,7 +131,7 @@ async def test_no_always_is_offered_for_what_could_be_anything(
     assert ids == ["allow_once", "reject_once"]
 
 
-async def test_questions_come_one_at_a_time_in_the_order_of_the_calls(setting: GateSetup) -> None:
+async def test_permission_requests_are_made_one_at_a_time_in_call_order(setting: GateSetup) -> None:
     gate = setting.gate()
     results: dict[str, Refusal | None] = {}
     for name in "abc":
@@ -146,7 +146,7 @@ async def test_questions_come_one_at_a_time_in_the_order_of_the_calls(setting: G
     assert (setting.user.max_open, results) == (1, {"a": None, "b": None, "c": None})
 
 
-async def test_an_always_is_applied_to_those_waiting(setting: GateSetup) -> None:
+async def test_an_always_rule_is_applied_to_waiting_calls(setting: GateSetup) -> None:
     gate = setting.gate()
     results: dict[str, Refusal | None] = {}
     questions = [setting.edit("a"), setting.edit("b"), setting.edit("c", "x.py")]
@@ -161,7 +161,7 @@ async def test_an_always_is_applied_to_those_waiting(setting: GateSetup) -> None
     assert results == {"a": None, "b": None, "c": Refusal(REJECTED)}
 
 
-async def test_a_call_that_need_not_ask_keeps_nobody_waiting(setting: GateSetup) -> None:
+async def test_a_call_that_requires_no_permission_blocks_no_other(setting: GateSetup) -> None:
     gate = setting.gate()
     for name in "ab":
         gate.enter_queue(name)
@@ -169,7 +169,7 @@ async def test_a_call_that_need_not_ask_keeps_nobody_waiting(setting: GateSetup)
     assert await answered(setting, setting.edit("b"), "allow_once", gate) is None
 
 
-async def test_a_call_that_was_allowed_keeps_nobody_waiting_while_it_runs(
+async def test_an_allowed_call_blocks_no_other_while_it_runs(
     setting: GateSetup,
 ) -> None:
     gate = setting.gate()
@@ -181,7 +181,7 @@ async def test_a_call_that_was_allowed_keeps_nobody_waiting_while_it_runs(
             (await setting.user.wait_for_question(number)).answer("allow_once")
 
 
-async def test_two_calls_with_one_id_are_asked_about_one_after_the_other(
+async def test_two_calls_with_the_same_id_are_asked_about_in_sequence(
     setting: GateSetup,
 ) -> None:
     gate = setting.gate()
@@ -194,7 +194,7 @@ async def test_two_calls_with_one_id_are_asked_about_one_after_the_other(
     assert setting.user.max_open == 1
 
 
-async def test_a_cancelled_question_is_over_at_once_and_the_next_one_comes(
+async def test_a_cancelled_permission_request_ends_immediately_and_the_next_is_made(
     setting: GateSetup,
 ) -> None:
     gate = setting.gate()
@@ -209,7 +209,7 @@ async def test_a_cancelled_question_is_over_at_once_and_the_next_one_comes(
     assert results == {}
 
 
-async def test_one_who_waits_behind_a_cancelled_call_is_asked(setting: GateSetup) -> None:
+async def test_a_call_queued_behind_a_cancelled_call_is_asked_about(setting: GateSetup) -> None:
     gate = setting.gate()
     results: dict[str, Refusal | None] = {}
     for name in "ab":
@@ -225,7 +225,7 @@ async def test_one_who_waits_behind_a_cancelled_call_is_asked(setting: GateSetup
     assert results == {"b": None}
 
 
-async def test_an_answer_that_cancels_ends_the_turn_and_allows_nothing(setting: GateSetup) -> None:
+async def test_a_cancelled_answer_ends_the_turn_and_allows_nothing(setting: GateSetup) -> None:
     results: dict[str, Refusal | None] = {}
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(passing, setting.gate(), setting.edit("a"), results)
@@ -253,7 +253,7 @@ class _Nobody:
         raise AskingError("nobody is there")
 
 
-async def test_when_nobody_can_be_asked_it_is_refused_and_the_next_call_is_not_held_up(
+async def test_without_a_user_to_ask_a_call_is_refused_and_the_next_is_not_blocked(
     setting: GateSetup,
 ) -> None:
     gate = setting.gate()
@@ -263,7 +263,7 @@ async def test_when_nobody_can_be_asked_it_is_refused_and_the_next_call_is_not_h
         assert refusal == Refusal(NOT_ASKED.format(reason="nobody is there"))
 
 
-async def test_a_yes_counts_for_nothing_once_plan_mode_is_on(setting: GateSetup) -> None:
+async def test_an_approval_is_void_once_plan_mode_is_on(setting: GateSetup) -> None:
     async def switch_and_allow() -> None:
         asked = await setting.user.wait_for_question(0)
         setting.mode = "plan"
@@ -276,7 +276,7 @@ async def test_a_yes_counts_for_nothing_once_plan_mode_is_on(setting: GateSetup)
     assert results == {"a": Refusal(PLANNING)}
 
 
-async def test_a_yes_counts_for_nothing_once_the_path_leads_elsewhere(setting: GateSetup) -> None:
+async def test_an_approval_is_void_once_the_path_resolves_elsewhere(setting: GateSetup) -> None:
     gate, question = setting.gate(), setting.edit("a")
     results: dict[str, Refusal | None] = {}
     async with anyio.create_task_group() as tasks:
@@ -288,7 +288,7 @@ async def test_a_yes_counts_for_nothing_once_the_path_leads_elsewhere(setting: G
     assert results == {"a": Refusal(MOVED)}
 
 
-async def test_a_yes_counts_for_nothing_once_a_command_would_read_something_else(
+async def test_an_approval_is_void_once_a_command_would_read_something_else(
     setting: GateSetup,
 ) -> None:
     gate = setting.gate()
@@ -305,7 +305,7 @@ async def test_a_yes_counts_for_nothing_once_a_command_would_read_something_else
     assert results == {"a": Refusal(CHANGED)}
 
 
-async def test_a_call_that_waited_is_not_asked_once_bypass_is_on(setting: GateSetup) -> None:
+async def test_a_waiting_call_is_not_asked_about_once_bypass_is_on(setting: GateSetup) -> None:
     gate = setting.gate()
     results: dict[str, Refusal | None] = {}
     for name in "ab":
@@ -319,7 +319,7 @@ async def test_a_call_that_waited_is_not_asked_once_bypass_is_on(setting: GateSe
     assert (len(setting.user.asked), results) == (1, {"a": Refusal(REJECTED), "b": None})
 
 
-async def test_nothing_is_left_out_of_searches_only_in_bypass(setting: GateSetup) -> None:
+async def test_only_bypass_mode_excludes_nothing_from_searches(setting: GateSetup) -> None:
     gate = setting.gate()
     assert ".env*" in gate.search_excludes()
     setting.mode = "bypass"

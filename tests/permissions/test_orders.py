@@ -59,7 +59,9 @@ def applied(order: RunRule, facts: Facts, tool: str = "terminal") -> Decision:
         ),
     ],
 )
-def test_what_a_rule_allows_is_done_unasked(order: RunRule, facts: Facts) -> None:
+def test_an_effect_allowed_by_a_rule_needs_no_permission_request(
+    order: RunRule, facts: Facts
+) -> None:
     assert applied(order, facts) == Allow()
 
 
@@ -84,7 +86,9 @@ def test_what_a_rule_allows_is_done_unasked(order: RunRule, facts: Facts) -> Non
         ),
     ],
 )
-def test_what_no_rule_fits_is_decided_as_ever(order: RunRule, facts: Facts) -> None:
+def test_an_effect_without_a_matching_rule_is_decided_as_usual(
+    order: RunRule, facts: Facts
+) -> None:
     assert applied(order, facts) == DECIDED
 
 
@@ -100,20 +104,20 @@ def test_what_no_rule_fits_is_decided_as_ever(order: RunRule, facts: Facts) -> N
         "git push 'unclosed",
     ],
 )
-def test_a_command_that_is_forbidden_is_forbidden_wherever_it_stands(command: str) -> None:
+def test_a_denied_command_is_denied_wherever_it_occurs(command: str) -> None:
     order = RunRule("deny", commands=(("git", "push"),), source_text="terminal(git push)")
     assert applied(order, running(command)) == Refuse(
         DENIED_BY_RULE.format(rule="terminal(git push)")
     )
 
 
-def test_one_forbidden_file_forbids_all_of_them() -> None:
+def test_one_denied_file_denies_all_of_them() -> None:
     order = RunRule("deny", paths=("*.lock",), source_text="*.lock")
     refused = applied(order, writing("a.py", "uv.lock"))
     assert refused == Refuse(DENIED_BY_RULE.format(rule="*.lock"))
 
 
-def test_the_first_rule_that_fits_counts() -> None:
+def test_the_first_matching_rule_applies() -> None:
     orders = RunRules((RunRule("deny", paths=("a.py",), source_text="a"), RunRule("allow")))
     assert orders.apply(Allow(), "patch", writing("a.py"), ROOT) == Refuse(
         DENIED_BY_RULE.format(rule="a")
@@ -121,7 +125,7 @@ def test_the_first_rule_that_fits_counts() -> None:
     assert orders.apply(DECIDED, "patch", writing("b.py"), ROOT) == Allow()
 
 
-def test_a_rule_may_have_asked_about_what_the_mode_lets_through() -> None:
+def test_a_rule_may_require_permission_for_an_effect_the_mode_allows() -> None:
     orders = RunRules((RunRule("ask", tools=("patch",), source_text="patch"),))
     asked = orders.apply(Allow(), "patch", writing("a.py"), ROOT)
     assert asked == Ask(ASK_BY_RULE.format(rule="patch"))
@@ -132,13 +136,13 @@ def test_a_rule_may_have_asked_about_what_the_mode_lets_through() -> None:
     [writing(".env", is_protected=True), running("cat .env", is_protected=True)],
     ids=["file", "command"],
 )
-def test_what_is_protected_is_asked_about_in_any_mode_and_under_any_rule(facts: Facts) -> None:
+def test_protected_paths_require_permission_in_any_mode_and_under_any_rule(facts: Facts) -> None:
     orders = RunRules((RunRule("allow"),))
     assert orders.apply(Allow(), "any", facts, ROOT) == Ask(PROTECTED_FROM_RULES)
     assert orders.apply(DECIDED, "any", facts, ROOT) == DECIDED
 
 
-def test_what_is_refused_in_any_case_stays_refused() -> None:
+def test_a_refusal_is_not_overridden_by_an_allow_rule() -> None:
     orders = RunRules((RunRule("allow"),))
     assert orders.apply(Refuse(PLANNING), "patch", writing("a.py"), ROOT) == Refuse(PLANNING)
 

@@ -53,12 +53,14 @@ def decision_on(stage: SecretWorkspace, command: str, mode: Mode = "ask") -> All
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_an_ordinary_command_is_not_asked_about(everyday: SecretWorkspace, command: str) -> None:
+def test_an_ordinary_command_requires_no_permission(
+    everyday: SecretWorkspace, command: str
+) -> None:
     assert decision_on(everyday, command) == Allow()
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
-async def test_an_ordinary_call_is_not_asked_about(
+async def test_an_ordinary_call_requires_no_permission(
     everyday: SecretWorkspace, call: tuple[str, dict[str, JsonValue]]
 ) -> None:
     async with open_tool_caller(everyday, "ask") as actor:
@@ -67,7 +69,7 @@ async def test_an_ordinary_call_is_not_asked_about(
 
 
 @pytest.mark.parametrize("command", COMMANDS_THAT_ASK)
-def test_what_may_read_the_settings_at_the_root_is_asked(
+def test_a_command_that_may_read_the_root_settings_requires_permission(
     everyday: SecretWorkspace, command: str
 ) -> None:
     decision = decision_on(everyday, command)
@@ -77,12 +79,12 @@ def test_what_may_read_the_settings_at_the_root_is_asked(
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("command", DISASTERS)
-def test_a_disaster_is_refused_in_every_mode(
+def test_a_destructive_command_is_refused_in_every_mode(
     everyday: SecretWorkspace, mode: Mode, command: str
 ) -> None:
     assert isinstance(decision_on(everyday, command, mode), Refuse)  # never run, only decided
 
 
-def test_the_tables_are_as_long_as_was_promised() -> None:
+def test_the_tables_have_the_required_length() -> None:
     tables: Sequence[int] = (len(COMMANDS), len(CALLS))
     assert sum(tables) >= 150

@@ -156,7 +156,9 @@ def rules_that_say(said: Said) -> RuleBook:
 
 
 @pytest.mark.parametrize(("facts", "said", "mode", "outcome"), ROWS)
-def test_the_table_holds(facts: Facts, said: Said, mode: Mode, outcome: Outcome) -> None:
+def test_the_decision_table_is_followed(
+    facts: Facts, said: Said, mode: Mode, outcome: Outcome
+) -> None:
     decision = decide(facts, mode, rules_that_say(said))
     match decision:
         case Allow():
@@ -179,7 +181,7 @@ def test_the_table_holds(facts: Facts, said: Said, mode: Mode, outcome: Outcome)
         ("disaster", "bypass", "nothing", ALWAYS_REFUSED.format(reason="it deletes everything")),
     ],
 )
-def test_a_refusal_says_who_refused(name: str, mode: Mode, said: Said, reason: str) -> None:
+def test_a_refusal_names_its_origin(name: str, mode: Mode, said: Said, reason: str) -> None:
     assert decide(FACTS[name], mode, rules_that_say(said)) == Refuse(reason)
 
 
@@ -198,7 +200,9 @@ def test_a_refusal_says_who_refused(name: str, mode: Mode, said: Said, reason: s
         ("memory, asked first", Ask(MEMORY_NEEDS_APPROVAL)),
     ],
 )
-def test_a_question_says_why_and_what_an_always_would_cover(name: str, decision: Ask) -> None:
+def test_a_permission_request_states_its_reason_and_the_scope_of_an_always_rule(
+    name: str, decision: Ask
+) -> None:
     assert decide(FACTS[name], "ask", RuleBook()) == decision
 
 
@@ -211,7 +215,9 @@ def test_a_question_says_why_and_what_an_always_would_cover(name: str, decision:
         ("bypass", Allow()),
     ],
 )
-def test_what_other_programs_run_is_not_written_unasked(mode: Mode, decision: Decision) -> None:
+def test_writing_files_executed_by_other_programs_requires_permission(
+    mode: Mode, decision: Decision
+) -> None:
     path = Path("/code/.vscode/tasks.json")
     facts = FileFacts(
         "write", (path,), executable_by_others=(path,), coverable_directory=path.parent

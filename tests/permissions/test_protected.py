@@ -32,18 +32,18 @@ PROTECTED, HARMLESS = _PROTECTED.split(), _HARMLESS.split()
 
 
 @pytest.mark.parametrize("name", PROTECTED)
-def test_a_secret_is_known_by_its_name(name: str) -> None:
+def test_a_secret_is_recognized_by_its_name(name: str) -> None:
     assert is_protected(Path(name))
     assert is_protected(Path("/anywhere") / name)
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-def test_what_only_looks_like_one_is_harmless(name: str) -> None:
+def test_a_path_that_only_resembles_a_secret_is_harmless(name: str) -> None:
     assert not is_protected(Path(name))
 
 
 @pytest.mark.parametrize("name", [name for name in PROTECTED if name.isascii()])
-def test_a_search_leaves_out_what_is_protected(name: str) -> None:
+def test_a_search_excludes_protected_paths(name: str) -> None:
     spec = GitIgnoreSpec.from_lines(SEARCH_GLOBS)
     assert spec.match_file(name.casefold().rstrip("."))  # case is left to the search
 
@@ -74,5 +74,7 @@ def test_a_search_leaves_out_what_is_protected(name: str) -> None:
         ("Makefile", False),
     ],
 )
-def test_what_other_programs_run_is_known_by_its_place(path: str, *, is_run: bool) -> None:
+def test_files_executed_by_other_programs_are_recognized_by_their_path(
+    path: str, *, is_run: bool
+) -> None:
     assert is_run_by_others(Path(path)) is is_run

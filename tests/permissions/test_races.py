@@ -61,7 +61,7 @@ ASKED_CALLS: dict[str, tuple[str, dict[str, JsonValue]]] = {
 
 
 @pytest.mark.parametrize("call", ASKED_CALLS.values(), ids=ASKED_CALLS.keys())
-async def test_a_folder_that_becomes_a_link_under_an_open_question_is_left_alone(
+async def test_a_directory_replaced_by_a_symlink_during_a_permission_request_is_not_touched(
     stage: SecretWorkspace, call: tuple[str, dict[str, JsonValue]]
 ) -> None:
     stage.write_file("door2/server.key", "harmless\n")
@@ -75,7 +75,7 @@ async def test_a_folder_that_becomes_a_link_under_an_open_question_is_left_alone
     assert {path: path.read_text() for path in stage.outside.glob("*.[tk]*")} == lies_outside
 
 
-async def test_a_file_that_becomes_a_link_under_an_open_question_is_not_written(
+async def test_a_file_replaced_by_a_symlink_during_a_permission_request_is_not_written(
     stage: SecretWorkspace,
 ) -> None:
     file, far = stage.root / "src/app.py", stage.outside / "plans.txt"
@@ -89,7 +89,7 @@ async def test_a_file_that_becomes_a_link_under_an_open_question_is_not_written(
     assert (outcome.is_error, far.read_text()) == (True, f"{MARKER}\n")
 
 
-async def test_bytes_that_changed_under_an_open_question_are_not_overwritten(
+async def test_bytes_changed_during_a_permission_request_are_not_overwritten(
     stage: SecretWorkspace,
 ) -> None:
     file = stage.root / "src/app.py"
@@ -108,7 +108,7 @@ async def test_bytes_that_changed_under_an_open_question_are_not_overwritten(
     ],
     ids=["write", "command", "patch"],
 )
-async def test_plan_mode_that_comes_under_an_open_question_lets_nothing_through(
+async def test_plan_mode_enabled_during_a_permission_request_blocks_the_call(
     stage: SecretWorkspace, call: tuple[str, dict[str, JsonValue]]
 ) -> None:
     before = stage.snapshot()
@@ -119,7 +119,7 @@ async def test_plan_mode_that_comes_under_an_open_question_lets_nothing_through(
     assert (outcome.is_error, stage.snapshot()) == (True, before)
 
 
-async def test_one_answer_is_good_for_one_call(stage: SecretWorkspace) -> None:
+async def test_one_approval_applies_to_one_call(stage: SecretWorkspace) -> None:
     user = Swapper()
     async with open_tool_caller(stage, "ask", user) as actor:
         first = await actor.call("write_file", {"path": "a.py", "content": "x\n"}, "same")
@@ -129,7 +129,7 @@ async def test_one_answer_is_good_for_one_call(stage: SecretWorkspace) -> None:
     assert (stage.root / "a.py").read_text() == "x\n"
 
 
-async def test_what_one_session_was_allowed_another_one_is_asked(stage: SecretWorkspace) -> None:
+async def test_an_approval_in_one_session_does_not_apply_to_another(stage: SecretWorkspace) -> None:
     async def write(actor: ToolCaller) -> bool:
         outcome = await actor.call("write_file", {"path": "src/new.py", "content": "x\n"})
         return outcome.is_error
@@ -143,7 +143,7 @@ async def test_what_one_session_was_allowed_another_one_is_asked(stage: SecretWo
     assert len(second.user.questions) == 1
 
 
-async def test_in_accept_edits_a_link_that_lies_outside_is_not_deleted_unasked(
+async def test_accept_edits_requires_permission_to_delete_a_symlink_outside(
     stage: SecretWorkspace,
 ) -> None:
     link = stage.outside / "inward.py"

@@ -70,7 +70,7 @@ async def _made(actor: ToolCaller, attempt: Attempt) -> tuple[bool, bool]:
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS.values(), ids=ATTEMPTS.keys())
-async def test_no_attempt_has_an_effect_or_tells_a_secret(
+async def test_no_attempt_has_an_effect_or_reveals_a_secret(
     stage: SecretWorkspace, attempt: Attempt
 ) -> None:
     async with open_tool_caller(stage, "ask") as actor:
@@ -82,7 +82,7 @@ async def test_no_attempt_has_an_effect_or_tells_a_secret(
 
 
 @pytest.mark.parametrize("answer", get_args(PermissionChoiceId))
-async def test_only_an_accepted_plan_leaves_plan_mode(
+async def test_only_an_accepted_plan_ends_plan_mode(
     stage: SecretWorkspace, answer: PermissionChoiceId
 ) -> None:
     modes: dict[PermissionChoiceId, Mode] = {
@@ -98,7 +98,7 @@ async def test_only_an_accepted_plan_leaves_plan_mode(
 
 @pytest.mark.parametrize("answer", ["accept_and_ask", "accept_edits"])
 @pytest.mark.parametrize("attempt", EDITS.values(), ids=EDITS.keys())
-async def test_the_answers_to_a_plan_let_no_edit_through(
+async def test_answers_to_a_plan_allow_no_edit(
     stage: SecretWorkspace, attempt: Attempt, answer: PermissionChoiceId
 ) -> None:
     async with open_tool_caller(stage, "ask", RecordingUser(answer)) as actor:
@@ -109,7 +109,7 @@ async def test_the_answers_to_a_plan_let_no_edit_through(
 
 
 @pytest.mark.parametrize("attempt", QUIET_SEARCHES.values(), ids=QUIET_SEARCHES.keys())
-async def test_no_search_of_the_workspace_tells_a_secret(
+async def test_no_workspace_search_reveals_a_secret(
     stage: SecretWorkspace, attempt: Attempt
 ) -> None:
     async with open_tool_caller(stage, "ask") as actor:
@@ -120,19 +120,19 @@ async def test_no_search_of_the_workspace_tells_a_secret(
 
 
 @pytest.mark.parametrize("attempt", EDITS.values(), ids=EDITS.keys())
-async def test_an_edit_is_asked_in_the_mode_ask(stage: SecretWorkspace, attempt: Attempt) -> None:
+async def test_an_edit_requires_permission_in_ask_mode(
+    stage: SecretWorkspace, attempt: Attempt
+) -> None:
     assert await _held(stage, "ask", attempt) == (True, True)
 
 
 @pytest.mark.parametrize("attempt", EDITS.values(), ids=EDITS.keys())
-async def test_an_edit_is_refused_in_the_mode_plan(
-    stage: SecretWorkspace, attempt: Attempt
-) -> None:
+async def test_an_edit_is_refused_in_plan_mode(stage: SecretWorkspace, attempt: Attempt) -> None:
     assert await _held(stage, "plan", attempt) == (False, True)
 
 
 @pytest.mark.parametrize("attempt", EDITS.values(), ids=EDITS.keys())
-async def test_an_edit_is_made_in_the_mode_accept_edits(tmp_path: Path, attempt: Attempt) -> None:
+async def test_an_edit_is_made_in_accept_edits_mode(tmp_path: Path, attempt: Attempt) -> None:
     stage = create_secret_workspace(tmp_path)
     before = stage.snapshot()
     async with open_tool_caller(stage, "accept_edits") as actor:
@@ -141,5 +141,5 @@ async def test_an_edit_is_made_in_the_mode_accept_edits(tmp_path: Path, attempt:
     assert stage.snapshot() != before
 
 
-def test_the_table_is_as_long_as_was_promised() -> None:
+def test_the_table_has_the_required_length() -> None:
     assert len(ATTEMPTS) >= 250

@@ -110,7 +110,7 @@ async def _hold(stage: SecretWorkspace, attempts: dict[str, Attempt]) -> None:
             assert stage.snapshot() == stage.before, mode
 
 
-async def test_no_attempt_of_a_sub_agent_has_an_effect_or_tells_a_secret(
+async def test_no_attempt_of_a_sub_agent_has_an_effect_or_reveals_a_secret(
     stage: SecretWorkspace,
 ) -> None:
     await _hold(stage, SOME)
@@ -118,11 +118,13 @@ async def test_no_attempt_of_a_sub_agent_has_an_effect_or_tells_a_secret(
 
 @pytest.mark.full
 @pytest.mark.parametrize("first", range(0, len(ATTEMPTS), 50))
-async def test_none_of_all_attempts_has_an_effect(stage: SecretWorkspace, first: int) -> None:
+async def test_no_attempt_of_the_full_table_has_an_effect(
+    stage: SecretWorkspace, first: int
+) -> None:
     await _hold(stage, dict(list(ATTEMPTS.items())[first : first + 50]))
 
 
-async def test_no_search_of_a_sub_agent_tells_a_secret(stage: SecretWorkspace) -> None:
+async def test_no_search_of_a_sub_agent_reveals_a_secret(stage: SecretWorkspace) -> None:
     puppet = Puppet()
     async with _acting(puppet, stage, "ask") as actor:
         await _delegated(actor, puppet, *QUIET_SEARCHES.values())
@@ -140,7 +142,7 @@ async def _edited(stage: SecretWorkspace, mode: Mode, attempt: Attempt) -> tuple
 
 
 @pytest.mark.parametrize("attempt", EDITS.values(), ids=EDITS.keys())
-async def test_an_edit_of_a_sub_agent_is_asked_or_refused_as_the_sessions_own(
+async def test_an_edit_of_a_sub_agent_is_decided_like_one_of_the_session(
     stage: SecretWorkspace, attempt: Attempt
 ) -> None:
     assert await _edited(stage, "ask", attempt) == (True, [True])
@@ -148,7 +150,7 @@ async def test_an_edit_of_a_sub_agent_is_asked_or_refused_as_the_sessions_own(
     assert stage.snapshot() == stage.before
 
 
-async def test_an_edit_of_a_sub_agent_is_made_in_the_mode_accept_edits(tmp_path: Path) -> None:
+async def test_an_edit_of_a_sub_agent_is_made_in_accept_edits_mode(tmp_path: Path) -> None:
     assert await _edited(create_secret_workspace(tmp_path), "accept_edits", WRITE) == (False, [])
 
 
@@ -161,7 +163,7 @@ SWITCHES: dict[str, tuple[Mode, Mode, list[bool], int]] = {
 
 @pytest.mark.parametrize("attempt", [RUN, WRITE], ids=["a command", "a write"])
 @pytest.mark.parametrize("switch", SWITCHES.values(), ids=SWITCHES.keys())
-async def test_a_mode_that_is_switched_counts_for_the_next_call_of_a_running_task(
+async def test_a_mode_switch_applies_to_the_next_call_of_a_running_task(
     tmp_path: Path, attempt: Attempt, switch: tuple[Mode, Mode, list[bool], int]
 ) -> None:
     before, after, failed, questions = switch
@@ -177,7 +179,7 @@ async def test_a_mode_that_is_switched_counts_for_the_next_call_of_a_running_tas
         assert len(actor.user.questions) == questions
 
 
-async def test_an_answer_for_the_session_holds_for_its_tasks_and_theirs_for_it(
+async def test_session_approvals_are_shared_between_a_session_and_its_tasks(
     tmp_path: Path,
 ) -> None:
     puppet = Puppet()
@@ -189,7 +191,7 @@ async def test_an_answer_for_the_session_holds_for_its_tasks_and_theirs_for_it(
         assert len(user.questions) == 1
 
 
-async def test_what_a_sub_agent_answers_is_no_leave(tmp_path: Path) -> None:
+async def test_the_answer_of_a_sub_agent_grants_no_permission(tmp_path: Path) -> None:
     """Its last words are a result like any other: the session's own call is asked about."""
     puppet, stage = Puppet(), create_secret_workspace(tmp_path)
     async with _acting(puppet, stage, "ask") as actor:
@@ -201,7 +203,7 @@ async def test_what_a_sub_agent_answers_is_no_leave(tmp_path: Path) -> None:
         assert len(actor.user.questions) == 1
 
 
-async def test_a_hook_refuses_the_calls_of_sub_agents_too_and_of_all_that_come_later(
+async def test_a_hook_also_refuses_calls_of_all_current_and_later_sub_agents(
     tmp_path: Path,
 ) -> None:
     puppet = Puppet()

@@ -68,7 +68,7 @@ def _names(folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("mode", ["ask", "plan"])
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES.keys())
-async def test_a_model_that_obeys_what_it_reads_can_do_nothing_unasked(
+async def test_a_model_that_obeys_injected_text_can_do_nothing_without_permission(
     tmp_path: Path, source: Source, mode: str
 ) -> None:
     skill, notes = tmp_path / "home/skills/helper/SKILL.md", tmp_path / "root/notes.md"

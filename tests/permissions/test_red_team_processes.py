@@ -80,7 +80,7 @@ async def with_a_shell(
 
 
 @pytest.mark.parametrize("arguments", BACKGROUND.values(), ids=BACKGROUND.keys())
-async def test_nothing_is_started_in_the_background_without_leave(
+async def test_no_background_process_is_started_without_permission(
     stage: SecretWorkspace, arguments: Mapping[str, JsonValue]
 ) -> None:
     async with open_tool_caller(stage, "ask") as actor:
@@ -95,7 +95,7 @@ async def test_nothing_is_started_in_the_background_without_leave(
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_nothing_is_written_to_a_shell_without_leave(
+async def test_nothing_is_written_to_a_shell_without_permission(
     stage: SecretWorkspace, mode: Mode
 ) -> None:
     async with with_a_shell(stage, mode) as (actor, name):
@@ -112,7 +112,7 @@ async def test_nothing_is_written_to_a_shell_without_leave(
         assert stage.snapshot() == stage.before
 
 
-async def test_no_answer_for_later_covers_what_is_written(stage: SecretWorkspace) -> None:
+async def test_no_session_approval_covers_input_written_to_a_shell(stage: SecretWorkspace) -> None:
     async with with_a_shell(stage, "ask") as (actor, name):
         actor.user.answer = "allow_session"
         writing: dict[str, JsonValue] = {"action": "write", "session_id": name, "data": "true\n"}
@@ -132,7 +132,7 @@ UNKNOWN: dict[str, JsonValue] = {
 
 
 @pytest.mark.parametrize("name", UNKNOWN.values(), ids=UNKNOWN.keys())
-async def test_processes_of_others_are_out_of_reach(
+async def test_processes_of_others_are_inaccessible(
     stage: SecretWorkspace, name: JsonValue
 ) -> None:
     async with open_tool_caller(stage, "bypass") as actor:
@@ -159,7 +159,7 @@ WISHES: dict[str, JsonValue] = {"true": True, "a word": "true", "a number": 1, "
 
 @needs_sandbox
 @pytest.mark.parametrize("wish", WISHES.values(), ids=WISHES.keys())
-async def test_nothing_leaves_the_sandbox_without_leave(
+async def test_nothing_escapes_the_sandbox_without_permission(
     stage: SecretWorkspace, wish: JsonValue
 ) -> None:
     async with open_tool_caller_with(stage, "ask", _confined(stage)) as actor:
@@ -177,7 +177,7 @@ async def test_nothing_leaves_the_sandbox_without_leave(
 
 
 @needs_sandbox
-async def test_what_is_written_to_a_confined_shell_stays_confined(tmp_path: Path) -> None:
+async def test_input_written_to_a_confined_shell_stays_confined(tmp_path: Path) -> None:
     stage = create_secret_workspace(tmp_path)
     async with open_tool_caller_with(stage, "bypass", _confined(stage)) as actor:
         started = await actor.call("terminal", {"command": "exec sh", "background": True})

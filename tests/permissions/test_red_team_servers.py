@@ -87,7 +87,7 @@ class Scene:
 
 @pytest.mark.parametrize("tool", ATTEMPTS.values(), ids=ATTEMPTS.keys())
 @pytest.mark.parametrize("mode", MODES)
-async def test_no_call_is_made_before_the_user_was_asked(
+async def test_no_call_is_made_before_the_user_grants_permission(
     tmp_path: Path, mode: Mode, tool: dict[str, JsonValue]
 ) -> None:
     scene = Scene(tmp_path, tool, mode)
@@ -106,7 +106,7 @@ async def _answers(
     return found
 
 
-async def test_an_always_holds_for_later_sessions_and_for_this_program_only(
+async def test_an_always_rule_applies_to_later_sessions_and_only_to_this_program(
     tmp_path: Path,
 ) -> None:
     scene = Scene(tmp_path, {})
@@ -120,7 +120,7 @@ async def test_an_always_holds_for_later_sessions_and_for_this_program_only(
     assert await _answers(scene, program, ["allow_once"]) == [(False, 0)]
 
 
-async def test_what_is_kept_holds_no_secret(tmp_path: Path) -> None:
+async def test_stored_state_contains_no_secret(tmp_path: Path) -> None:
     secrets: Mapping[str, str] = {"TOKEN": "hush-4711"}
     scene = Scene(tmp_path, {}, user=RecordingUser("allow_workspace"))
     await scene.call(StdioServerConfig("s", "program", ("--key", "hush-4711"), secrets))

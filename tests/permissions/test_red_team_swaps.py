@@ -64,7 +64,7 @@ def stage(tmp_path: Path) -> SecretWorkspace:
 
 @pytest.mark.parametrize("mode", ["ask", "accept_edits", "plan"])
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
-async def test_nothing_is_reached_through_a_link_that_comes_and_goes(
+async def test_a_link_that_is_swapped_repeatedly_gives_no_access(
     stage: SecretWorkspace, call: Attempt, mode: Mode
 ) -> None:
     far = stage.outside / "plans.txt"
@@ -78,7 +78,7 @@ async def test_nothing_is_reached_through_a_link_that_comes_and_goes(
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
-async def test_a_yes_to_the_file_is_none_to_where_the_link_leads(
+async def test_approving_a_file_does_not_approve_the_target_of_a_swapped_link(
     stage: SecretWorkspace, call: Attempt
 ) -> None:
     """All questions are answered with yes: of those about the link, none is asked of the user."""
@@ -95,7 +95,9 @@ async def test_a_yes_to_the_file_is_none_to_where_the_link_leads(
                 far.write_text(f"{MARKER}\n")
 
 
-async def test_nor_by_a_sub_agent(stage: SecretWorkspace) -> None:
+async def test_a_sub_agent_cannot_reach_the_target_of_a_swapped_link(
+    stage: SecretWorkspace,
+) -> None:
     far, puppet = stage.outside / "plans.txt", Puppet()
     stage.model, puppet.workspace = puppet, stage
     async with open_tool_caller(stage, "accept_edits") as actor:
@@ -130,7 +132,7 @@ def told(outcome: ToolOutcome) -> str:
     return "\n".join([outcome.text, *looks])
 
 
-def lies_in(folder: Path) -> dict[str, str | bytes]:
+def read_directory_files(folder: Path) -> dict[str, str | bytes]:
     """Return the files of a folder, with what they hold; links with where they lead."""
     found = sorted(each for each in folder.rglob("*") if each.is_symlink() or not each.is_dir())
     return {str(p): str(p.readlink()) if p.is_symlink() else p.read_bytes() for p in found}
@@ -138,11 +140,11 @@ def lies_in(folder: Path) -> dict[str, str | bytes]:
 
 @pytest.mark.parametrize("mode", ["ask", "accept_edits"])
 @pytest.mark.parametrize("call", FOLDER_CALLS.values(), ids=FOLDER_CALLS.keys())
-async def test_nor_through_a_folder_that_becomes_a_link(
+async def test_a_directory_swapped_for_a_link_gives_no_access(
     stage: SecretWorkspace, call: Attempt, mode: Mode
 ) -> None:
     furnish(stage)
-    far = lies_in(den(stage))
+    far = read_directory_files(den(stage))
     premises = replace(make_tool_config(stage), sandbox=SandboxConfig("workspace"))
     folder = stage.root / ("hall/door" if "hall" in repr(call) else "door")
     async with open_tool_caller_with(stage, mode, premises) as actor:
@@ -152,15 +154,15 @@ async def test_nor_through_a_folder_that_becomes_a_link(
                 outcome = await actor.call(*call)
                 assert not [each for each in BEHIND if each in told(outcome)]
     assert not any(MARKER in repr(event) for event in actor.screen.events)
-    assert lies_in(den(stage)) == far
+    assert read_directory_files(den(stage)) == far
 
 
 @pytest.mark.parametrize("call", FOLDER_CALLS.values(), ids=FOLDER_CALLS.keys())
-async def test_a_yes_to_a_folder_is_none_to_where_it_leads_later(
+async def test_approving_a_directory_does_not_approve_the_target_of_a_later_link(
     stage: SecretWorkspace, call: Attempt
 ) -> None:
     furnish(stage)
-    far = lies_in(den(stage))
+    far = read_directory_files(den(stage))
     user = RecordingUser("allow_once")
     premises = replace(make_tool_config(stage), sandbox=SandboxConfig("workspace"))
     folder = stage.root / ("hall/door" if "hall" in repr(call) else "door")
@@ -172,5 +174,5 @@ async def test_a_yes_to_a_folder_is_none_to_where_it_leads_later(
                 outcome = await actor.call(*call)
                 if not any(str(stage.outside) in repr(each.effect) for each in user.questions):
                     assert not [each for each in BEHIND if each in told(outcome)]
-                    assert lies_in(den(stage)) == far
-                far = lies_in(den(stage))
+                    assert read_directory_files(den(stage)) == far
+                far = read_directory_files(den(stage))

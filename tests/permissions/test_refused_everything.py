@@ -40,36 +40,36 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     return cast("Told", json.loads(done.stdout))
 
 
-def test_every_tool_that_has_an_effect_is_tried() -> None:
+def test_every_tool_with_an_effect_is_tested() -> None:
     tried = {name for name, _ in ATTEMPTS.values()}
     assert tried == {*TOOL_NAMES, "s__tool"} - WITHOUT_EFFECT - {"delegate_task"}
 
 
 @pytest.mark.parametrize("name", ATTEMPTS.keys())
-def test_a_refused_call_touches_nothing(told: Told, name: str) -> None:
+def test_a_refused_call_has_no_effect(told: Told, name: str) -> None:
     answer, heard = told[name]
     assert REFUSED in answer
     assert heard == []
 
 
 @pytest.mark.parametrize("name", ATTEMPTS.keys())
-def test_nor_does_that_of_a_sub_agent(told: Told, name: str) -> None:
+def test_a_refused_call_of_a_sub_agent_has_no_effect(told: Told, name: str) -> None:
     answer, heard = told[f"{name}, by a sub-agent"]
     assert OUT_OF_REACH.get(name, REFUSED) in answer
     assert heard == []
 
 
-def test_nor_does_an_undo(told: Told) -> None:
+def test_a_refused_undo_has_no_effect(told: Told) -> None:
     answer, heard = told["an undo"]
     assert (REFUSED in answer, heard) == (True, [])
 
 
-def test_the_disk_is_as_before(told: Told) -> None:
+def test_refused_calls_leave_the_disk_unchanged(told: Told) -> None:
     assert told["the disk"] == ["as before", []]
 
 
 @pytest.mark.parametrize("name", ALLOWED)
-def test_what_is_let_through_is_heard(told: Told, name: str) -> None:
+def test_an_allowed_call_is_detected(told: Told, name: str) -> None:
     """Else the silence of the others would mean nothing."""
     _, heard = told[f"{name}, allowed"]
     assert heard != []

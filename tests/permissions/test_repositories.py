@@ -34,7 +34,7 @@ def ground(root: Path) -> ResolvedWorkspace:
 
 
 @pytest.mark.parametrize("command", ["git status", "git diff", "git log -p", "git show HEAD", "ls"])
-def test_an_ordinary_repository_is_no_reason_to_ask(root: Path, command: str) -> None:
+def test_an_ordinary_repository_does_not_require_asking(root: Path, command: str) -> None:
     assert find_git_doubt(command, root, ground(root)) == ""
 
 
@@ -51,14 +51,16 @@ def test_an_ordinary_repository_is_no_reason_to_ask(root: Path, command: str) ->
     ],
     ids=lambda setting: setting[0],
 )
-def test_settings_that_name_programs_are_asked_about(root: Path, setting: tuple[str, str]) -> None:
+def test_git_settings_that_name_programs_require_asking(
+    root: Path, setting: tuple[str, str]
+) -> None:
     git(root, "config", *setting)
     assert find_git_doubt("git diff", root, ground(root)) == PROGRAMS
     assert find_git_doubt("git status", root, ground(root)) == PROGRAMS
     assert find_git_doubt("ls", root, ground(root)) == ""
 
 
-def test_a_git_file_that_names_a_folder_of_the_workspace_is_followed(root: Path) -> None:
+def test_a_git_file_pointing_into_the_workspace_is_followed(root: Path) -> None:
     (root / ".git").rename(root / "dotgit")
     (root / ".git").write_text("gitdir: dotgit\n")
     git(root, "config", "diff.external", "./show")
@@ -78,7 +80,7 @@ def test_a_git_file_that_names_a_folder_of_the_workspace_is_followed(root: Path)
         ("git branch", ""),
     ],
 )
-def test_a_tracked_secret_may_be_shown_by_what_shows_changes(
+def test_commands_that_show_changes_may_reveal_a_tracked_secret(
     root: Path, command: str, doubt: str
 ) -> None:
     (root / ".env").write_text("KEY=1\n")
@@ -86,13 +88,13 @@ def test_a_tracked_secret_may_be_shown_by_what_shows_changes(
     assert find_git_doubt(command, root, ground(root)) == doubt
 
 
-def test_an_index_that_cannot_be_told_is_taken_for_one_with_secrets(root: Path) -> None:
+def test_an_unreadable_index_is_assumed_to_contain_secrets(root: Path) -> None:
     git(root, "update-index", "--index-version", "4")
     assert find_git_doubt("git diff", root, ground(root)) == SHOWN
 
 
 @pytest.mark.parametrize("name", ["index", "config"])
-def test_a_named_pipe_of_gits_is_not_waited_for(root: Path, name: str) -> None:
+def test_a_named_pipe_in_the_git_directory_does_not_block(root: Path, name: str) -> None:
     (root / ".git" / name).unlink(missing_ok=True)
     os.mkfifo(root / ".git" / name)
     assert find_git_doubt("git diff", root, ground(root)) == ""

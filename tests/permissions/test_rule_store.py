@@ -40,13 +40,13 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "acp/permissions.json"
 
 
-def test_what_was_kept_is_there_for_the_next_process(file: Path) -> None:
+def test_stored_rules_are_loaded_by_the_next_process(file: Path) -> None:
     for rule in (EDITS, TESTS, EDITS, SEARCH, SITE):
         RuleStore(file).add(ROOT, rule)
     assert RuleStore(file).load(ROOT) == (EDITS, TESTS, SEARCH, SITE)
 
 
-def test_a_rule_holds_in_its_workspace_only(file: Path) -> None:
+def test_a_rule_applies_only_in_its_workspace(file: Path) -> None:
     RuleStore(file).add(ROOT, EDITS)
     assert [*RuleStore(file).load(ROOT / "src"), *RuleStore(file).load(ROOT.parent)] == []
 
@@ -55,20 +55,20 @@ def test_without_a_file_there_are_no_rules(file: Path) -> None:
     assert RuleStore(file).load(ROOT) == ()
 
 
-def test_nobody_else_can_read_the_file(file: Path) -> None:
+def test_only_the_owner_can_read_the_file(file: Path) -> None:
     RuleStore(file).add(ROOT, EDITS)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
 
-def test_a_file_that_others_could_read_is_closed_to_them(file: Path) -> None:
+def test_a_file_readable_by_others_is_made_private(file: Path) -> None:
     RuleStore(file).add(ROOT, EDITS)
     file.chmod(0o666)
     RuleStore(file).add(ROOT, TESTS)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_what_another_process_adds_is_seen(file: Path) -> None:
+def test_rules_added_by_another_process_are_seen(file: Path) -> None:
     mine, other = RuleStore(file), RuleStore(file)
     mine.add(ROOT, EDITS)
     assert mine.load(ROOT) == (EDITS,)
@@ -83,7 +83,7 @@ def test_an_unchanged_file_is_not_read_again(file: Path) -> None:
     assert store.load(ROOT) is first
 
 
-def test_a_file_that_is_changed_within_its_size_is_read_again(file: Path) -> None:
+def test_a_file_changed_without_changing_its_size_is_read_again(file: Path) -> None:
     store = RuleStore(file)
     store.add(ROOT, EDITS)
     assert store.load(ROOT) == (EDITS,)
@@ -93,7 +93,7 @@ def test_a_file_that_is_changed_within_its_size_is_read_again(file: Path) -> Non
     )
 
 
-def test_a_file_that_was_deleted_allows_nothing(file: Path) -> None:
+def test_a_deleted_file_allows_nothing(file: Path) -> None:
     store = RuleStore(file)
     store.add(ROOT, EDITS)
     store.load(ROOT)
@@ -112,7 +112,7 @@ def test_a_broken_file_allows_nothing(file: Path, text: str) -> None:
     assert RuleStore(file).load(ROOT) == ()
 
 
-def test_a_broken_file_is_put_aside_when_a_rule_is_added(file: Path) -> None:
+def test_a_broken_file_is_moved_aside_when_a_rule_is_added(file: Path) -> None:
     file.parent.mkdir()
     file.write_text("{ by hand")
     RuleStore(file).add(ROOT, EDITS)
@@ -120,7 +120,7 @@ def test_a_broken_file_is_put_aside_when_a_rule_is_added(file: Path) -> None:
     assert (file.parent / "permissions.json.broken").read_text() == "{ by hand"
 
 
-def test_what_is_not_understood_allows_nothing_and_is_kept(
+def test_unknown_entries_allow_nothing_and_are_preserved(
     file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     unknown: list[JsonValue] = [
@@ -142,13 +142,13 @@ def test_what_is_not_understood_allows_nothing_and_is_kept(
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="names are text there")
-def test_a_workspace_whose_name_is_no_text_can_have_rules(file: Path) -> None:
+def test_a_workspace_with_an_undecodable_path_can_have_rules(file: Path) -> None:
     odd = Path(os.fsdecode(b"/code/\xff"))
     RuleStore(file).add(odd, TESTS)
     assert RuleStore(file).load(odd) == (TESTS,)
 
 
-def test_an_unreadable_file_allows_nothing_and_is_not_written(file: Path) -> None:
+def test_an_unreadable_file_allows_nothing_and_is_not_overwritten(file: Path) -> None:
     file.mkdir(parents=True)
     store = RuleStore(file)
     assert store.load(ROOT) == ()
@@ -156,19 +156,19 @@ def test_an_unreadable_file_allows_nothing_and_is_not_written(file: Path) -> Non
         store.add(ROOT, EDITS)
 
 
-def test_two_processes_that_write_at_once_lose_nothing(file: Path) -> None:
+def test_two_processes_writing_at_once_lose_no_rule(file: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, file, name]) for name in "ab"]
     assert [writer.wait(20) for writer in writers] == [0, 0]
     assert len(RuleStore(file).load(ROOT)) == 40
 
 
-def test_a_lock_that_is_held_is_waited_for_only_so_long(tmp_path: Path) -> None:
+def test_waiting_for_a_held_lock_times_out(tmp_path: Path) -> None:
     file = tmp_path / "x"
     with locked(file), pytest.raises(LockedError), locked(file, timeout_seconds=0.02):
         pass
 
 
-def test_a_lock_is_given_back(tmp_path: Path) -> None:
+def test_the_lock_is_released(tmp_path: Path) -> None:
     file = tmp_path / "x"
     for _ in range(2):
         with locked(file, timeout_seconds=0):

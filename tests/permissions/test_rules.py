@@ -132,11 +132,11 @@ def test_a_rule_covers_one_site(site: str, *, verdict: bool | None) -> None:
         (SiteScope("example.com:8080"), "pages of `example.com:8080`"),
     ],
 )
-def test_a_scope_is_told_in_one_line(scope: Scope, text: str) -> None:
+def test_a_scope_is_described_in_one_line(scope: Scope, text: str) -> None:
     assert describe_scope(scope, ROOT) == text
 
 
-def test_without_a_scope_only_this_once_is_offered() -> None:
+def test_without_a_scope_only_one_time_answers_are_offered() -> None:
     assert choices_for(None, ROOT) == (
         PermissionChoice("allow_once", "Allow once", "allow_once"),
         PermissionChoice("reject_once", "Reject", "reject_once"),

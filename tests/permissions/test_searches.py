@@ -27,7 +27,7 @@ class OddSecretWorkspace(SecretWorkspace):
 @pytest.mark.parametrize(
     "line", ["/hidden", "hidden/", "hidden/file.txt", "*.txt", "h?dden", "**/file.*", "HIDDEN"]
 )
-async def test_an_additional_folder_has_its_own_ignore_file(tmp_path: Path, line: str) -> None:
+async def test_an_additional_directory_has_its_own_ignore_file(tmp_path: Path, line: str) -> None:
     stage = create_secret_workspace(tmp_path)
     added = stage.base / "added"
     stage.write_file(added / ".hermesignore", f"{line}\n")
@@ -39,7 +39,7 @@ async def test_an_additional_folder_has_its_own_ignore_file(tmp_path: Path, line
         assert (await actor.call("terminal", {"command": f"cat {added}/*/file.txt"})).is_error
 
 
-async def test_a_folder_of_settings_with_an_odd_name_is_left_out(tmp_path: Path) -> None:
+async def test_a_settings_directory_with_an_odd_name_is_excluded(tmp_path: Path) -> None:
     stage = OddSecretWorkspace(tmp_path)
     stage.write_file(stage.config_home / "notes.txt", f"{MARKER}\n")
     stage.write_file("a/notes.txt", "hush, but no secret\n")

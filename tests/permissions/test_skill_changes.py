@@ -53,25 +53,29 @@ LEAVE = Ask(f"it is outside the workspace: {OUTSIDE}", DirectoryScope("write", O
         ("bypass", OUTSIDE, Allow()),
     ],
 )
-def test_a_skill_is_changed_as_a_file_is(mode: Mode, path: Path, expected: Decision) -> None:
+def test_a_skill_change_needs_the_same_permission_as_a_file_edit(
+    mode: Mode, path: Path, expected: Decision
+) -> None:
     assert decide(facts(path), mode, NO_RULES) == expected
 
 
 @pytest.mark.parametrize("mode", ["ask", "accept_edits", "bypass"])
 @pytest.mark.parametrize("path", [INSIDE, OUTSIDE])
-def test_a_doubt_is_asked_about_though_the_rest_is_allowed(mode: Mode, path: Path) -> None:
+def test_a_doubtful_change_is_asked_about_even_if_the_rest_is_allowed(
+    mode: Mode, path: Path
+) -> None:
     doubtful = facts(path, DOUBT, "and another")
     assert decide(doubtful, mode, rules(path, is_allowed=True)) == Ask(f"{DOUBT}; and another")
 
 
-def test_a_doubt_opens_nothing() -> None:
+def test_a_doubt_does_not_override_a_refusal() -> None:
     doubtful = facts(OUTSIDE, DOUBT)
     assert decide(doubtful, "plan", NO_RULES) == Refuse(PLANNING)
     never = rules(OUTSIDE, is_allowed=False)
     assert decide(doubtful, "ask", never) == Refuse(REJECTED_BY_RULE)
 
 
-def test_what_an_always_covers_is_the_skills_folder_alone(tmp_path: Path) -> None:
+def test_an_always_allow_rule_covers_only_the_skills_directory(tmp_path: Path) -> None:
     root, own = tmp_path / "work", tmp_path / "own"
     root.mkdir()
     file = own / "skills" / "release" / "SKILL.md"

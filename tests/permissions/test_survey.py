@@ -40,14 +40,14 @@ def doubts_on(stage: SecretWorkspace, command: str, workdir: str = ".") -> tuple
     return facts.doubts
 
 
-def test_a_file_in_the_workspace_is_nothing_special(stage: SecretWorkspace) -> None:
+def test_an_ordinary_workspace_file_has_no_special_facts(stage: SecretWorkspace) -> None:
     file = stage.root / "src/app.py"
     assert facts_on(stage, "read", "src/app.py") == FileFacts(
         "read", (file,), coverable_directory=file.parent
     )
 
 
-def test_a_link_out_of_the_workspace_is_outside(stage: SecretWorkspace) -> None:
+def test_a_link_out_of_the_workspace_counts_as_outside(stage: SecretWorkspace) -> None:
     far = stage.outside / "plans.txt"
     assert facts_on(stage, "read", "far.txt") == FileFacts(
         "read", (far,), outside=(far,), coverable_directory=stage.outside
@@ -59,13 +59,15 @@ def test_a_link_to_a_secret_is_protected(stage: SecretWorkspace) -> None:
     assert facts.protected == (stage.root / "harmless.txt",)
 
 
-def test_a_link_from_outside_is_written_where_it_stands(stage: SecretWorkspace) -> None:
+def test_a_link_from_outside_is_read_inside_but_written_outside(stage: SecretWorkspace) -> None:
     link = stage.outside / "inward.py"
     assert facts_on(stage, "read", str(link)).outside == ()
     assert facts_on(stage, "write", str(link)).outside == (link,)
 
 
-def test_an_always_for_a_folder_that_is_read_covers_just_that(stage: SecretWorkspace) -> None:
+def test_an_always_rule_for_a_read_directory_covers_only_that_directory(
+    stage: SecretWorkspace,
+) -> None:
     assert facts_on(stage, "read", str(stage.outside)).coverable_directory == stage.outside
 
 
@@ -78,11 +80,13 @@ def test_an_always_for_a_folder_that_is_read_covers_just_that(stage: SecretWorks
         pytest.param(("~/.bashrc",), id="the home folder"),
     ],
 )
-def test_no_always_covers_half_the_world(stage: SecretWorkspace, names: tuple[str, ...]) -> None:
+def test_no_always_rule_covers_an_overly_broad_directory(
+    stage: SecretWorkspace, names: tuple[str, ...]
+) -> None:
     assert facts_on(stage, "read", *names).coverable_directory is None
 
 
-def test_several_files_are_covered_by_the_folder_they_share(stage: SecretWorkspace) -> None:
+def test_the_scope_of_several_files_is_their_common_directory(stage: SecretWorkspace) -> None:
     facts = facts_on(stage, "write", "src/app.py", "src/deep/util.py")
     assert (facts.coverable_directory, facts.outside, facts.protected) == (
         stage.root / "src",
@@ -91,7 +95,7 @@ def test_several_files_are_covered_by_the_folder_they_share(stage: SecretWorkspa
     )
 
 
-def test_a_workspace_reached_by_a_link_is_inside(stage: SecretWorkspace) -> None:
+def test_a_workspace_reached_through_a_link_is_inside(stage: SecretWorkspace) -> None:
     link = stage.base / "alias"
     link.symlink_to(stage.root)
     aliased = SecretWorkspace(stage.base)
@@ -101,7 +105,7 @@ def test_a_workspace_reached_by_a_link_is_inside(stage: SecretWorkspace) -> None
     assert facts_on(aliased, "read", ".env").protected == (link / ".env",)
 
 
-def test_an_additional_folder_is_inside_and_its_secrets_are_protected(
+def test_an_additional_directory_is_inside_and_its_secrets_are_protected(
     stage: SecretWorkspace,
 ) -> None:
     (stage.outside / ".hermesignore").write_text("plans.txt\n")
@@ -113,7 +117,7 @@ def test_an_additional_folder_is_inside_and_its_secrets_are_protected(
     assert surveyor.is_protected(stage.outside / "plans.txt")
 
 
-def test_a_workspace_inside_a_git_folder_is_not_protected_as_such(stage: SecretWorkspace) -> None:
+def test_a_workspace_inside_a_git_directory_is_not_itself_protected(stage: SecretWorkspace) -> None:
     surveyor = FactCollector((stage.root / ".git",), stage.home, stage.config_home)
     assert not surveyor.is_protected(stage.root / ".git/hooks/pre-commit")
 
@@ -137,13 +141,13 @@ def test_a_workspace_inside_a_git_folder_is_not_protected_as_such(stage: SecretW
         (".", False),
     ],
 )
-def test_what_the_ignore_file_and_the_settings_protect(
+def test_the_ignore_file_and_the_settings_protect_paths(
     stage: SecretWorkspace, name: str, *, is_protected: bool
 ) -> None:
     assert surveyor_of(stage).is_protected(stage.root / name) is is_protected
 
 
-def test_an_ignore_file_that_changes_counts_from_then_on(stage: SecretWorkspace) -> None:
+def test_a_changed_ignore_file_takes_effect(stage: SecretWorkspace) -> None:
     surveyor, file = surveyor_of(stage), stage.root / "src/app.py"
     seen = [surveyor.is_protected(file)]
     for text in ("src/*.py\n", "src/*.md\n", "src/*\n!src/app.py\n", "\ufeffsrc/\r\n", "# src\n"):
@@ -157,20 +161,18 @@ def test_an_ignore_file_that_changes_counts_from_then_on(stage: SecretWorkspace)
 @pytest.mark.parametrize(
     "text", [b"x\n" * 60_000, b"a\0b\n" * 30_000], ids=["too long", "too long and odd"]
 )
-def test_an_ignore_file_that_is_not_understood_protects_everything(
-    stage: SecretWorkspace, text: bytes
-) -> None:
+def test_an_unparsable_ignore_file_protects_everything(stage: SecretWorkspace, text: bytes) -> None:
     (stage.root / ".hermesignore").write_bytes(text)
     assert surveyor_of(stage).is_protected(stage.root / "src/app.py")
 
 
-def test_an_ignore_file_that_leads_in_circles_protects_everything(stage: SecretWorkspace) -> None:
+def test_a_circular_ignore_file_link_protects_everything(stage: SecretWorkspace) -> None:
     (stage.root / ".hermesignore").unlink()
     (stage.root / ".hermesignore").symlink_to(stage.root / "round")
     assert surveyor_of(stage).is_protected(stage.root / "src/app.py")
 
 
-def test_an_ignore_file_that_is_a_named_pipe_protects_everything_at_once(
+def test_a_named_pipe_as_ignore_file_protects_everything_without_blocking(
     stage: SecretWorkspace,
 ) -> None:
     (stage.root / ".hermesignore").unlink()
@@ -178,7 +180,7 @@ def test_an_ignore_file_that_is_a_named_pipe_protects_everything_at_once(
     assert surveyor_of(stage).is_protected(stage.root / "src/app.py")
 
 
-def test_a_path_that_leads_elsewhere_by_now_has_moved(stage: SecretWorkspace) -> None:
+def test_a_path_whose_target_changed_is_reported_as_moved(stage: SecretWorkspace) -> None:
     surveyor, looked_at = surveyor_of(stage), target(stage, "src/app.py")
     effects = (ReadFiles((looked_at,)), WriteFiles((looked_at,)), RunCommandEffect("ls", looked_at))
     assert [surveyor.has_moved(effect) for effect in effects] == [False] * 3
@@ -193,7 +195,7 @@ def test_a_path_that_leads_elsewhere_by_now_has_moved(stage: SecretWorkspace) ->
      "pytest ../outside", "pytest /elsewhere", "pytest -c.env",
      "pytest door/test_x.py"],
 )  # fmt: skip
-def test_no_always_covers_a_command_that_names_what_is_protected(
+def test_no_always_rule_covers_a_command_that_names_a_protected_path(
     stage: SecretWorkspace, command: str
 ) -> None:
     assert doubts_on(stage, command)
@@ -209,22 +211,24 @@ def test_no_always_covers_a_command_that_names_what_is_protected(
         "git checkout my/branch",
     ],
 )
-def test_an_always_covers_a_command_that_stays_inside(stage: SecretWorkspace, command: str) -> None:
+def test_an_always_rule_covers_a_command_that_stays_inside(
+    stage: SecretWorkspace, command: str
+) -> None:
     assert doubts_on(stage, command) == ()
 
 
 @pytest.mark.parametrize("text", ["ls\n", "pytest\n", "y\n"])
-def test_what_a_running_command_reads_is_in_doubt(stage: SecretWorkspace, text: str) -> None:
+def test_input_to_a_running_command_is_doubtful(stage: SecretWorkspace, text: str) -> None:
     facts = surveyor_of(stage).collect(RunCommandEffect(text, target(stage, "."), is_input=True))
     assert isinstance(facts, CommandFacts)
     assert facts.doubts == ("it is sent to a running command, whose reaction cannot be predicted",)
 
 
-def test_a_command_elsewhere_is_in_doubt(stage: SecretWorkspace) -> None:
+def test_a_command_run_outside_the_workspace_is_doubtful(stage: SecretWorkspace) -> None:
     assert doubts_on(stage, "pytest", "door") == ("it runs outside the workspace",)
 
 
-def test_a_folder_laid_out_as_a_repository_is_in_doubt(stage: SecretWorkspace) -> None:
+def test_a_directory_laid_out_as_a_repository_is_doubtful(stage: SecretWorkspace) -> None:
     stage.write_file("src/HEAD", "ref: refs/heads/main\n")
     told = ("git may treat the files of that directory as its own configuration",)
     found = [doubts_on(stage, "git status", folder) for folder in (".", "src", "src/deep")]
@@ -244,7 +248,7 @@ def test_a_folder_laid_out_as_a_repository_is_in_doubt(stage: SecretWorkspace) -
 )
 @pytest.mark.parametrize("command", ["git remote -v", "git config --get remote.origin.url",
     "git 're'mote -v | cat", "grep -r x ."])  # fmt: skip
-def test_addresses_with_a_password_are_a_secret(
+def test_a_url_with_a_password_is_a_secret(
     tmp_path: Path, address: str, command: str, *, is_told: bool
 ) -> None:
     stage = SecretWorkspace(tmp_path)

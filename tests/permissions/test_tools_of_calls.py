@@ -52,7 +52,7 @@ def ordering(action: RuleAction) -> RunRules:
 
 
 @pytest.mark.parametrize("action", ["allow", "deny"])
-async def test_an_order_for_a_tool_holds_for_its_edit_that_had_to_wait_for_its_file(
+async def test_a_tool_rule_applies_to_an_edit_that_waited_for_its_file(
     tmp_path: Path, action: RuleAction
 ) -> None:
     passages: list[AuditRecord] = []
@@ -80,7 +80,7 @@ async def test_an_order_for_a_tool_holds_for_its_edit_that_had_to_wait_for_its_f
     assert (desk.root / "a.txt").exists() is (action == "allow")
 
 
-async def test_a_call_that_steps_aside_is_still_the_call_of_its_tool(tmp_path: Path) -> None:
+async def test_a_call_that_yields_its_place_keeps_its_tool(tmp_path: Path) -> None:
     setting = GateSetup(tmp_path)
     gate = watched(setting, ordering("deny"), [])
     gate.enter_queue("one", "write_file")
@@ -88,7 +88,7 @@ async def test_a_call_that_steps_aside_is_still_the_call_of_its_tool(tmp_path: P
     assert await gate.authorize(setting.edit("one")) == REFUSED
 
 
-async def test_of_two_calls_with_one_id_the_end_of_one_does_not_make_the_other_nobodys(
+async def test_ending_one_of_two_calls_with_the_same_id_keeps_the_other_attributed(
     tmp_path: Path,
 ) -> None:
     passages: list[AuditRecord] = []
@@ -102,7 +102,7 @@ async def test_of_two_calls_with_one_id_the_end_of_one_does_not_make_the_other_n
     assert [passage.tool for passage in passages] == ["write_file", "write_file"]
 
 
-async def test_what_is_asked_behind_the_end_of_a_call_is_no_tools(tmp_path: Path) -> None:
+async def test_a_request_after_the_end_of_its_call_has_no_tool(tmp_path: Path) -> None:
     passages: list[AuditRecord] = []
     setting = GateSetup(tmp_path, mode="bypass")
     gate = watched(setting, ordering("deny"), passages)

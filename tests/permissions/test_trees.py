@@ -35,14 +35,14 @@ def doubt_on(root: Path, tree: SearchedTree | None = None) -> str:
     return find_tree_doubt(tree or SearchedTree(str(root)), ground)
 
 
-def test_an_ordinary_tree_is_not_doubted(root: Path) -> None:
+def test_an_ordinary_tree_raises_no_doubt(root: Path) -> None:
     assert doubt_on(root) == ""
 
 
 @pytest.mark.parametrize(
     "name", [".env", "src/.env.local", "src/deep/server.key", ".ssh/known_hosts", "a/.aws/x"]
 )
-def test_a_secret_in_a_tree_is_told(root: Path, name: str) -> None:
+def test_a_secret_in_a_tree_is_reported(root: Path, name: str) -> None:
     put(root, name)
     assert doubt_on(root).endswith("may hold secrets or settings")
 
@@ -51,14 +51,14 @@ def test_a_secret_in_a_tree_is_told(root: Path, name: str) -> None:
     ("names", "is_doubted"),
     [((), True), (("*.key",), True), (("*",), True), (("*.py",), False), (("*.py", "s*"), True)],
 )
-def test_only_files_that_are_wanted_count(
+def test_only_requested_files_are_checked(
     root: Path, names: tuple[str, ...], *, is_doubted: bool
 ) -> None:
     put(root, "src/server.key")
     assert bool(doubt_on(root, SearchedTree(str(root), name_patterns=names))) is is_doubted
 
 
-def test_hidden_files_count_when_they_are_read(root: Path) -> None:
+def test_hidden_files_are_checked_when_they_are_read(root: Path) -> None:
     put(root, ".env")
     seen = [
         bool(doubt_on(root, SearchedTree(str(root), includes_hidden=hidden)))
@@ -67,7 +67,7 @@ def test_hidden_files_count_when_they_are_read(root: Path) -> None:
     assert seen == [True, False]
 
 
-def test_a_link_out_counts_when_links_are_followed(root: Path) -> None:
+def test_an_outward_link_is_reported_when_links_are_followed(root: Path) -> None:
     put(root.parent, "outside/plain.txt")
     (root / "door").symlink_to(root.parent / "outside")
     seen = [
@@ -77,13 +77,13 @@ def test_a_link_out_counts_when_links_are_followed(root: Path) -> None:
     assert seen == [True, False]
 
 
-def test_a_link_to_a_secret_counts(root: Path) -> None:
+def test_a_link_to_a_secret_is_reported(root: Path) -> None:
     put(root.parent, "outside/id_rsa")
     (root / "plain.txt").symlink_to(root.parent / "outside/id_rsa")
     assert doubt_on(root)
 
 
-def test_a_loop_of_links_comes_to_an_end(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loop_of_links_terminates(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree_checks, "MAX_ENTRIES", 1_000)
     for name in ("a", "b", "c"):
         (root / name).symlink_to(root)
@@ -93,14 +93,14 @@ def test_a_loop_of_links_comes_to_an_end(root: Path, monkeypatch: pytest.MonkeyP
     )
 
 
-def test_more_than_can_be_looked_through_is_doubted(
+def test_a_tree_with_too_many_files_raises_a_doubt(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tree_checks, "MAX_ENTRIES", 3)
     assert doubt_on(root) == f"{root} contains too many files to check for secrets"
 
 
-def test_a_tree_deeper_than_a_path_can_be_is_doubted(root: Path) -> None:
+def test_a_tree_deeper_than_the_path_limit_raises_a_doubt(root: Path) -> None:
     folder = os.open(root, os.O_RDONLY)
     for _ in range(30):
         os.mkdir("d" * 200, dir_fd=folder)
@@ -112,7 +112,7 @@ def test_a_tree_deeper_than_a_path_can_be_is_doubted(root: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can look everywhere")
-def test_a_folder_that_nobody_can_look_into_is_passed_over(root: Path) -> None:
+def test_an_unreadable_directory_is_skipped(root: Path) -> None:
     put(root, "closed/.env")
     (root / "closed").chmod(0)
     found = doubt_on(root)
@@ -132,7 +132,7 @@ def test_a_folder_that_nobody_can_look_into_is_passed_over(root: Path) -> None:
         ("config", "#" * 200_000, True),
     ],
 )
-def test_credentials_in_the_settings_of_git_are_told(
+def test_credentials_in_git_settings_are_reported(
     root: Path, file: str, text: str, *, is_doubted: bool
 ) -> None:
     put(root, f".git/{file}", text)
@@ -141,14 +141,14 @@ def test_credentials_in_the_settings_of_git_are_told(
     assert not doubt_on(root, SearchedTree(str(root), name_patterns=("*.py",)))
 
 
-def test_our_own_settings_in_a_tree_are_told(root: Path) -> None:
+def test_agent_settings_in_a_tree_are_reported(root: Path) -> None:
     put(root, "own/notes.txt")
     ground = resolve_workspace((root,), root / "own", IgnoreFiles())
     assert find_tree_doubt(SearchedTree(str(root)), ground)
     assert not find_tree_doubt(SearchedTree(str(root / "src")), ground)
 
 
-def test_what_is_ignored_in_a_tree_is_told(root: Path) -> None:
+def test_an_ignored_file_in_a_tree_is_reported(root: Path) -> None:
     put(root, ".hermesignore", "docs/\n!docs/b.md\n")
     assert doubt_on(root, SearchedTree(str(root), includes_hidden=False)).endswith(
         "a.md may hold secrets or settings"
@@ -177,7 +177,7 @@ def test_what_is_ignored_in_a_tree_is_told(root: Path) -> None:
         ("../r*/server.*", ["../root/server.key"]),
     ],
 )
-def test_a_pattern_picks_at_least_what_a_shell_would(
+def test_a_pattern_matches_at_least_what_a_shell_would_match(
     root: Path, pattern: str, names: list[str]
 ) -> None:
     put(root, ".env")
@@ -186,6 +186,6 @@ def test_a_pattern_picks_at_least_what_a_shell_would(
     assert sorted(found) == sorted(str(root / name) for name in names)
 
 
-def test_a_pattern_over_too_many_files_is_given_up(root: Path) -> None:
+def test_a_pattern_over_too_many_files_gives_up(root: Path) -> None:
     with pytest.raises(TooManyEntriesError):
         expand_glob(root / "*/*", 5)

@@ -14,7 +14,7 @@ from acp_server.permissions.trust import TrustStore, TrustVerdict, WorkspaceTrus
 USES = ("mode in .hermes.md",)
 
 
-class Answering:
+class FakeTrustAsker:
     """Answers the same each time, and remembers what it was asked."""
 
     def __init__(self, verdict: TrustVerdict | None) -> None:
@@ -32,20 +32,20 @@ class Answering:
     ("verdict", "given", "kept"),
     [("trusted", True, "trusted"), ("declined", False, "declined"), (None, False, None)],
 )
-async def test_what_is_said_holds_and_is_kept(
+async def test_a_trust_answer_is_applied_and_saved(
     tmp_path: Path, verdict: TrustVerdict | None, *, given: bool, kept: TrustVerdict | None
 ) -> None:
-    store, asker = TrustStore(tmp_path / "acp" / "trust.json"), Answering(verdict)
+    store, asker = TrustStore(tmp_path / "acp" / "trust.json"), FakeTrustAsker(verdict)
     keeper = WorkspaceTrust(store, asker, tmp_path)
     assert await keeper.is_trusted(USES) is given
     assert asker.asked == [(tmp_path, USES)]
     assert store.verdict(tmp_path) == kept
 
 
-async def test_it_is_asked_once_in_a_session_and_never_again_once_it_was_said(
+async def test_trust_is_asked_once_per_session_and_not_again_after_an_answer(
     tmp_path: Path,
 ) -> None:
-    store, asker = TrustStore(tmp_path / "trust.json"), Answering(None)
+    store, asker = TrustStore(tmp_path / "trust.json"), FakeTrustAsker(None)
     keeper = WorkspaceTrust(store, asker, tmp_path)
     async with anyio.create_task_group() as tasks:
         for _ in range(3):
@@ -64,21 +64,21 @@ class FullStore(TrustStore):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-async def test_an_answer_that_cannot_be_kept_holds_for_the_session(tmp_path: Path) -> None:
-    store, asker = FullStore(tmp_path / "trust.json"), Answering("trusted")
+async def test_an_answer_that_cannot_be_saved_applies_to_the_session(tmp_path: Path) -> None:
+    store, asker = FullStore(tmp_path / "trust.json"), FakeTrustAsker("trusted")
     keeper = WorkspaceTrust(store, asker, tmp_path)
     assert [await keeper.is_trusted(USES) for _ in range(2)] == [True, True]
     assert (len(asker.asked), store.verdict(tmp_path)) == (1, None)
 
 
-async def test_nothing_is_asked_while_nothing_waits_for_it(tmp_path: Path) -> None:
-    asker = Answering("trusted")
+async def test_nothing_is_asked_when_the_project_requests_nothing(tmp_path: Path) -> None:
+    asker = FakeTrustAsker("trusted")
     keeper = WorkspaceTrust(TrustStore(tmp_path / "trust.json"), asker, tmp_path)
     assert not await keeper.is_trusted(())
     assert asker.asked == []
 
 
-def test_a_root_is_known_by_where_its_links_lead(tmp_path: Path) -> None:
+def test_a_root_is_identified_by_its_resolved_path(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     real.mkdir()
     link.symlink_to(real)
@@ -91,7 +91,7 @@ def test_a_root_is_known_by_where_its_links_lead(tmp_path: Path) -> None:
     assert store.verdict(link) is None
 
 
-def test_a_broken_file_trusts_nothing_and_is_put_aside_when_something_is_said(
+def test_a_broken_file_trusts_nothing_and_is_moved_aside_on_the_next_save(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "trust.json"

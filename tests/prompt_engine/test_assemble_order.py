@@ -40,25 +40,25 @@ FULL_ORDER = (
 
 
 @pytest.mark.parametrize("module", EXAMPLES, ids=lambda module: module.__name__)
-def test_the_examples_in_the_documentation_are_true(module: ModuleType) -> None:
+def test_the_documentation_examples_are_correct(module: ModuleType) -> None:
     results = doctest.testmod(module)
     assert results.attempted
     assert not results.failed
 
 
-def test_sections_stand_in_their_order() -> None:
+def test_sections_are_in_order() -> None:
     names = [entry.name for entry in build_prompt(FULL).report.entries]
     assert names == [name for name in FULL_ORDER if name != "soul"]
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_no_tier_comes_back_once_another_has_begun(name: str) -> None:
+def test_tiers_are_contiguous(name: str) -> None:
     facts = SITUATIONS[name]
     tiers = [part.tier for write in SECTION_WRITERS for part in write(facts)]
     assert tiers == sorted(tiers, key=("stable", "context", "volatile").index)
 
 
-def test_the_text_is_the_tiers_joined_by_a_blank_line() -> None:
+def test_the_text_is_the_tiers_joined_by_blank_lines() -> None:
     prompt = build_prompt(FULL)
     assert prompt.text == f"{prompt.stable}\n\n{prompt.context}\n\n{prompt.volatile}"
 
@@ -69,20 +69,20 @@ def test_a_prompt_without_context_has_two_tiers() -> None:
     assert prompt.text == f"{prompt.stable}\n\nToday is Saturday, November 21, 2026."
 
 
-def test_white_space_around_a_passage_is_dropped() -> None:
+def test_white_space_around_a_section_is_stripped() -> None:
     facts = PromptFacts(
         date(2026, 11, 21), "m", system_message=SourcedText("\n\n  Be kind.\n\n", "config")
     )
     assert build_prompt(facts).context == "Be kind."
 
 
-def test_a_passage_of_white_space_is_dropped_and_not_reported() -> None:
+def test_a_blank_section_is_dropped_and_not_reported() -> None:
     facts = PromptFacts(date(2026, 11, 21), "m", external_memory=SourcedText(" \n", "provider"))
     names = [entry.name for entry in build_prompt(facts).report.entries]
     assert names == ["identity", "platform_hint", "day", "model"]
 
 
-def test_a_section_without_text_is_reported_when_something_became_of_it() -> None:
+def test_an_empty_section_with_a_status_is_reported() -> None:
     late = SourcedText("", "example", "dropped", "it took more than 2 s")
     facts = PromptFacts(date(2026, 11, 21), "m", external_memory=late)
     told = [entry for entry in build_prompt(facts).report.entries if entry.notice]
@@ -114,7 +114,7 @@ def test_a_report_counts_characters_and_estimates_tokens_from_bytes() -> None:
     assert found.estimated_tokens == 10
 
 
-def test_a_report_as_json_holds_everything() -> None:
+def test_the_json_report_is_complete() -> None:
     assert build_report(SECTIONS[:1]).as_json() == {
         "characters": 8,
         "estimated_tokens": 4,
@@ -145,5 +145,5 @@ def test_a_report_as_json_holds_everything() -> None:
     ],
     ids=["kept", "absent", "truncated", "without a source or reason"],
 )
-def test_a_notice_says_what_became_of_what(entry: SectionReport, notice: str) -> None:
+def test_a_notice_names_the_source_and_its_outcome(entry: SectionReport, notice: str) -> None:
     assert entry.notice == notice

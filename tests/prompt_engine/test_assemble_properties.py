@@ -48,7 +48,7 @@ FACTS = st.builds(
 
 
 @given(FACTS)
-def test_every_prompt_is_its_reported_parts_and_nothing_else(facts: PromptFacts) -> None:
+def test_every_prompt_consists_of_exactly_its_reported_parts(facts: PromptFacts) -> None:
     prompt = build_prompt(facts)
     assert prompt == build_prompt(facts)
     assert prompt.text == prompt.text.strip()
@@ -58,7 +58,7 @@ def test_every_prompt_is_its_reported_parts_and_nothing_else(facts: PromptFacts)
 
 
 @given(FACTS)
-def test_every_prompt_says_who_the_agent_is_and_what_day_it_is(facts: PromptFacts) -> None:
+def test_every_prompt_contains_the_identity_and_the_day(facts: PromptFacts) -> None:
     prompt = build_prompt(facts)
     assert prompt.stable
     assert prompt.volatile.count("Today is ") == 1
@@ -68,7 +68,7 @@ def find_evil(text: str, scope: ScanScope) -> Sequence[ThreatFinding]:
     return [ThreatFinding("evil", scope, 1, 1)] if "evil" in text else []
 
 
-def test_a_prompt_read_from_disk(tmp_path: Path) -> None:
+def test_a_prompt_can_be_built_from_files_on_disk(tmp_path: Path) -> None:
     home, folder = tmp_path / "home", tmp_path / "work"
     (home / "memories").mkdir(parents=True)
     folder.mkdir()

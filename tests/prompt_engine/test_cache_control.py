@@ -54,7 +54,7 @@ def test_the_last_block_of_the_system_prompt_is_marked() -> None:
         pytest.param([*talk(1, 1), *talk(1, 1)[1:], *talk(1)], [0, 1, 3], id="two replies"),
     ],
 )
-def test_marks_stand_where_this_request_and_those_before_it_end(
+def test_marks_are_placed_at_the_end_of_this_request_and_earlier_ones(
     messages: list[Block], places: list[int]
 ) -> None:
     assert marked_places(messages) == places
@@ -68,7 +68,7 @@ def test_only_the_last_block_of_a_message_is_marked() -> None:
 @pytest.mark.parametrize(
     "last", [{"type": "thinking", "thinking": "hm"}, {"type": "redacted_thinking"}, text("")]
 )
-def test_what_cannot_carry_a_mark_is_passed_over_for_an_earlier_message(last: Block) -> None:
+def test_a_message_that_cannot_carry_a_mark_passes_it_to_an_earlier_one(last: Block) -> None:
     messages = [message("user", text("a")), message("assistant", text("b"), last)]
     _, copies = add_cache_breakpoints([], messages)
     assert copies == [message("user", marked(text("a"))), messages[1]]
@@ -80,18 +80,18 @@ def test_the_callers_messages_are_not_changed() -> None:
     assert (system, messages) == ([text("a")], [message("user", text("b"))])
 
 
-def test_an_hour_is_written_into_the_mark() -> None:
+def test_a_one_hour_lifetime_is_written_into_the_mark() -> None:
     system, _ = add_cache_breakpoints([text("a")], [], "1h")
     assert system == [{**text("a"), "cache_control": {"type": "ephemeral", "ttl": "1h"}}]
 
 
-def test_nothing_to_mark_is_no_error() -> None:
+def test_no_markable_message_is_no_error() -> None:
     assert add_cache_breakpoints([], []) == ([], [])
 
 
 @pytest.mark.parametrize(
     "module", [cache_control, prompt_engine], ids=lambda module: module.__name__
 )
-def test_the_examples_hold(module: object) -> None:
+def test_the_doctests_pass(module: object) -> None:
     results = doctest.testmod(module)  # pyright: ignore[reportArgumentType]  any module
     assert (results.failed, results.attempted > 0) == (0, True)

@@ -112,7 +112,7 @@ BRIEF_FAILED = st.lists(st.just(Request(1, [("user", 2)], is_answered=False)), m
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(LARGE, min_size=2, max_size=7))
-def test_each_request_finds_the_one_before_whatever_stands_between(
+def test_each_request_hits_the_cache_of_the_one_before(
     requests: list[Request],
 ) -> None:
     assert all(read == most for read, most in sent_again(requests))
@@ -120,14 +120,14 @@ def test_each_request_finds_the_one_before_whatever_stands_between(
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.tuples(LARGE, st.none() | FAILED), min_size=2, max_size=4))
-def test_one_request_that_failed_loses_nothing(pairs: list[tuple[Request, Request | None]]) -> None:
+def test_one_failed_request_loses_no_cache(pairs: list[tuple[Request, Request | None]]) -> None:
     requests = [each for pair in pairs for each in pair if each is not None]
     assert all(read == most for read, most in sent_again(requests))
 
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(LARGE, min_size=1, max_size=4), WHOLE_FAILED, BRIEF_FAILED, LARGE)
-def test_a_row_of_brief_failures_behind_a_large_one_loses_nothing(
+def test_several_short_failures_after_a_large_request_lose_no_cache(
     before: list[Request], large: Request, brief: list[Request], then: Request
 ) -> None:
     found = sent_again([*before, large, *brief, then])
@@ -135,7 +135,7 @@ def test_a_row_of_brief_failures_behind_a_large_one_loses_nothing(
 
 
 @pytest.mark.parametrize("calls", [1, 9, 10, 19, 20, 21, 200])
-def test_a_batch_of_any_size_is_found_after_the_request_behind_it_failed(calls: int) -> None:
+def test_a_batch_of_any_size_is_cached_although_the_next_request_failed(calls: int) -> None:
     """The plain form, the last three messages, loses everything here from ten calls on."""
     found = sent_again(
         [

@@ -17,19 +17,19 @@ def found_in(folder: Path) -> tuple[ContextFile, ...]:
     return find_project_context(ContextRequest(folder), scan).files
 
 
-def test_hermes_md_counts_before_agents_md(tmp_path: Path) -> None:
+def test_hermes_md_takes_precedence_over_agents_md(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("agents")
     (tmp_path / ".hermes.md").write_text("hermes")
     assert found_in(tmp_path) == (ContextFile(".hermes.md", "hermes", 6),)
 
 
-def test_a_file_that_says_nothing_does_not_hide_the_next_one(tmp_path: Path) -> None:
+def test_a_blank_file_does_not_hide_the_next_one(tmp_path: Path) -> None:
     (tmp_path / ".hermes.md").write_text("---\nmodel: x\n---\n  \n")
     (tmp_path / "AGENTS.md").write_text("---\na: b\n---\nagents\n")
     assert found_in(tmp_path) == (ContextFile("AGENTS.md", "agents", 6),)
 
 
-def test_a_long_file_keeps_its_head_and_its_tail(tmp_path: Path) -> None:
+def test_a_long_file_keeps_its_head_and_tail(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("a" * 20_000 + "z" * 10_000)
     (found,) = found_in(tmp_path)
     assert found.total_characters == 30_000
@@ -39,7 +39,7 @@ def test_a_long_file_keeps_its_head_and_its_tail(tmp_path: Path) -> None:
     assert len(found.text) < MIN_FILE_CHARACTERS
 
 
-def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
+def test_nothing_outside_the_directory_is_read(tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text("secret")
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "AGENTS.md").symlink_to(tmp_path / "secret.md")
@@ -47,23 +47,23 @@ def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b""])
-def test_what_is_no_text_counts_as_absent(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_not_text_counts_as_absent(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "AGENTS.md").write_bytes(content)
     assert found_in(tmp_path) == ()
 
 
-def test_a_folder_of_that_name_counts_as_absent(tmp_path: Path) -> None:
+def test_a_directory_with_that_name_counts_as_absent(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").mkdir()
     assert found_in(tmp_path) == ()
 
 
-def test_a_huge_file_of_many_bytes_a_character_is_read(tmp_path: Path) -> None:
+def test_a_huge_multibyte_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("é" * 3_000_000)
     (found,) = found_in(tmp_path)
     assert found.text.startswith("é" * 14_000)
 
 
-def test_the_same_facts_give_the_same_bytes_in_three_tiers() -> None:
+def test_the_same_facts_give_the_same_bytes_in_all_three_tiers() -> None:
     facts = PromptFacts(
         day=date(2026, 11, 21),
         model="",

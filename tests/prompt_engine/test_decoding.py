@@ -34,14 +34,14 @@ def test_text_is_decoded(raw: bytes, text: str) -> None:
         pytest.param(b"\xed\xa0\xbd", "byte 0 is not UTF-8", id="half a character"),
     ],
 )
-def test_what_is_no_text_says_why(raw: bytes, reason: str) -> None:
+def test_undecodable_bytes_are_refused_with_a_reason(raw: bytes, reason: str) -> None:
     with pytest.raises(UndecodableError) as failure:
         decode_text(raw)
     assert failure.value.reason == reason
 
 
 @given(st.binary())
-def test_any_bytes_are_text_or_refused(raw: bytes) -> None:
+def test_any_bytes_are_decoded_or_refused(raw: bytes) -> None:
     try:
         text = decode_text(raw)
     except UndecodableError:

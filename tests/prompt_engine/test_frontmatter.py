@@ -22,7 +22,7 @@ from prompt_engine.frontmatter import MAX_CHARACTERS, Frontmatter, split_frontma
         pytest.param("day: 2026-11-22\n", {"day": "2026-11-22"}, id="a day is text"),
     ],
 )
-def test_a_block_is_read(block: str, values: dict[str, JsonValue]) -> None:
+def test_a_frontmatter_block_is_parsed(block: str, values: dict[str, JsonValue]) -> None:
     whole = f"---\n{block}---\nbody\n"
     assert split_frontmatter(whole) == Frontmatter("body\n", values, is_present=True)
 
@@ -40,11 +40,11 @@ def test_a_block_is_read(block: str, values: dict[str, JsonValue]) -> None:
         pytest.param("---\n*: [\n---\n", id="nonsense"),
     ],
 )
-def test_what_is_no_frontmatter_stays(text: str) -> None:
+def test_text_without_frontmatter_is_unchanged(text: str) -> None:
     assert split_frontmatter(text) == Frontmatter(text)
 
 
-def test_an_end_without_a_line_end_is_an_end() -> None:
+def test_a_closing_delimiter_needs_no_line_end() -> None:
     assert split_frontmatter("---\na: b\n---") == Frontmatter("", {"a": "b"}, is_present=True)
 
 
@@ -84,7 +84,7 @@ def test_an_end_without_a_line_end_is_an_end() -> None:
         ),
     ],
 )
-def test_a_block_that_is_refused_is_read_by_its_lines(
+def test_an_invalid_yaml_block_is_parsed_line_by_line(
     block: str, values: dict[str, JsonValue], problem: str
 ) -> None:
     parts = split_frontmatter(f"---\n{block}---\nbody")
@@ -92,7 +92,7 @@ def test_a_block_that_is_refused_is_read_by_its_lines(
     assert parts.problem.startswith(f"its frontmatter is not plain YAML ({problem}")
 
 
-def test_a_bomb_of_aliases_is_refused_at_once() -> None:
+def test_an_alias_bomb_is_refused_quickly() -> None:
     lines = ["a0: &a0 [x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 30)]
     parts = split_frontmatter("---\n" + "\n".join(lines) + "\n---\nbody")
@@ -100,12 +100,12 @@ def test_a_bomb_of_aliases_is_refused_at_once() -> None:
     assert len(parts.values) == 30
 
 
-def test_the_deepest_block_there_is_room_for_harms_nobody() -> None:
+def test_the_deepest_possible_nesting_is_harmless() -> None:
     block = "a: " + "[" * (MAX_CHARACTERS - 100)
     assert split_frontmatter(f"---\n{block}\n---\nbody").body == "body"
 
 
 @given(st.text(st.sampled_from([*"ab:-[]{}!&*#|>'\"%@`,? \n\t0129.=<~"])))
-def test_no_text_fails(block: str) -> None:
+def test_no_text_raises(block: str) -> None:
     text = f"---\n{block}\n---\nbody"
     assert text.endswith(split_frontmatter(text).body)

@@ -36,7 +36,7 @@ TEXTS = st.text(
         pytest.param(None, -1, 0, id="a setting that makes no sense"),
     ],
 )
-def test_a_file_has_a_cap(window_tokens: int | None, explicit: int | None, cap: int) -> None:
+def test_each_file_has_a_cap(window_tokens: int | None, explicit: int | None, cap: int) -> None:
     assert file_character_limit(window_tokens, explicit) == cap
 
 
@@ -61,22 +61,22 @@ def test_shared_limits_never_exceed_the_cap_or_a_file(lengths: list[int], cap: i
     assert all(limit <= length for limit, length in zip(limits, lengths, strict=True))
 
 
-def test_a_text_within_its_limit_is_left_alone() -> None:
+def test_a_text_within_its_limit_is_unchanged() -> None:
     assert truncate("abc", 3, "x.md") == TruncatedText("abc", 3, 3)
 
 
-def test_a_long_text_keeps_seven_tenths_from_its_head_and_two_from_its_tail() -> None:
+def test_a_long_text_keeps_seven_tenths_head_and_two_tenths_tail() -> None:
     cut = truncate("a" * 800 + "z" * 400, 1_000, "x.md")
     said = "[… 900 of 1,200 characters are shown; read x.md for the rest …]"
     assert cut == TruncatedText(f"{'a' * 700}\n\n{said}\n\n{'z' * 200}", 900, 1_200)
 
 
-def test_without_room_only_the_marker_is_left() -> None:
+def test_with_a_limit_of_zero_only_the_marker_remains() -> None:
     assert truncate("abc", 0, "x.md") == TruncatedText(truncation_marker(0, 3, "x.md"), 0, 3)
 
 
 @given(TEXTS, st.integers(0, 60))
-def test_a_cut_text_is_head_marker_and_tail_within_the_limit(text: str, limit: int) -> None:
+def test_a_truncated_text_is_head_marker_and_tail_within_the_limit(text: str, limit: int) -> None:
     cut = truncate(text, limit, "x.md")
     if len(text) <= limit:
         assert cut == TruncatedText(text, len(text), len(text))
@@ -105,7 +105,7 @@ def test_a_cut_text_is_head_marker_and_tail_within_the_limit(text: str, limit: i
     ],
 )
 @pytest.mark.parametrize("shift", range(8))
-def test_what_looks_like_one_character_stays_whole(cluster: str, shift: int) -> None:
+def test_a_grapheme_cluster_is_not_split(cluster: str, shift: int) -> None:
     text = "x" * shift + cluster * 100
     cut = truncate(text, 100, "x.md")
     head, _, rest = cut.text.partition("\n\n[")
@@ -114,12 +114,12 @@ def test_what_looks_like_one_character_stays_whole(cluster: str, shift: int) -> 
     assert len(tail) % len(cluster) == 0
 
 
-def test_flags_are_cut_between_pairs() -> None:
+def test_flags_are_split_only_between_pairs() -> None:
     head = truncate(FLAGS * 40, 51, "x.md").text.partition("\n\n[")[0]
     assert len(head) == 34
 
 
-def test_a_pile_of_accents_is_cut_all_the_same() -> None:
+def test_a_long_run_of_combining_accents_is_split() -> None:
     text = "a" + "\u0301" * 1_000
     assert unicodedata.combining("\u0301")
     assert truncate(text, 500, "x.md").kept_characters == 450

@@ -20,7 +20,7 @@ def scan(text: str, scope: ScanScope) -> list[ThreatFinding]:
     return [FINDING] if "bad" in text else []
 
 
-def test_a_text_without_findings_is_shown_and_nobody_asked() -> None:
+def test_a_text_without_findings_is_shown_without_asking_for_trust() -> None:
     asked: list[str] = []
     verdict = scan_file_text("good", scan, lambda: bool(asked.append("asked")))
     assert (verdict, verdict.is_blocked, asked) == (ScanVerdict(), False, [])
@@ -36,7 +36,7 @@ def test_a_trusted_text_keeps_its_findings_and_is_shown() -> None:
     assert (verdict, verdict.is_blocked) == (ScanVerdict((FINDING,), is_trusted=True), False)
 
 
-def test_a_blocked_file_is_one_line_with_each_pattern_and_line_once() -> None:
+def test_a_blocked_file_is_one_line_listing_each_pattern_and_line_once() -> None:
     findings = [FINDING, FINDING, ThreatFinding("prompt-leak", "all", 9, 4)]
     assert blocked_line("a/AGENTS.md", findings) == (
         "[a/AGENTS.md was blocked and is not shown: "
@@ -44,14 +44,14 @@ def test_a_blocked_file_is_one_line_with_each_pattern_and_line_once() -> None:
     )
 
 
-def test_of_many_findings_some_are_named() -> None:
+def test_a_long_list_of_findings_is_truncated() -> None:
     findings = [ThreatFinding("x", "context", line, 1) for line in range(1, 101)]
     assert describe_findings(findings).endswith("x in line 8; and 92 more")
 
 
-def test_the_digest_is_the_one_of_sha256sum() -> None:
+def test_the_digest_matches_sha256sum() -> None:
     assert sha256_of(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
-def test_nothing_is_trusted_unasked() -> None:
+def test_nothing_is_trusted_by_default() -> None:
     assert not trust_nothing(Path("/x"), sha256_of(b""))

@@ -15,7 +15,7 @@ from tests.tools.typing_model import call
 THINKING = [ThinkingDelta("Hm."), ThinkingSigned("sealed"), TextDelta("I see.")]
 
 
-async def test_context_names_the_sections_and_their_sources(tmp_path: Path) -> None:
+async def test_the_context_command_lists_sections_and_sources(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         room.write_file("AGENTS.md", "Of all.")
         room.write_file("CLAUDE.md", "Not wanted beside AGENTS.md.")
@@ -29,14 +29,14 @@ async def test_context_names_the_sections_and_their_sources(tmp_path: Path) -> N
         assert room.model.requests == []
 
 
-async def test_context_and_the_first_prompt_mean_the_same_text(tmp_path: Path) -> None:
+async def test_the_context_command_and_the_first_prompt_show_the_same_text(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         room.write_file("AGENTS.md", "Of all.")
         said = await room.run_command("/context")
         assert f"| **all** | | {len((await room.prompt()).system):,} |" in said
 
 
-async def test_context_names_a_blocked_file(tmp_path: Path) -> None:
+async def test_the_context_command_names_a_blocked_file(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         room.write_file("AGENTS.md", INJECTION)
         assert "blocked: ignore-earlier-instructions in line 1" in await room.run_command(
@@ -44,7 +44,7 @@ async def test_context_names_a_blocked_file(tmp_path: Path) -> None:
         )
 
 
-async def test_context_names_the_instructions_of_folders_at_once(tmp_path: Path) -> None:
+async def test_the_context_command_lists_directory_instructions_at_once(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         room.write_file("a/AGENTS.md", "Of a.")
         assert "loaded so far: none yet." in await room.run_command("/context")
@@ -54,7 +54,7 @@ async def test_context_names_the_instructions_of_folders_at_once(tmp_path: Path)
         assert "loaded so far: none yet." in await room.run_command("/context")
 
 
-async def test_reload_reads_the_instructions_anew_and_leaves_no_thinking(tmp_path: Path) -> None:
+async def test_reload_reads_the_instructions_again_and_drops_reasoning(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         room.write_file("AGENTS.md", "Of all.")
         before = await room.prompt(answer=THINKING)
@@ -70,7 +70,7 @@ async def test_reload_reads_the_instructions_anew_and_leaves_no_thinking(tmp_pat
         assert after.messages[1] == AssistantMessage((Text("I see."),))
 
 
-async def test_reload_reads_the_memory_anew(tmp_path: Path) -> None:
+async def test_reload_reads_the_memory_again(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         await room.prompt()
         (tmp_path / "own/memories").mkdir()
@@ -79,7 +79,7 @@ async def test_reload_reads_the_memory_anew(tmp_path: Path) -> None:
         assert "The tests run with `just`." in (await room.prompt()).system
 
 
-async def test_what_reload_has_read_does_not_come_again_as_changed(tmp_path: Path) -> None:
+async def test_files_read_by_reload_are_not_delivered_again_as_changed(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         room.write_file("AGENTS.md", "Of all.")
         room.write_file("a.txt", "text")
@@ -89,7 +89,7 @@ async def test_what_reload_has_read_does_not_come_again_as_changed(tmp_path: Pat
         assert hints_in((await room.run_one(call("read_file", path="a.txt"))).text) == []
 
 
-async def test_compact_reads_everything_anew_and_lost_instructions_come_back(
+async def test_compact_reads_everything_again_and_lost_instructions_return(
     tmp_path: Path,
 ) -> None:
     async with open_prompted_session(tmp_path) as room:
@@ -112,7 +112,7 @@ async def test_compact_reads_everything_anew_and_lost_instructions_come_back(
         assert hints_in(told.text) == [("a/AGENTS.md", "Of a.")]
 
 
-async def test_a_summary_that_fails_changes_nothing_but_what_was_spent(tmp_path: Path) -> None:
+async def test_a_failed_summary_changes_only_the_usage(tmp_path: Path) -> None:
     async def fail() -> None:
         reason = "the endpoint is down"
         raise ModelFailedError(reason)

@@ -34,7 +34,7 @@ class Calendar:
         return self.day
 
 
-class Talk:
+class CalendarSession:
     """A session with a real briefing, whose calendar can be turned."""
 
     def __init__(self, folder: Path) -> None:
@@ -57,10 +57,10 @@ class Talk:
         return self.model.requests[-1]
 
 
-async def test_a_new_day_is_said_once_behind_the_next_prompt_and_nothing_before_it_changes(
+async def test_a_new_day_is_announced_once_after_the_next_prompt_without_other_changes(
     tmp_path: Path,
 ) -> None:
-    talk = Talk(tmp_path)
+    talk = CalendarSession(tmp_path)
     first = await talk.say()
     talk.calendar.day = DAY
     second = await talk.say()
@@ -75,10 +75,10 @@ async def test_a_new_day_is_said_once_behind_the_next_prompt_and_nothing_before_
     assert third.messages[-1] == HI
 
 
-async def test_a_session_that_is_opened_before_midnight_and_used_after_it_names_the_new_day(
+async def test_a_session_opened_before_midnight_announces_the_new_day(
     tmp_path: Path,
 ) -> None:
-    talk = Talk(tmp_path)
+    talk = CalendarSession(tmp_path)
     await talk.session.gather_facts()
     talk.calendar.day = DAY
     request = await talk.say()
@@ -86,10 +86,10 @@ async def test_a_session_that_is_opened_before_midnight_and_used_after_it_names_
     assert request.messages == (HI,)
 
 
-async def test_a_prompt_that_is_written_anew_names_the_day_and_nothing_is_said(
+async def test_a_rebuilt_prompt_names_the_day_without_an_announcement(
     tmp_path: Path,
 ) -> None:
-    talk = Talk(tmp_path)
+    talk = CalendarSession(tmp_path)
     await talk.say()
     talk.calendar.day = DAY
     await talk.say("/reload")
@@ -98,7 +98,7 @@ async def test_a_prompt_that_is_written_anew_names_the_day_and_nothing_is_said(
     assert request.messages[-1] == HI
 
 
-async def test_another_process_goes_on_from_the_day_that_the_prompt_names(tmp_path: Path) -> None:
+async def test_another_process_continues_from_the_day_in_the_prompt(tmp_path: Path) -> None:
     calendar = Calendar()
     former = WorkspacePromptProvider(
         make_prompt_config(tmp_path), SessionWorkspace(tmp_path), today=calendar.today
@@ -136,7 +136,7 @@ async def test_another_process_goes_on_from_the_day_that_the_prompt_names(tmp_pa
         "the user quoted it",
     ],
 )
-def test_what_was_said_of_the_day_is_read_from_the_conversation(
+def test_the_announced_day_is_read_from_the_conversation(
     said: Sequence[Message], written: date | None, expected: Text | None
 ) -> None:
     conversation = Conversation()

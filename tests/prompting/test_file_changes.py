@@ -30,7 +30,7 @@ Save = Callable[[Path, str], None]
 Change = Callable[[Path], object]
 
 
-async def until_told(room: PromptedSession, sentence: str, session_id: str = "") -> None:
+async def wait_for_notice(room: PromptedSession, sentence: str, session_id: str = "") -> None:
     """Wait until a notice was shown, in the first session unless another is named."""
 
     def find() -> bool | None:
@@ -42,14 +42,14 @@ async def until_told(room: PromptedSession, sentence: str, session_id: str = "")
 
 
 @pytest.mark.parametrize("save", SAVE_METHODS.values(), ids=SAVE_METHODS.keys())
-async def test_the_user_is_told_of_a_change_and_the_prompt_stays(
+async def test_the_user_is_notified_of_a_change_and_the_prompt_stays(
     tmp_path: Path, save: Save
 ) -> None:
     async with open_watched(tmp_path) as room:
         path = room.write_file("AGENTS.md", "Be kind.")
         await room.prompt()
         save(path, "Be brief.")
-        await until_told(room, CHANGED)
+        await wait_for_notice(room, CHANGED)
         await room.prompt()
         await room.run_one(call("terminal", command="true"))
         requests = room.model.requests
@@ -58,7 +58,7 @@ async def test_the_user_is_told_of_a_change_and_the_prompt_stays(
         assert room.notices() == [CHANGED]
 
 
-async def test_what_the_model_was_told_comes_again_as_changed_at_the_next_touch(
+async def test_delivered_files_are_delivered_again_as_changed_on_the_next_touch(
     tmp_path: Path,
 ) -> None:
     async with open_watched(tmp_path) as room:
@@ -69,29 +69,31 @@ async def test_what_the_model_was_told_comes_again_as_changed_at_the_next_touch(
         room.write_file("a/AGENTS.md", "Of a, now.")
         remedy = "the current text is loaded when the agent next works in its directory"
         change = f"a/AGENTS.md has changed; {remedy}"
-        await until_told(room, change)
+        await wait_for_notice(room, change)
         told = await room.run_one(call("read_file", path="a/b.txt"))
         assert hints_in(told.text) == [("a/AGENTS.md*", "Of a, now.")]
         room.write_file("a/AGENTS.md", "Of a, in the end.")
         room.write_file("AGENTS.md", "Of all, in the end.")
-        await until_told(room, CHANGED)
+        await wait_for_notice(room, CHANGED)
         await room.editor.wait_until(lambda: room.notices().count(change) == 2 or None, "another")
         assert_each_begins_with_the_former(room.model.requests)
 
 
-async def test_reload_uses_what_is_there_and_later_changes_are_told_again(tmp_path: Path) -> None:
+async def test_reload_uses_current_files_and_later_changes_are_announced_again(
+    tmp_path: Path,
+) -> None:
     async with open_watched(tmp_path) as room:
         room.write_file("AGENTS.md", "One.")
         await room.prompt()
         room.write_file("AGENTS.md", "Two.")
-        await until_told(room, CHANGED)
+        await wait_for_notice(room, CHANGED)
         await room.run_command("/reload")
         assert "Two." in (await room.prompt()).system
         room.write_file("AGENTS.md", "Three.")
         await room.editor.wait_until(lambda: room.notices() == [CHANGED] * 2 or None, "another")
 
 
-async def test_a_client_without_notices_is_told_with_the_next_prompt_once(tmp_path: Path) -> None:
+async def test_a_client_without_notices_is_told_once_with_the_next_prompt(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path, events=make_fast_events) as room:
         room.write_file("AGENTS.md", "One.")
         await room.prompt()
@@ -136,7 +138,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
 
 
 @pytest.mark.parametrize(("change", "sentence"), CHANGES.values(), ids=CHANGES.keys())
-async def test_only_what_differs_for_the_model_is_told(
+async def test_only_changes_that_affect_the_model_are_announced(
     tmp_path: Path, change: Change, sentence: str
 ) -> None:
     async with open_watched(tmp_path) as room:
@@ -145,26 +147,26 @@ async def test_only_what_differs_for_the_model_is_told(
         await room.prompt()
         change(room.root)
         if sentence:
-            await until_told(room, f"{sentence}; {RELOAD}")
+            await wait_for_notice(room, f"{sentence}; {RELOAD}")
         soul = f"{tmp_path}/own/SOUL.md has changed; {RELOAD}"
         write_file(
             tmp_path / "own/SOUL.md", "You are quick."
         )  # what comes of both is told in order
-        await until_told(room, soul)
+        await wait_for_notice(room, soul)
         assert len(room.notices()) == 1 + bool(sentence)
 
 
-async def test_memory_is_frozen_and_nothing_is_told_of_it(tmp_path: Path) -> None:
+async def test_memory_is_frozen_and_its_changes_are_not_announced(tmp_path: Path) -> None:
     async with open_watched(tmp_path) as room:
         room.write_file("AGENTS.md", "One.")
         await room.prompt()
         write_file(tmp_path / "own/memories/MEMORY.md", "Something new.")
         room.write_file("AGENTS.md", "Two.")
-        await until_told(room, CHANGED)
+        await wait_for_notice(room, CHANGED)
         assert room.notices() == [CHANGED]
 
 
-async def test_all_sessions_of_a_folder_are_told_and_closed_ones_are_not(tmp_path: Path) -> None:
+async def test_all_open_sessions_of_a_directory_are_notified(tmp_path: Path) -> None:
     async with open_watched(tmp_path) as room:
         room.write_file("AGENTS.md", "One.")
         other, closed = [await room.editor.new_session(room.root) for _ in range(2)]
@@ -172,32 +174,32 @@ async def test_all_sessions_of_a_folder_are_told_and_closed_ones_are_not(tmp_pat
             await room.prompt(session_id=session_id)
         await room.editor.call("session/close", {"sessionId": closed})
         room.write_file("AGENTS.md", "Two.")
-        await until_told(room, CHANGED)
-        await until_told(room, CHANGED, other)
+        await wait_for_notice(room, CHANGED)
+        await wait_for_notice(room, CHANGED, other)
         assert not [
             u for u in room.editor.updates_of(closed) if json_at(u, "sessionUpdate") == "notice"
         ]
 
 
-async def test_a_link_is_followed_to_the_file_that_speaks(tmp_path: Path) -> None:
+async def test_a_link_is_watched_at_its_target(tmp_path: Path) -> None:
     async with open_watched(tmp_path) as room:
         rules = room.write_file("docs/rules.md", "One.")
         (room.root / "AGENTS.md").symlink_to(rules)
         await room.prompt()
         rules.write_text("Two.")
-        await until_told(room, CHANGED)
+        await wait_for_notice(room, CHANGED)
 
 
-async def test_files_of_the_repository_around_count(tmp_path: Path) -> None:
+async def test_files_of_the_enclosing_repository_are_watched(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     async with open_watched(tmp_path) as room:
         write_file(tmp_path / "AGENTS.md", "One.")
         await room.prompt()
         write_file(tmp_path / "AGENTS.md", "Two.")
-        await until_told(room, f"{tmp_path}/AGENTS.md has changed; {RELOAD}")
+        await wait_for_notice(room, f"{tmp_path}/AGENTS.md has changed; {RELOAD}")
 
 
-async def test_where_nothing_can_be_watched_it_is_said_and_a_touch_finds_the_change(
+async def test_without_watching_the_user_is_told_and_a_touch_finds_the_change(
     tmp_path: Path,
 ) -> None:
     def refuse(folders: Iterable[Path]) -> FileNotifier:
@@ -212,7 +214,7 @@ async def test_where_nothing_can_be_watched_it_is_said_and_a_touch_finds_the_cha
             f"Instruction files cannot be watched ({EXHAUSTED}); "
             "you are not told about changes; the agent reads them when it works in their directory"
         )
-        await until_told(room, sentence)
+        await wait_for_notice(room, sentence)
         room.write_file("AGENTS.md", "Two.")
         told = await room.run_one(call("terminal", command="true"))
         assert hints_in(told.text) == [("AGENTS.md*", "Two.")]
@@ -220,7 +222,7 @@ async def test_where_nothing_can_be_watched_it_is_said_and_a_touch_finds_the_cha
         assert set(room.notices()) <= {sentence, CHANGED}  # work in new folders looks at all anew
 
 
-async def test_the_server_as_it_is_built_watches(tmp_path: Path) -> None:
+async def test_the_built_server_watches_files(tmp_path: Path) -> None:
     root, home = tmp_path / "workspace", tmp_path / "own"
     home.mkdir()
     path = write_file(root / "AGENTS.md", "One.")

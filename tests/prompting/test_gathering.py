@@ -31,7 +31,7 @@ class Reader:
         return False
 
 
-async def test_a_prompt_that_comes_while_facts_are_gathered_waits_for_them(tmp_path: Path) -> None:
+async def test_a_prompt_arriving_during_fact_collection_waits_for_it(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     briefing = LazyPromptProvider(reader.settings, reader.workspace)
     async with anyio.create_task_group() as tasks:
@@ -41,7 +41,7 @@ async def test_a_prompt_that_comes_while_facts_are_gathered_waits_for_them(tmp_p
     assert reader.count == 1
 
 
-async def test_a_prompt_that_is_written_again_reads_them_anew(tmp_path: Path) -> None:
+async def test_a_rebuilt_prompt_collects_facts_again(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     briefing = WorkspacePromptProvider(reader.settings, reader.workspace)
     await briefing.gather_facts()
@@ -54,11 +54,11 @@ async def test_a_prompt_that_is_written_again_reads_them_anew(tmp_path: Path) ->
     assert reader.count == 1
 
 
-async def test_sessions_that_prompt_together_share_what_is_read(tmp_path: Path) -> None:
+async def test_concurrent_sessions_share_one_read(tmp_path: Path) -> None:
     reader, shared = Reader(tmp_path), SharedReads()
     write_file(tmp_path / "AGENTS.md", "Of all.")
     briefings = [
-        WorkspacePromptProvider(reader.settings, reader.workspace, readings=shared)
+        WorkspacePromptProvider(reader.settings, reader.workspace, shared_reads=shared)
         for _ in range(10)
     ]
     prompts: list[str] = []
@@ -72,25 +72,25 @@ async def test_sessions_that_prompt_together_share_what_is_read(tmp_path: Path) 
     assert ("Of all." in prompts[0], len(prompts), len(set(prompts))) == (True, 10, 1)
     assert reader.count <= 2
     write_file(tmp_path / "AGENTS.md", "Of us.")
-    late = WorkspacePromptProvider(reader.settings, reader.workspace, readings=shared)
+    late = WorkspacePromptProvider(reader.settings, reader.workspace, shared_reads=shared)
     assert "Of us." in await late.write_prompt(SUBJECT)
 
 
-async def test_the_user_is_read_when_the_prompt_is_written(tmp_path: Path) -> None:
+async def test_the_user_profile_is_read_when_the_prompt_is_built(tmp_path: Path) -> None:
     briefing = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
     await briefing.gather_facts()
     write_file(tmp_path / "own/SOUL.md", "You are Ada's gardener.")
     assert (await briefing.write_prompt(SUBJECT)).startswith("You are Ada's gardener.")
 
 
-async def test_the_project_is_read_when_the_prompt_is_written(tmp_path: Path) -> None:
+async def test_the_project_is_read_when_the_prompt_is_built(tmp_path: Path) -> None:
     briefing = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
     await briefing.gather_facts()
     write_file(tmp_path / "AGENTS.md", "Of all.")
     assert "Of all." in await briefing.write_prompt(SUBJECT)
 
 
-async def test_a_briefing_that_nobody_needed_says_so(tmp_path: Path) -> None:
+async def test_an_unused_prompt_provider_says_so(tmp_path: Path) -> None:
     lazy = LazyPromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
     real = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
     for briefing in (lazy, real):
@@ -99,14 +99,16 @@ async def test_a_briefing_that_nobody_needed_says_so(tmp_path: Path) -> None:
         assert briefing.project_settings() == {}
 
 
-async def test_the_instructions_of_a_folder_can_come_before_the_prompt(tmp_path: Path) -> None:
+async def test_directory_instructions_can_be_found_before_the_prompt_is_built(
+    tmp_path: Path,
+) -> None:
     write_file(tmp_path / "a/AGENTS.md", "Of a.")
     briefing = LazyPromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
     found = await briefing.find_instructions(Conversation(), {"call": [str(tmp_path / "a/b.txt")]})
     assert {key: each.labels for key, each in found.items()} == {"call": ("a/AGENTS.md",)}
 
 
-async def test_of_the_settings_of_several_folders_the_first_ones_count(tmp_path: Path) -> None:
+async def test_settings_of_the_first_directory_take_precedence(tmp_path: Path) -> None:
     write_file(tmp_path / "one/.hermes.md", "---\nmode: ask\n---\nOf one.")
     write_file(tmp_path / "two/.hermes.md", "---\nmode: plan\nmodel: large\n---\nOf two.")
     workspace = SessionWorkspace(tmp_path / "one", (tmp_path / "two",))
@@ -115,7 +117,7 @@ async def test_of_the_settings_of_several_folders_the_first_ones_count(tmp_path:
     assert briefing.project_settings() == {"mode": "ask", "model": "large"}
 
 
-async def test_a_blocked_file_asks_for_nothing(tmp_path: Path) -> None:
+async def test_a_blocked_file_requests_no_settings(tmp_path: Path) -> None:
     write_file(tmp_path / ".hermes.md", f"---\nmode: plan\n---\n{INJECTION}")
     briefing = LazyPromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
     await briefing.write_prompt(SUBJECT)

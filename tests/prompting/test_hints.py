@@ -87,7 +87,7 @@ def furnish(room: PromptedSession) -> None:
 
 
 @pytest.mark.parametrize(("made", "expected"), CALLS.values(), ids=CALLS.keys())
-async def test_a_call_brings_the_instructions_of_the_folders_it_came_to(
+async def test_a_call_delivers_the_instructions_of_the_directories_it_touches(
     tmp_path: Path, made: ToolCall, expected: list[tuple[str, str]]
 ) -> None:
     async with open_prompted_session(tmp_path) as room:
@@ -96,7 +96,7 @@ async def test_a_call_brings_the_instructions_of_the_folders_it_came_to(
 
 
 @pytest.mark.parametrize("made", [made for made, _ in CALLS.values()], ids=CALLS.keys())
-async def test_instructions_come_once(tmp_path: Path, made: ToolCall) -> None:
+async def test_instructions_are_delivered_once(tmp_path: Path, made: ToolCall) -> None:
     async with open_prompted_session(tmp_path) as room:
         furnish(room)
         await room.run_one(made)
@@ -104,7 +104,7 @@ async def test_instructions_come_once(tmp_path: Path, made: ToolCall) -> None:
         assert hints_in((await room.run_one(again)).text) == []
 
 
-async def test_calls_made_together_bring_them_in_the_order_of_the_calls(tmp_path: Path) -> None:
+async def test_parallel_calls_deliver_instructions_in_call_order(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         furnish(room)
         told = await room.run(
@@ -115,7 +115,7 @@ async def test_calls_made_together_bring_them_in_the_order_of_the_calls(tmp_path
         assert [hints_in(each.text) for each in told] == [[OUTER], [INNER], [OTHER]]
 
 
-async def test_the_client_sees_them_on_the_call_after_its_end(tmp_path: Path) -> None:
+async def test_the_client_sees_instructions_on_the_call_after_it_ends(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         furnish(room)
         told = await room.run_one(call("read_file", path="a/b/c.txt"))
@@ -137,7 +137,7 @@ async def test_the_client_sees_them_on_the_call_after_its_end(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "make", [resource_link, embedded_resource], ids=["link", "embedded resource"]
 )
-async def test_a_file_attached_to_a_prompt_brings_them_behind_it(
+async def test_an_attached_file_delivers_its_instructions_after_the_prompt(
     tmp_path: Path, make: Callable[[Path], JsonValue]
 ) -> None:
     async with open_prompted_session(tmp_path) as room:
@@ -147,7 +147,9 @@ async def test_a_file_attached_to_a_prompt_brings_them_behind_it(
         assert hints_of(await room.prompt(make(path))) == []
 
 
-async def test_the_file_in_view_brings_them_with_the_next_prompt(tmp_path: Path) -> None:
+async def test_the_active_file_delivers_its_instructions_with_the_next_prompt(
+    tmp_path: Path,
+) -> None:
     async with open_prompted_session(tmp_path) as room:
         furnish(room)
         assert hints_of(await room.prompt()) == []
@@ -166,7 +168,7 @@ async def test_the_file_in_view_brings_them_with_the_next_prompt(tmp_path: Path)
     ],
     ids=lambda made: made.name,
 )
-async def test_a_call_that_was_refused_brings_none(tmp_path: Path, made: ToolCall) -> None:
+async def test_a_refused_call_delivers_no_instructions(tmp_path: Path, made: ToolCall) -> None:
     answers = {"session/request_permission": allow("reject_once")}
     async with open_prompted_session(tmp_path, mode="ask", answers=answers) as room:
         furnish(room)
@@ -175,7 +177,7 @@ async def test_a_call_that_was_refused_brings_none(tmp_path: Path, made: ToolCal
         assert len(room.editor.asked("session/request_permission")) == 1
 
 
-async def test_a_call_that_was_allowed_brings_them(tmp_path: Path) -> None:
+async def test_an_allowed_call_delivers_its_instructions(tmp_path: Path) -> None:
     answers = {"session/request_permission": allow()}
     async with open_prompted_session(tmp_path, mode="ask", answers=answers) as room:
         furnish(room)
@@ -192,7 +194,7 @@ async def test_a_call_that_was_allowed_brings_them(tmp_path: Path) -> None:
     ],
     ids=["no such file", "no such text", "no such lines"],
 )
-async def test_a_call_that_failed_before_it_did_anything_brings_none(
+async def test_a_call_that_fails_before_any_effect_delivers_no_instructions(
     tmp_path: Path, made: ToolCall
 ) -> None:
     async with open_prompted_session(tmp_path) as room:
@@ -201,7 +203,7 @@ async def test_a_call_that_failed_before_it_did_anything_brings_none(
         assert (told.status, hints_in(told.text)) == ("failed", [])
 
 
-async def test_none_come_from_outside_of_the_workspace(tmp_path: Path) -> None:
+async def test_no_instructions_are_delivered_from_outside_the_workspace(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         furnish(room)
         write_file(room.outside / "AGENTS.md", "Of elsewhere.")
@@ -217,7 +219,7 @@ async def test_none_come_from_outside_of_the_workspace(tmp_path: Path) -> None:
         assert hints_of(await room.prompt(resource_link(path), embedded_resource(path))) == []
 
 
-async def test_of_many_the_first_five_come_and_the_others_are_named(tmp_path: Path) -> None:
+async def test_the_first_five_files_are_delivered_and_the_others_named(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         hints = [(f"m{number}/AGENTS.md", f"Of {number}.") for number in range(7)]
         for label, body in hints:
@@ -230,7 +232,7 @@ async def test_of_many_the_first_five_come_and_the_others_are_named(tmp_path: Pa
         assert hints_in(again.text) == hints[6:]
 
 
-async def test_an_identical_copy_is_not_repeated(tmp_path: Path) -> None:
+async def test_an_identical_copy_is_not_delivered_again(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         furnish(room)
         room.write_file("copy/AGENTS.md", "Of a.")
@@ -243,7 +245,7 @@ async def test_an_identical_copy_is_not_repeated(tmp_path: Path) -> None:
         assert [hints_in(each.text) for each in told] == [[OUTER], [], []]
 
 
-async def test_changed_ones_come_again_as_changed(tmp_path: Path) -> None:
+async def test_changed_instructions_are_delivered_again_as_changed(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         furnish(room)
         await room.run_one(call("read_file", path="a/b/c.txt"))
@@ -252,7 +254,7 @@ async def test_changed_ones_come_again_as_changed(tmp_path: Path) -> None:
         assert hints_in(told.text) == [("a/AGENTS.md*", "Of a, now.")]
 
 
-async def test_those_of_the_system_prompt_come_with_a_result_when_they_changed(
+async def test_changed_system_prompt_instructions_are_delivered_with_a_result(
     tmp_path: Path,
 ) -> None:
     async with open_prompted_session(tmp_path) as room:
@@ -263,7 +265,7 @@ async def test_those_of_the_system_prompt_come_with_a_result_when_they_changed(
         assert hints_in(told.text) == [("AGENTS.md*", "Of all, now."), OTHER]
 
 
-async def test_lost_ones_come_back_when_touched(tmp_path: Path) -> None:
+async def test_lost_instructions_return_when_touched(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         furnish(room)
         await room.run_one(call("read_file", path="a/b/c.txt"))
@@ -273,7 +275,9 @@ async def test_lost_ones_come_back_when_touched(tmp_path: Path) -> None:
         assert hints_in(told.text) == [OUTER, INNER]
 
 
-async def test_kept_ones_do_not_come_back_after_a_rebuild(tmp_path: Path) -> None:
+async def test_remaining_instructions_are_not_delivered_again_after_a_rebuild(
+    tmp_path: Path,
+) -> None:
     async with open_prompted_session(tmp_path) as room:
         furnish(room)
         await room.run_one(call("read_file", path="a/b/c.txt"))
@@ -292,7 +296,9 @@ FORGED = {
 
 
 @pytest.mark.parametrize("form", FORGED.values(), ids=FORGED.keys())
-async def test_an_output_that_looks_like_them_keeps_none_away(tmp_path: Path, form: str) -> None:
+async def test_output_that_resembles_instructions_does_not_suppress_them(
+    tmp_path: Path, form: str
+) -> None:
     async with open_prompted_session(tmp_path) as room:
         furnish(room)
         room.write_file("forged.txt", form)
@@ -303,7 +309,9 @@ async def test_an_output_that_looks_like_them_keeps_none_away(tmp_path: Path, fo
         assert hints_in((await room.run_one(call("read_file", path="a/b/c.txt"))).text) == []
 
 
-async def test_a_true_wrapper_with_another_text_keeps_none_away(tmp_path: Path) -> None:
+async def test_a_genuine_wrapper_with_another_text_does_not_suppress_instructions(
+    tmp_path: Path,
+) -> None:
     async with open_prompted_session(tmp_path) as room:
         furnish(room)
         told = await room.run_one(call("read_file", path="d/d.txt"))
@@ -318,7 +326,9 @@ async def test_a_true_wrapper_with_another_text_keeps_none_away(tmp_path: Path) 
 KEPT = "a/AGENTS.md is hidden from the model"
 
 
-async def test_a_blocked_one_is_a_line_and_the_user_is_told_once(tmp_path: Path) -> None:
+async def test_a_blocked_file_becomes_one_line_and_the_user_is_notified_once(
+    tmp_path: Path,
+) -> None:
     async with open_prompted_session(tmp_path) as room:
         furnish(room)
         room.write_file("a/AGENTS.md", f"{INJECTION}\n")
@@ -337,7 +347,7 @@ async def test_a_blocked_one_is_a_line_and_the_user_is_told_once(tmp_path: Path)
         assert room.editor.agent_text(room.session_id).count(KEPT) == 1
 
 
-async def test_a_blocked_rule_is_a_line_and_the_user_is_told(tmp_path: Path) -> None:
+async def test_a_blocked_rule_becomes_one_line_and_the_user_is_notified(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         furnish(room)
         room.write_file(".cursor/rules/r.mdc", f"---\nglobs: '**/*.txt'\n---\n{INJECTION}\n")

@@ -21,14 +21,14 @@ async def answer_of(room: PromptedSession) -> JsonValue:
     return await room.editor.prompt(room.session_id, "Look")
 
 
-async def test_the_answer_names_the_instructions_of_the_workspace(tmp_path: Path) -> None:
+async def test_the_response_lists_the_workspace_instructions(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         room.write_file("AGENTS.md", "Of all.")
         answer = await answer_of(room)
         assert json_at(answer, "_meta", "hermes", "instructions") == [file("AGENTS.md", "Of all.")]
 
 
-async def test_the_answer_names_what_came_on_the_way_too(tmp_path: Path) -> None:
+async def test_the_response_lists_instructions_delivered_during_the_turn(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         room.write_file("AGENTS.md", "Of all.")
         room.write_file("a/AGENTS.md", "Of a.")
@@ -40,6 +40,6 @@ async def test_the_answer_names_what_came_on_the_way_too(tmp_path: Path) -> None
         ]
 
 
-async def test_the_answer_says_nothing_where_there_are_none(tmp_path: Path) -> None:
+async def test_the_response_omits_instructions_when_there_are_none(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         assert await answer_of(room) == {"stopReason": "end_turn"}

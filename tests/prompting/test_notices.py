@@ -39,7 +39,7 @@ def trust(folder: Path) -> ContentTrust:
 
 
 @pytest.mark.parametrize("can", [NOTICES, None], ids=["client with notices", "client without"])
-async def test_a_blocked_file_is_not_shown_and_the_user_is_told_once(
+async def test_a_blocked_file_is_not_shown_and_the_user_is_notified_once(
     tmp_path: Path, can: JsonValue
 ) -> None:
     async with open_prompted_session(tmp_path, capabilities=can) as room:
@@ -59,7 +59,7 @@ async def test_a_blocked_file_does_not_hide_the_next_one(tmp_path: Path) -> None
         assert "Be brief." in (await room.prompt()).system
 
 
-async def test_a_blocked_file_that_is_trusted_is_shown_until_it_changes(tmp_path: Path) -> None:
+async def test_a_trusted_blocked_file_is_shown_until_it_changes(tmp_path: Path) -> None:
     given = trust(tmp_path)
     settings = replace(make_prompt_config(tmp_path), is_trusted=given.is_trusted)
     async with open_prompted_session(tmp_path, settings=settings, capabilities=NOTICES) as room:
@@ -72,7 +72,7 @@ async def test_a_blocked_file_that_is_trusted_is_shown_until_it_changes(tmp_path
         assert INJECTION not in (await room.prompt(session_id=other)).system
 
 
-async def test_a_blocked_file_that_becomes_trusted_comes_with_the_next_touch(
+async def test_a_blocked_file_that_becomes_trusted_is_delivered_on_the_next_touch(
     tmp_path: Path,
 ) -> None:
     given = trust(tmp_path)
@@ -86,7 +86,7 @@ async def test_a_blocked_file_that_becomes_trusted_comes_with_the_next_touch(
 
 
 @pytest.mark.parametrize("can", [NOTICES, None], ids=["client with notices", "client without"])
-async def test_the_user_is_told_of_a_file_that_is_cut(tmp_path: Path, can: JsonValue) -> None:
+async def test_the_user_is_notified_of_a_truncated_file(tmp_path: Path, can: JsonValue) -> None:
     settings = replace(make_prompt_config(tmp_path), max_characters=1_000)
     async with open_prompted_session(tmp_path, settings=settings, capabilities=can) as room:
         room.write_file("AGENTS.md", "".join(f"Rule {number:03}.\n" for number in range(500)))
@@ -98,7 +98,7 @@ async def test_the_user_is_told_of_a_file_that_is_cut(tmp_path: Path, can: JsonV
         assert said.endswith(" of its 4,999 characters are shown")
 
 
-async def test_the_user_is_told_of_a_file_that_cannot_be_read_as_text(tmp_path: Path) -> None:
+async def test_the_user_is_notified_of_a_file_that_is_not_text(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path, capabilities=NOTICES) as room:
         room.write_file("AGENTS.md", b"Be \xff\xfe kind.\n")
         await room.prompt()
@@ -106,7 +106,7 @@ async def test_the_user_is_told_of_a_file_that_cannot_be_read_as_text(tmp_path: 
         assert said.startswith("AGENTS.md cannot be used: ")
 
 
-async def test_a_blocked_soul_leaves_the_built_in_identity_and_the_user_is_told(
+async def test_a_blocked_soul_md_keeps_the_default_identity_and_notifies_the_user(
     tmp_path: Path,
 ) -> None:
     write_file(tmp_path / "own/SOUL.md", INJECTION)
@@ -120,7 +120,7 @@ async def test_a_blocked_soul_leaves_the_built_in_identity_and_the_user_is_told(
         )
 
 
-async def test_a_long_file_of_a_folder_is_cut_and_the_user_is_told(tmp_path: Path) -> None:
+async def test_a_long_directory_file_is_truncated_and_the_user_is_notified(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path, capabilities=NOTICES) as room:
         room.write_file("a/AGENTS.md", "x" * 9_000)
         room.write_file("a/b.txt", "text")
@@ -131,7 +131,7 @@ async def test_a_long_file_of_a_folder_is_cut_and_the_user_is_told(tmp_path: Pat
         assert said.startswith("a/AGENTS.md is long: ")
 
 
-async def test_the_user_is_not_told_again_when_the_prompt_is_written_anew(tmp_path: Path) -> None:
+async def test_the_user_is_not_notified_again_when_the_prompt_is_rebuilt(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path, capabilities=NOTICES) as room:
         room.write_file("AGENTS.md", TEXT)
         await room.prompt()
@@ -142,7 +142,7 @@ async def test_the_user_is_not_told_again_when_the_prompt_is_written_anew(tmp_pa
         assert room.notices() == [BLOCKED, BLOCKED.replace("AGENTS", "CLAUDE")]
 
 
-async def test_instructions_that_an_ignore_file_names_are_not_read_unasked(tmp_path: Path) -> None:
+async def test_ignored_instruction_files_are_not_read_without_permission(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path, capabilities=NOTICES) as room:
         room.write_file(".hermesignore", "AGENTS.md\n")
         room.write_file("AGENTS.md", "do-not-tell")

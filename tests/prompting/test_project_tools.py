@@ -32,7 +32,7 @@ class FactsJournal(NullJournal):
         self.facts = facts
 
 
-class Nobody:
+class UnavailableTrustAsker:
     """Cannot be asked."""
 
     async def ask_trust(self, root: Path, uses: Sequence[str]) -> TrustVerdict | None:
@@ -57,7 +57,7 @@ class Project:
             store.save(folder, "trusted")
 
         def trust(session: Session) -> WorkspaceTrust:
-            return WorkspaceTrust(store, Nobody(), session.workspace.cwd)
+            return WorkspaceTrust(store, UnavailableTrustAsker(), session.workspace.cwd)
 
         def briefing(workspace: SessionWorkspace) -> WorkspacePromptProvider:
             return WorkspacePromptProvider(make_prompt_config(folder), workspace)
@@ -91,7 +91,7 @@ def names(request: ModelRequest) -> tuple[str, ...]:
     return tuple(spec.name for spec in request.tools)
 
 
-async def test_the_tools_are_fewer_from_the_first_call_on_and_stay_so(tmp_path: Path) -> None:
+async def test_the_tool_set_is_narrowed_from_the_first_call_on(tmp_path: Path) -> None:
     project = Project(tmp_path, "tools: [terminal, read_file]")
     first, second = await project.say(), await project.say()
     assert names(first) == ("read_file", "terminal")
@@ -99,13 +99,13 @@ async def test_the_tools_are_fewer_from_the_first_call_on_and_stay_so(tmp_path: 
     assert second.messages[: len(first.messages)] == first.messages
 
 
-async def test_the_system_prompt_is_the_one_for_these_tools(tmp_path: Path) -> None:
+async def test_the_system_prompt_matches_the_narrowed_tools(tmp_path: Path) -> None:
     whole = await Project(tmp_path, "mode: ask").say()
     few = await Project(tmp_path, "tools: [read_file]").say()
     assert ("todo" in whole.system, "todo" in few.system) == (True, False)
 
 
-async def test_the_names_of_preferred_skills_are_kept(tmp_path: Path) -> None:
+async def test_the_names_of_preferred_skills_are_stored(tmp_path: Path) -> None:
     project = Project(tmp_path, "skills: [review, naming]")
     assert project.session.preferred_skills == ()
     await project.say()
@@ -113,7 +113,7 @@ async def test_the_names_of_preferred_skills_are_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("frontmatter", ["tools: [read_file]", "skills: [review]"])
-async def test_a_project_that_is_not_trusted_is_named_and_narrows_nothing(
+async def test_an_untrusted_project_is_named_and_narrows_nothing(
     tmp_path: Path, frontmatter: str
 ) -> None:
     project = Project(tmp_path, frontmatter, is_trusted=False)
@@ -122,7 +122,7 @@ async def test_a_project_that_is_not_trusted_is_named_and_narrows_nothing(
     assert "the workspace is not trusted" in str(project.sink.events[0])
 
 
-async def test_a_session_that_is_taken_up_again_has_the_same_tools_and_prompt(
+async def test_a_resumed_session_has_the_same_tools_and_prompt(
     tmp_path: Path,
 ) -> None:
     former = Project(tmp_path, "tools: [read_file]")

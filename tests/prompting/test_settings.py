@@ -37,7 +37,7 @@ async def system_prompt(
     )
 
 
-async def test_the_soul_replaces_the_identity(tmp_path: Path) -> None:
+async def test_soul_md_replaces_the_identity(tmp_path: Path) -> None:
     assert (await system_prompt(tmp_path)).startswith(load_text("identity"))
     write_file(tmp_path / "home/SOUL.md", "You are Ada's gardener.\n")
     text = await system_prompt(tmp_path)
@@ -46,12 +46,12 @@ async def test_the_soul_replaces_the_identity(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("soul", ["", "  \n"], ids=["empty", "blank"])
-async def test_a_soul_that_says_nothing_leaves_the_identity(tmp_path: Path, soul: str) -> None:
+async def test_an_empty_soul_md_keeps_the_default_identity(tmp_path: Path, soul: str) -> None:
     write_file(tmp_path / "home/SOUL.md", soul)
     assert (await system_prompt(tmp_path)).startswith(load_text("identity"))
 
 
-async def test_memory_stands_between_bars(tmp_path: Path) -> None:
+async def test_memory_is_shown_between_bars(tmp_path: Path) -> None:
     write_file(tmp_path / "home/memories/MEMORY.md", "Tests run with just.\n§\nNo tabs.")
     write_file(tmp_path / "home/memories/USER.md", "Name: Ada")
     text = await system_prompt(tmp_path)
@@ -72,16 +72,14 @@ async def test_memory_stands_between_bars(tmp_path: Path) -> None:
     ],
     ids=["both", "no notes", "no profile"],
 )
-async def test_memory_can_be_left_out(
-    tmp_path: Path, config: str, shown: tuple[bool, bool]
-) -> None:
+async def test_memory_can_be_omitted(tmp_path: Path, config: str, shown: tuple[bool, bool]) -> None:
     write_file(tmp_path / "home/memories/MEMORY.md", "No tabs.")
     write_file(tmp_path / "home/memories/USER.md", "Name: Ada")
     text = await system_prompt(tmp_path, config)
     assert ("No tabs." in text, "Name: Ada" in text) == shown
 
 
-async def test_the_sizes_of_the_memory_can_be_set(tmp_path: Path) -> None:
+async def test_the_memory_sizes_can_be_configured(tmp_path: Path) -> None:
     write_file(tmp_path / "home/memories/MEMORY.md", "No tabs.")
     write_file(tmp_path / "home/memories/USER.md", "Name: Ada")
     config = "memory: {memory_char_limit: 100, user_char_limit: 90}"
@@ -125,17 +123,17 @@ async def test_enforcement_follows_the_setting(
     ],
     ids=["environment hint", "system message", "addition to the hint", "another hint"],
 )
-async def test_a_text_of_the_settings_is_there(tmp_path: Path, config: str, line: str) -> None:
+async def test_a_text_from_the_settings_is_included(tmp_path: Path, config: str, line: str) -> None:
     assert line not in await system_prompt(tmp_path)
     assert line in await system_prompt(tmp_path, config)
 
 
-async def test_another_hint_stands_in_place_of_ours(tmp_path: Path) -> None:
+async def test_a_configured_hint_replaces_the_default(tmp_path: Path) -> None:
     text = await system_prompt(tmp_path, "platform_hints: {acp: {replace: Only text.}}")
     assert load_text("platforms/acp") not in text
 
 
-async def test_a_cap_for_files_of_instructions_holds(tmp_path: Path) -> None:
+async def test_the_instruction_file_cap_is_applied(tmp_path: Path) -> None:
     write_file(tmp_path / "workspace/AGENTS.md", "x" * 15_000)
     whole = await system_prompt(tmp_path)
     cut = await system_prompt(tmp_path, "context_file_max_chars: 2000")
@@ -143,14 +141,14 @@ async def test_a_cap_for_files_of_instructions_holds(tmp_path: Path) -> None:
     assert 12_000 < len(whole) - len(cut) < 14_000
 
 
-async def test_a_window_that_is_only_assumed_does_not_raise_the_cap(tmp_path: Path) -> None:
+async def test_an_assumed_context_window_does_not_raise_the_cap(tmp_path: Path) -> None:
     write_file(tmp_path / "workspace/AGENTS.md", "x" * 25_000)
     assert "x" * 25_000 in await system_prompt(tmp_path)
     assumed = await system_prompt(tmp_path, window_tokens=None)
     assert "18,000 of 25,000 characters are shown; read AGENTS.md for the rest" in assumed
 
 
-async def test_instructions_above_the_folder_can_be_left_out(tmp_path: Path) -> None:
+async def test_instructions_above_the_directory_can_be_omitted(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     write_file(tmp_path / "AGENTS.md", "Of the repository.")
     write_file(tmp_path / "workspace/AGENTS.md", "Of the folder.")
@@ -160,6 +158,6 @@ async def test_instructions_above_the_folder_can_be_left_out(tmp_path: Path) -> 
     assert ("Of the repository." in alone, "Of the folder." in alone) == (False, True)
 
 
-async def test_a_secret_of_the_environment_is_not_in_it(tmp_path: Path) -> None:
+async def test_the_prompt_contains_no_secret_from_the_environment(tmp_path: Path) -> None:
     write_file(tmp_path / "home/.env", "ANTHROPIC_API_KEY=sk-very-secret\n")
     assert "sk-very-secret" not in await system_prompt(tmp_path)

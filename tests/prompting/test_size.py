@@ -21,7 +21,7 @@ model:
 """
 
 
-def test_a_greeting_takes_few_characters_with_all_tools_there(tmp_path: Path) -> None:
+def test_a_greeting_with_all_tools_uses_few_characters(tmp_path: Path) -> None:
     home, folder = tmp_path / "home", tmp_path / "workspace"
     home.mkdir()
     folder.mkdir()

@@ -21,7 +21,7 @@ def long_history(count: int) -> list[Message]:
     ]
 
 
-async def test_a_lookup_that_finds_nothing_new_is_quick(tmp_path: Path) -> None:
+async def test_a_lookup_without_new_hints_is_fast(tmp_path: Path) -> None:
     for folder in ("", "a/", "a/b/", "a/b/c/"):
         write_file(tmp_path / f"{folder}AGENTS.md", f"Of {folder}.")
     conversation = Conversation()

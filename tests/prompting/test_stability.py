@@ -25,7 +25,7 @@ def assert_each_begins_with_the_former(requests: Sequence[ModelRequest]) -> None
         assert len(later.messages) > len(former.messages)
 
 
-async def test_nothing_that_was_sent_changes_whatever_happens(tmp_path: Path) -> None:
+async def test_sent_messages_never_change(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         room.write_file("AGENTS.md", "Of all.")
         room.write_file("a/AGENTS.md", "Of a.")
@@ -54,7 +54,7 @@ async def test_nothing_that_was_sent_changes_whatever_happens(tmp_path: Path) ->
         assert (requests[0].system.count("Of all."), "Of all, " in requests[0].system) == (1, False)
 
 
-async def test_instructions_that_came_stay_where_they_are(tmp_path: Path) -> None:
+async def test_delivered_instructions_stay_in_place(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         room.write_file("a/AGENTS.md", "Of a.")
         told = await room.run_one(call("read_file", path="a/AGENTS.md"))

@@ -17,7 +17,7 @@ EXCHANGE: tuple[Message, ...] = (
 )
 
 
-async def test_a_refusal_leaves_the_conversation_as_it_was() -> None:
+async def test_a_refused_summary_leaves_the_conversation_unchanged() -> None:
     refusal = ModelRound([TextDelta("I cannot do that."), UsageReported(Usage(90, 5))], "refusal")
     kit = TurnContext(
         RoundModel(refusal), CharacterMeter(1_000), FunctionTools(), SequentialIds(), system="old"

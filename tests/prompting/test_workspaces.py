@@ -26,7 +26,7 @@ async def read_in(room: PromptedSession, session_id: str, path: str) -> list[tup
     return hints_in(room.model.results[0].text)
 
 
-async def test_two_sessions_have_their_own_instructions_each(tmp_path: Path) -> None:
+async def test_two_sessions_each_have_their_own_instructions(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         furnish(room.root, "one")
         other = furnish(tmp_path / "other", "two")
@@ -40,7 +40,7 @@ async def test_two_sessions_have_their_own_instructions_each(tmp_path: Path) -> 
         assert await read_in(room, other_id, path) == []
 
 
-async def test_two_sessions_in_one_workspace_have_the_instructions_of_folders_each(
+async def test_two_sessions_in_one_workspace_each_get_directory_instructions(
     tmp_path: Path,
 ) -> None:
     async with open_prompted_session(tmp_path) as room:
@@ -51,7 +51,7 @@ async def test_two_sessions_in_one_workspace_have_the_instructions_of_folders_ea
         assert await read_in(room, other_id, path) == expected
 
 
-async def test_the_folder_of_the_process_tells_nothing(
+async def test_the_process_working_directory_contributes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     elsewhere = furnish(tmp_path / "elsewhere", "the process")
@@ -66,7 +66,7 @@ async def test_the_folder_of_the_process_tells_nothing(
         assert await read_in(room, room.session_id, path) == [(path, "Of a in the session.")]
 
 
-async def test_more_folders_of_a_workspace_have_instructions_too(tmp_path: Path) -> None:
+async def test_additional_workspace_directories_contribute_instructions(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         furnish(room.root, "one")
         more = furnish(tmp_path / "more", "more")
@@ -81,7 +81,7 @@ async def test_more_folders_of_a_workspace_have_instructions_too(tmp_path: Path)
         assert await read_in(room, session_id, label) == [(label, "Of a in more.")]
 
 
-async def test_instructions_above_the_folder_count_up_to_the_root_of_the_repository(
+async def test_instructions_apply_up_to_the_repository_root(
     tmp_path: Path,
 ) -> None:
     write_file(tmp_path / "AGENTS.md", "Of all projects.")
@@ -103,7 +103,7 @@ def takes_any_name(folder: Path) -> bool:
     return True
 
 
-async def test_a_name_that_is_not_utf_8_reaches_nobody(tmp_path: Path) -> None:
+async def test_a_non_utf8_name_is_escaped_for_the_model(tmp_path: Path) -> None:
     if not takes_any_name(tmp_path):
         pytest.skip("this file system has no such names")
     async with open_prompted_session(tmp_path) as room:

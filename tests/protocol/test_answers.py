@@ -17,7 +17,7 @@ from acp_server.protocol.tool_calls import (
 )
 
 
-def test_a_permission_is_an_option_or_nothing() -> None:
+def test_a_permission_response_is_a_selected_option_or_cancelled() -> None:
     selected = RequestPermissionResponse.from_wire(
         {"outcome": {"outcome": "selected", "optionId": "yes"}}
     )
@@ -40,19 +40,19 @@ def test_a_permission_is_an_option_or_nothing() -> None:
         {"outcome": "allowed", "optionId": "yes"},
     ],
 )
-def test_no_other_outcome_is_a_permission(outcome: JsonValue) -> None:
+def test_other_permission_outcomes_are_rejected(outcome: JsonValue) -> None:
     with pytest.raises(ValidationError):
         RequestPermissionResponse.from_wire({"outcome": outcome})
 
 
 @pytest.mark.parametrize("wrong", [None, 1, True, [], {}])
-def test_a_file_has_a_text(wrong: JsonValue) -> None:
+def test_a_read_file_response_has_text(wrong: JsonValue) -> None:
     assert ReadTextFileResponse.from_wire({"content": ""}) == ReadTextFileResponse(content="")
     with pytest.raises(ValidationError):
         ReadTextFileResponse.from_wire({"content": wrong})
 
 
-def test_an_empty_answer_may_hold_anything() -> None:
+def test_an_empty_response_accepts_any_fields() -> None:
     assert WriteTextFileResponse.from_wire({"bytes": 3}) == WriteTextFileResponse()
 
 
@@ -66,7 +66,7 @@ def test_an_empty_answer_may_hold_anything() -> None:
         ({"exitCode": -1, "signal": 9}, TerminalExitStatus()),
     ],
 )
-def test_a_terminal_says_how_its_command_ended_if_it_can(
+def test_a_terminal_exit_is_parsed_when_present(
     exit_status: JsonValue, read: TerminalExitStatus | None
 ) -> None:
     answer: JsonValue = {"output": "ok", "truncated": False, "exitStatus": exit_status}
@@ -76,11 +76,11 @@ def test_a_terminal_says_how_its_command_ended_if_it_can(
     )
 
 
-def test_a_command_that_has_ended_need_not_say_how() -> None:
+def test_a_terminal_exit_response_may_omit_its_status() -> None:
     assert WaitForTerminalExitResponse.from_wire({}) == WaitForTerminalExitResponse()
 
 
-def test_a_form_comes_back_filled_in() -> None:
+def test_an_accepted_form_has_content() -> None:
     filled: dict[str, JsonValue] = {
         "name": "Ada",
         "age": 36,
@@ -105,19 +105,19 @@ def test_a_form_comes_back_filled_in() -> None:
 
 
 @pytest.mark.parametrize("content", [7, "text", [], {"a": None}, {"a": {}}, {"a": [1]}])
-def test_a_form_filled_in_with_nonsense_is_refused(content: JsonValue) -> None:
+def test_a_form_with_invalid_content_is_rejected(content: JsonValue) -> None:
     with pytest.raises(ValidationError):
         CreateElicitationResponse.from_wire({"action": "accept", "content": content})
 
 
 @pytest.mark.parametrize("action", ["decline", "cancel", "_snooze", "later"])
-def test_an_answer_other_than_accept_has_no_content(action: str) -> None:
+def test_a_response_other_than_accept_has_no_content(action: str) -> None:
     read = CreateElicitationResponse.from_wire({"action": action, "content": 7})
 
     assert read == CreateElicitationResponse(action=action)
 
 
 @pytest.mark.parametrize("action", [None, 1, [], {}])
-def test_an_answer_to_a_form_has_an_action(action: JsonValue) -> None:
+def test_a_form_response_requires_an_action(action: JsonValue) -> None:
     with pytest.raises(ValidationError):
         CreateElicitationResponse.from_wire({"action": action})

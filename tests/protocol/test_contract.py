@@ -64,7 +64,7 @@ def test_models_have_the_published_properties() -> None:
     assert {model: set(_fields(model)) for model in published} == published
 
 
-def test_models_require_what_is_required_but_supply_their_own_constants() -> None:
+def test_models_require_published_fields_except_their_own_constants() -> None:
     differences = {
         (definition, name)
         for definition, shape, model in paired_shapes()
@@ -93,7 +93,7 @@ def test_models_have_the_published_constants() -> None:
     assert ours == published
 
 
-def test_enumerations_have_the_published_values_and_are_open_where_those_are() -> None:
+def test_enumerations_match_the_published_values_and_openness() -> None:
     published = {
         name: (_published_constants(name), any("const" not in one for one in alternatives(schema)))
         for name, schema in definitions().items()
@@ -107,7 +107,7 @@ def test_enumerations_have_the_published_values_and_are_open_where_those_are() -
     assert ours == published
 
 
-def test_defaults_are_the_published_ones() -> None:
+def test_defaults_match_the_published_ones() -> None:
     published = {
         (definition, name): schema["default"]
         for definition, shape, _ in paired_shapes()
@@ -125,11 +125,11 @@ def test_defaults_are_the_published_ones() -> None:
     assert ours == published
 
 
-def test_the_published_flags_are_the_ones_we_know() -> None:
+def test_the_published_flags_are_the_known_ones() -> None:
     assert set(_flags(published_schema())) == {ON_ERROR, SKIP_ITEMS, ON_NULL}
 
 
-def test_every_variant_is_read_as_its_own_model() -> None:
+def test_every_variant_is_parsed_as_its_own_model() -> None:
     published = [
         (definition, model) for definition, _, model in paired_shapes() if definition in COMPLETE
     ]
@@ -144,7 +144,7 @@ def test_every_variant_is_read_as_its_own_model() -> None:
 
 
 @pytest.mark.parametrize("definition", COMPLETE)
-def test_every_property_forgives_what_its_flags_say_and_nothing_else(definition: str) -> None:
+def test_every_property_tolerates_only_what_its_flags_allow(definition: str) -> None:
     wrong = [
         (name, sample)
         for shape in _shapes(definition)

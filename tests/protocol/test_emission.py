@@ -220,5 +220,5 @@ MESSAGES: dict[str, tuple[WireModel, str]] = {
 
 
 @pytest.mark.parametrize(("message", "lines"), MESSAGES.values(), ids=MESSAGES.keys())
-def test_messages_are_written_as_they_always_were(message: WireModel, lines: str) -> None:
+def test_messages_are_serialized_in_a_stable_form(message: WireModel, lines: str) -> None:
     assert message.to_json().decode() == "".join(line.strip() for line in lines.splitlines())

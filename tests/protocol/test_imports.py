@@ -21,7 +21,7 @@ ALWAYS_NEEDED = [
 
 
 @pytest.mark.parametrize("module", ALWAYS_NEEDED)
-def test_what_is_always_needed_imports_nothing_that_is_rarely_needed(module: str) -> None:
+def test_always_needed_modules_import_no_rarely_needed_module(module: str) -> None:
     tree = ast.parse((PROTOCOL / f"{module}.py").read_text(encoding="utf-8"))
 
     imported = {

@@ -32,7 +32,7 @@ def test_json_is_compact_and_in_utf8() -> None:
     assert message.to_json() == '{"sessionId":"Grüße\\n\u2028"}'.encode()
 
 
-def test_the_two_ways_out_say_the_same() -> None:
+def test_both_serializers_agree() -> None:
     message = ToolCallUpdate(tool_call_id="1", content=(Diff(path="/a", new_text="b"),))
 
     assert message.to_wire() == json.loads(message.to_json())
@@ -63,7 +63,7 @@ def test_null_survives_inside_foreign_json() -> None:
     assert ToolCallUpdate.from_wire(update.to_wire()) == update
 
 
-def test_a_diff_always_says_what_was_before() -> None:
+def test_a_diff_always_includes_the_old_text() -> None:
     assert Diff(path="/new", new_text="text").to_json() == (
         b'{"type":"diff","path":"/new","oldText":null,"newText":"text"}'
     )
@@ -79,7 +79,7 @@ def test_a_diff_always_says_what_was_before() -> None:
     ],
     ids=["kept", "cleared", "replaced", "one cleared"],
 )
-def test_information_about_a_session_is_kept_cleared_or_replaced(
+def test_session_info_fields_are_kept_cleared_or_replaced(
     update: SessionInfoUpdate, written: dict[str, str | None]
 ) -> None:
     assert update.to_wire() == {"sessionUpdate": "session_info_update", **written}
@@ -87,7 +87,7 @@ def test_information_about_a_session_is_kept_cleared_or_replaced(
     assert SessionInfoUpdate.from_wire(update.to_wire()) == update
 
 
-def test_all_of_a_compaction_can_be_cleared() -> None:
+def test_every_compaction_field_can_be_cleared() -> None:
     update = CompactionUpdate(
         compaction_id="1", status="completed", summary=None, error=None, meta=None
     )
@@ -114,7 +114,7 @@ def test_unknown_keys_are_neither_read_nor_written() -> None:
     assert message.to_wire() == {"sessionId": "1"}
 
 
-def test_only_the_names_of_the_wire_are_read() -> None:
+def test_only_wire_names_are_parsed() -> None:
     read = ToolCallUpdate.from_wire({"toolCallId": "1", "raw_input": 1, "meta": {"a": 1}})
 
     assert read == ToolCallUpdate(tool_call_id="1")
@@ -122,7 +122,7 @@ def test_only_the_names_of_the_wire_are_read() -> None:
         CancelNotification.from_wire({"session_id": "1"})
 
 
-def test_a_part_is_written_as_its_place_says() -> None:
+def test_a_tool_call_progress_is_read_as_a_bare_update() -> None:
     """A call's progress may stand where a bare update belongs, as when permission is asked."""
     progress = ToolCallProgress(tool_call_id="1", title="Edit")
     assert ToolCallUpdate.from_wire(progress.to_wire()).to_wire() == {
@@ -131,7 +131,7 @@ def test_a_part_is_written_as_its_place_says() -> None:
     }
 
 
-def test_models_do_not_change() -> None:
+def test_models_are_immutable() -> None:
     message = CancelNotification(session_id="1")
 
     with pytest.raises(ValidationError):
@@ -139,19 +139,19 @@ def test_models_do_not_change() -> None:
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
-def test_what_json_has_no_number_for_is_refused(number: float) -> None:
+def test_non_finite_numbers_are_rejected(number: float) -> None:
     with pytest.raises(ValidationError):
         Cost(amount=number, currency="USD")
     assert Annotations(priority=number) == Annotations()
 
 
-def test_what_json_has_no_number_for_is_null_in_foreign_json() -> None:
+def test_non_finite_numbers_become_null_in_foreign_json() -> None:
     assert ToolCallUpdate(tool_call_id="1", raw_output=[float("nan")]).to_json() == (
         b'{"toolCallId":"1","rawOutput":[null]}'
     )
 
 
-def test_halves_of_characters_are_joined_or_replaced() -> None:
+def test_surrogate_halves_are_joined_or_replaced() -> None:
     update = ToolCallUpdate(
         tool_call_id="1",
         title="cut \ud83d here",

@@ -19,14 +19,14 @@ TEXTS = {
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize("piece_type", [AgentMessageChunk, AgentThoughtChunk])
-def test_a_piece_is_written_as_its_model_writes_it(piece_type: ChunkType, text: str) -> None:
+def test_a_templated_chunk_is_serialized_as_its_model(piece_type: ChunkType, text: str) -> None:
     update = piece_type(content=TextContent(text=text), message_id="msg_1")
     whole = SessionNotification(session_id="sess_1", update=update)
     form = ChunkTemplates("sess_1").template(piece_type, "msg_1")
     assert form.render(text) == notification_line("session/update", whole)
 
 
-def test_a_form_is_made_once_for_a_message() -> None:
+def test_a_chunk_template_is_created_once_per_message() -> None:
     pieces = ChunkTemplates("sess_1")
     first = pieces.template(AgentMessageChunk, "msg_1")
     assert pieces.template(AgentMessageChunk, "msg_1") is first

@@ -105,7 +105,7 @@ def test_strict_fields_refuse_every_other_type_and_absence(
 
 
 @pytest.mark.parametrize("params", [None, True, 1, "text", [], [{"sessionId": "1"}]])
-def test_params_that_are_no_object_are_refused(params: JsonValue) -> None:
+def test_params_that_are_not_an_object_are_rejected(params: JsonValue) -> None:
     with pytest.raises(ValidationError):
         CancelNotification.from_wire(params)
     with pytest.raises(ValidationError):
@@ -113,14 +113,14 @@ def test_params_that_are_no_object_are_refused(params: JsonValue) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 65535])
-def test_any_version_can_be_asked_for(version: int) -> None:
+def test_any_protocol_version_can_be_requested(version: int) -> None:
     assert InitializeRequest.from_wire({"protocolVersion": version}) == InitializeRequest(
         protocol_version=version
     )
 
 
 @pytest.mark.parametrize("nonsense", [None, True, 1, "all", [], [{"fs": {}}]])
-def test_nonsense_about_capabilities_means_there_are_none(nonsense: JsonValue) -> None:
+def test_invalid_capabilities_are_treated_as_none(nonsense: JsonValue) -> None:
     read = InitializeRequest.from_wire(
         {"protocolVersion": 1, "clientCapabilities": nonsense, "clientInfo": nonsense}
     )
@@ -130,7 +130,7 @@ def test_nonsense_about_capabilities_means_there_are_none(nonsense: JsonValue) -
     )
 
 
-def test_nonsense_about_one_capability_leaves_the_others() -> None:
+def test_one_invalid_capability_keeps_the_others() -> None:
     read = ClientCapabilities.from_wire(
         {
             "fs": {"readTextFile": True, "writeTextFile": "yes"},
@@ -150,7 +150,7 @@ def test_nonsense_about_one_capability_leaves_the_others() -> None:
 
 
 @pytest.mark.parametrize("model", BEGINNINGS)
-def test_a_bad_mcp_server_is_left_out(model: type[NewSessionRequest]) -> None:
+def test_an_invalid_mcp_server_is_dropped(model: type[NewSessionRequest]) -> None:
     stdio: Json = {
         "name": "good",
         "command": "/bin/server",
@@ -183,7 +183,9 @@ def test_a_bad_mcp_server_is_left_out(model: type[NewSessionRequest]) -> None:
 
 @pytest.mark.parametrize("model", BEGINNINGS)
 @pytest.mark.parametrize("servers", NO_SERVERS)
-def test_no_list_of_mcp_servers_is_an_empty_one(model: type[WireModel], servers: Json) -> None:
+def test_mcp_servers_that_are_not_a_list_are_treated_as_empty(
+    model: type[WireModel], servers: Json
+) -> None:
     assert model.from_wire(SESSION | FOLDER | servers) == model.from_wire(
         SESSION | FOLDER | {"mcpServers": []}
     )
@@ -191,13 +193,15 @@ def test_no_list_of_mcp_servers_is_an_empty_one(model: type[WireModel], servers:
 
 @pytest.mark.parametrize("model", BEGINNINGS)
 @pytest.mark.parametrize("wrong", ["/a", {}, 1, True, [1], [None], [""], ["/a", ""], ["/a", 1]])
-def test_bad_additional_directories_are_an_error(model: type[WireModel], wrong: JsonValue) -> None:
+def test_invalid_additional_directories_are_an_error(
+    model: type[WireModel], wrong: JsonValue
+) -> None:
     with pytest.raises(ValidationError):
         model.from_wire(SESSION | FOLDER | {"additionalDirectories": wrong})
 
 
 @pytest.mark.parametrize("model", BEGINNINGS)
-def test_additional_directories_are_kept_in_order_and_null_is_none(
+def test_additional_directories_keep_their_order_and_null_means_none(
     model: type[NewSessionRequest],
 ) -> None:
     request = SESSION | FOLDER
@@ -209,7 +213,7 @@ def test_additional_directories_are_kept_in_order_and_null_is_none(
     assert null == model.from_wire(request)
 
 
-def test_a_prompt_keeps_its_blocks_and_forgives_their_trimmings() -> None:
+def test_a_prompt_keeps_its_blocks_and_tolerates_invalid_optional_fields() -> None:
     read = PromptRequest.from_wire(
         {
             "sessionId": "1",
@@ -244,7 +248,7 @@ def test_a_prompt_keeps_its_blocks_and_forgives_their_trimmings() -> None:
 
 
 @pytest.mark.parametrize("request_id", [None, 0, 1, "1", "", -(1 << 63), (1 << 63) - 1])
-def test_a_request_is_cancelled_by_the_very_id_it_has(request_id: int | str | None) -> None:
+def test_a_request_is_cancelled_by_its_exact_id(request_id: int | str | None) -> None:
     read = CancelRequestNotification.from_wire({"requestId": request_id})
 
     assert read == CancelRequestNotification(request_id=request_id)
@@ -253,7 +257,7 @@ def test_a_request_is_cancelled_by_the_very_id_it_has(request_id: int | str | No
 
 
 @pytest.mark.parametrize("wrong", [True, False, 1.0, 1.5, 1 << 63, [], {}, ["1"]])
-def test_no_request_has_such_an_id(wrong: JsonValue) -> None:
+def test_an_invalid_request_id_is_rejected(wrong: JsonValue) -> None:
     with pytest.raises(ValidationError):
         CancelRequestNotification.from_wire({"requestId": wrong})
 
@@ -273,7 +277,7 @@ def test_a_config_option_is_set_to_a_value_or_to_a_boolean() -> None:
 
 
 @pytest.mark.parametrize("kind", [{}, {"type": None}, {"type": "number"}])
-def test_a_boolean_without_its_type_is_refused(kind: Json) -> None:
+def test_a_boolean_config_value_without_its_type_is_rejected(kind: Json) -> None:
     with pytest.raises(ValidationError):
         SetSessionConfigOptionRequest.from_wire(
             {"sessionId": "1", "configId": "fast", "value": True, **kind}
@@ -282,6 +286,6 @@ def test_a_boolean_without_its_type_is_refused(kind: Json) -> None:
 
 @pytest.mark.parametrize("name", ["cwd", "cursor"])
 @pytest.mark.parametrize("wrong", [1, True, [], {}])
-def test_sessions_are_not_listed_by_nonsense(name: str, wrong: JsonValue) -> None:
+def test_invalid_list_sessions_params_are_rejected(name: str, wrong: JsonValue) -> None:
     with pytest.raises(ValidationError):
         ListSessionsRequest.from_wire({name: wrong})

@@ -25,7 +25,7 @@ thoroughly = settings(
 
 
 @pytest.mark.parametrize("definition", COMPLETE)
-def test_valid_values_are_read_without_loss_and_written_as_valid(definition: str) -> None:
+def test_valid_values_survive_a_round_trip(definition: str) -> None:
     @thoroughly
     @given(instances(definition))
     def check(value: JsonValue) -> None:

@@ -46,7 +46,7 @@ SHAPES = {
 @pytest.mark.parametrize(
     "around", ["it was {}", "({}) is", "'{}'", "x={}", "{}, and more", "a\n{}\nb"]
 )
-def test_a_secret_of_a_known_shape_is_taken_out_wherever_it_stands(name: str, around: str) -> None:
+def test_a_secret_of_a_known_format_is_redacted_anywhere(name: str, around: str) -> None:
     secret = SHAPES[name]
     text = redact_secrets(around.format(secret))
     assert text == around.format(REDACTED)
@@ -86,13 +86,13 @@ PLACES = {
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_what_stands_behind_the_name_of_a_secret_is_taken_out(name: str) -> None:
+def test_the_value_after_a_secret_name_is_redacted(name: str) -> None:
     text, expected = PLACES[name]
     assert redact_secrets(text) == expected
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_what_was_taken_out_once_is_taken_out_once(name: str) -> None:
+def test_redaction_is_idempotent(name: str) -> None:
     text = redact_secrets(PLACES[name][0])
     assert redact_secrets(text) == text
 
@@ -115,11 +115,11 @@ def test_what_was_taken_out_once_is_taken_out_once(name: str) -> None:
         "/usr/lib/python3.11/site-packages",
     ],
 )
-def test_ordinary_text_stays(text: str) -> None:
+def test_ordinary_text_is_unchanged(text: str) -> None:
     assert Redactor().redact(text) == text
 
 
-def test_a_known_secret_is_taken_out_wherever_it_stands() -> None:
+def test_a_known_secret_is_redacted_anywhere() -> None:
     redactor = Redactor(secrets=("hunter2", "hunter22", "abc"))
     text = "xhunter22y and hunter2; abc is too short to be looked for"
     expected = f"x{REDACTED}y and {REDACTED}; abc is too short to be looked for"
@@ -138,11 +138,11 @@ def test_a_known_secret_is_taken_out_wherever_it_stands() -> None:
         ("/data/home/ann", "/data/home/(user)"),
     ],
 )
-def test_the_path_of_a_home_names_nobody(text: str, expected: str) -> None:
+def test_home_directories_are_redacted(text: str, expected: str) -> None:
     assert Redactor(home_directories=(Path("/home/ann"),)).redact(text) == expected
 
 
-def test_a_home_that_is_the_root_is_no_place_to_hide() -> None:
+def test_a_root_home_directory_is_not_redacted() -> None:
     assert Redactor(home_directories=(Path("/"),)).redact("/etc/hosts") == "/etc/hosts"
 
 
@@ -161,7 +161,7 @@ def test_a_home_that_is_the_root_is_no_place_to_hide() -> None:
     ],
     ids=lambda text: text[:12],
 )
-def test_a_long_line_of_any_kind_takes_no_time(text: str) -> None:
+def test_a_long_line_of_any_kind_is_redacted_quickly(text: str) -> None:
     began = time.process_time()
     redact_secrets(text)
     assert time.process_time() - began < 3

@@ -41,7 +41,7 @@ async def ask(session: Session) -> None:
     await session.prompt(session.enqueue(HI), HI, MemorySink(), lambda: None)
 
 
-def test_a_session_begins_with_the_default_model_and_its_own_level() -> None:
+def test_a_session_starts_with_the_default_model_and_its_default_level() -> None:
     session = session_of(shelf())
     assert current(session) == {"mode": "ask", "model": "big", "thought_level": "high"}
     assert session.options[1:] == (
@@ -72,7 +72,7 @@ def test_a_session_begins_with_the_default_model_and_its_own_level() -> None:
     )
 
 
-def test_a_chosen_level_holds_wherever_a_model_has_it_and_comes_back() -> None:
+def test_a_chosen_level_applies_to_every_model_that_supports_it() -> None:
     session = session_of(shelf())
     session.set_option("thought_level", "medium")
     found = [session.thought_level]
@@ -82,7 +82,7 @@ def test_a_chosen_level_holds_wherever_a_model_has_it_and_comes_back() -> None:
     assert found == ["medium", "high", None, "medium"]
 
 
-def test_a_model_that_thinks_as_it_does_has_no_picker_for_it() -> None:
+def test_a_model_with_fixed_thinking_has_no_level_picker() -> None:
     session = session_of(shelf())
     session.set_option("model", "plain")
     assert current(session) == {"mode": "ask", "model": "plain"}
@@ -103,7 +103,7 @@ def test_a_model_that_thinks_as_it_does_has_no_picker_for_it() -> None:
         ("thought_level", False, "low, medium, high"),
     ],
 )
-def test_an_unknown_value_is_refused_and_changes_nothing(
+def test_an_unknown_value_is_rejected_without_changes(
     *, option_id: str, value: str | bool, known: str
 ) -> None:
     session = session_of(shelf())
@@ -114,7 +114,7 @@ def test_an_unknown_value_is_refused_and_changes_nothing(
     assert session.options == before
 
 
-async def test_the_list_of_a_model_is_not_waited_for_for_ever() -> None:
+async def test_waiting_for_a_model_list_times_out() -> None:
     catalog = FakeModelCatalog(
         {"big": EchoModel()}, models_after_refresh={"huge": EchoModel()}, refresh_gate=anyio.Event()
     )
@@ -125,14 +125,14 @@ async def test_the_list_of_a_model_is_not_waited_for_for_ever() -> None:
     assert choices.model_id == "big"
 
 
-def test_a_level_that_another_model_has_is_unknown_to_this_one() -> None:
+def test_a_level_of_another_model_is_unknown_to_this_one() -> None:
     session = session_of(shelf())
     session.set_option("model", "small")
     with pytest.raises(InvalidValueError):
         session.set_option("thought_level", "medium")
 
 
-async def test_the_default_model_is_the_one_that_is_known_by_now() -> None:
+async def test_the_default_model_is_the_currently_known_one() -> None:
     catalog = FakeModelCatalog({"stand-in": EchoModel()})
     session, chosen = session_of(catalog), session_of(catalog)
     chosen.set_option("model", "stand-in")
@@ -141,7 +141,7 @@ async def test_the_default_model_is_the_one_that_is_known_by_now() -> None:
     assert chosen.options[1].values == (OptionValue("better", "BETTER", ""),)
 
 
-async def test_a_chosen_model_stays_chosen_while_it_can_be_had() -> None:
+async def test_a_chosen_model_stays_selected_while_available() -> None:
     catalog = FakeModelCatalog({"first": EchoModel(), "second": EchoModel()})
     session = session_of(catalog)
     session.set_option("model", "first")
@@ -149,7 +149,7 @@ async def test_a_chosen_model_stays_chosen_while_it_can_be_had() -> None:
     assert session.model_id == "first"
 
 
-async def test_each_turn_asks_the_model_and_the_level_that_are_chosen_when_it_begins() -> None:
+async def test_each_turn_uses_the_model_and_level_selected_when_it_starts() -> None:
     models = {name: RoundModel(ModelRound()) for name in ("big", "small")}
     session = session_of(
         FakeModelCatalog(models, levels={"big": ("low", "high"), "small": ("high",)})
@@ -166,23 +166,23 @@ async def test_each_turn_asks_the_model_and_the_level_that_are_chosen_when_it_be
     assert levels == {"big": ["high", "low"], "small": ["high"]}
 
 
-class Counting(FixedPromptProvider):
+class CountingPromptProvider(FixedPromptProvider):
     """Numbers its prompts, and remembers for whom each was written."""
 
     def __init__(self) -> None:
         super().__init__()
         self.subjects: list[SystemPromptRequest] = []
 
-    async def write_prompt(self, subject: SystemPromptRequest) -> str:
+    async def write_prompt(self, request: SystemPromptRequest) -> str:
         """Return the next one."""
-        self.subjects.append(subject)
+        self.subjects.append(request)
         return f"prompt {len(self.subjects)}"
 
 
-def briefed(briefing: Counting, shelf: FakeModelCatalog) -> Session:
+def briefed(briefing: CountingPromptProvider, shelf: FakeModelCatalog) -> Session:
     """A session with this briefing."""
 
-    def given(workspace: SessionWorkspace) -> Counting:
+    def given(workspace: SessionWorkspace) -> CountingPromptProvider:
         del workspace
         return briefing
 
@@ -191,8 +191,8 @@ def briefed(briefing: Counting, shelf: FakeModelCatalog) -> Session:
     )
 
 
-async def test_the_system_prompt_is_written_once_at_the_first_turn() -> None:
-    briefing, model = Counting(), RoundModel(ModelRound())
+async def test_the_system_prompt_is_built_once_at_the_first_turn() -> None:
+    briefing, model = CountingPromptProvider(), RoundModel(ModelRound())
     session = briefed(briefing, FakeModelCatalog({"one": model}))
     assert briefing.subjects == []
     await ask(session)
@@ -202,11 +202,11 @@ async def test_the_system_prompt_is_written_once_at_the_first_turn() -> None:
     assert replace(model.requests[0], tools=()) == ModelRequest((HI,), "prompt 1")
 
 
-async def test_another_model_has_a_prompt_of_its_own_and_no_thoughts_of_the_former() -> None:
+async def test_another_model_has_its_own_prompt_and_none_of_the_former_reasoning() -> None:
     """Caches and the seals of thoughts are a model's own."""
     thinking = ModelRound([ThinkingDelta("Hm."), ThinkingSigned("seal"), TextDelta("Yes.")])
     one, two = RoundModel(thinking), RoundModel(thinking)
-    briefing = Counting()
+    briefing = CountingPromptProvider()
     session = briefed(briefing, FakeModelCatalog({"one": one, "two": two}))
     await ask(session)
     session.set_option("model", "two")

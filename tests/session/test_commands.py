@@ -50,7 +50,7 @@ Commands:
         ("/srv is full", CommandInvocation("srv", "is full")),
     ],
 )
-def test_a_slash_and_a_name_are_a_command(text: str, invocation: CommandInvocation) -> None:
+def test_a_slash_and_a_name_form_a_command(text: str, invocation: CommandInvocation) -> None:
     assert parse_invocation(text) == invocation
 
 
@@ -77,18 +77,18 @@ def test_anything_else_is_text(text: str) -> None:
     assert parse_invocation(text) is None
 
 
-def test_a_long_text_is_told_from_a_command_at_once() -> None:
+def test_a_long_text_is_recognized_as_no_command_quickly() -> None:
     words = "/etc/" + "a " * 5_000_000
     assert parse_invocation(words) is None
 
 
-def test_the_commands_are_listed_by_name() -> None:
+def test_commands_are_listed_by_name() -> None:
     commands = CommandRegistry()
     commands.add(SHOUT)
     assert [command.name for command in commands.all()] == ["help", "shout", "version"]
 
 
-def test_a_command_takes_the_place_of_one_of_the_same_name() -> None:
+def test_a_command_replaces_one_of_the_same_name() -> None:
     commands = CommandRegistry()
     commands.add(SHOUT)
     other = SlashCommand("shout", "Say it twice", twice)
@@ -119,15 +119,13 @@ def test_a_command_takes_the_place_of_one_of_the_same_name() -> None:
         ("help", "zzz", "There is no command `/zzz`. `/help` lists them all."),
     ],
 )
-async def test_each_command_has_its_answer(name: str, arguments: str, answer: str) -> None:
+async def test_each_command_has_its_response(name: str, arguments: str, answer: str) -> None:
     commands = CommandRegistry()
     commands.add(SHOUT)
     assert await commands.run(CommandInvocation(name, arguments), MemorySink()) == answer
 
 
-async def test_a_mistyped_command_is_answered_with_three_near_ones_at_most_the_nearest_first() -> (
-    None
-):
+async def test_a_mistyped_command_suggests_at_most_three_similar_ones_nearest_first() -> None:
     commands = CommandRegistry()
     for name in ("review", "reviews", "reviewer", "preview"):
         commands.add(SlashCommand(name, "", shout))
@@ -137,7 +135,7 @@ async def test_a_mistyped_command_is_answered_with_three_near_ones_at_most_the_n
     )
 
 
-async def test_commands_that_are_served_come_and_go_with_their_owner() -> None:
+async def test_registered_commands_are_added_and_removed_with_their_owner() -> None:
     changes: list[str] = []
     registry = CommandRegistry((SHOUT,))
     registry.on_change = lambda: changes.append("changed")

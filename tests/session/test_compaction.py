@@ -48,7 +48,7 @@ def exchanges(count: int, length: int = 10) -> list[Message]:
 
 
 @dataclass
-class Desk:
+class CompactorHarness:
     """A compactor at work."""
 
     model: RoundModel
@@ -81,16 +81,14 @@ class Desk:
         return await self.compactor.prepare_request(self.conversation, self.context, self.sink)
 
 
-async def test_nothing_happens_below_the_threshold() -> None:
-    desk = Desk(RoundModel(SUMMARY), used_tokens=750)
+async def test_nothing_is_compacted_below_the_threshold() -> None:
+    desk = CompactorHarness(RoundModel(SUMMARY), used_tokens=750)
     assert await desk.prepare() is desk.context
     assert (list(desk.conversation), desk.model.requests) == (list(desk.messages), [])
 
 
-async def test_above_it_the_middle_becomes_a_summary_and_the_system_prompt_is_written_anew() -> (
-    None
-):
-    desk = Desk(RoundModel(SUMMARY))
+async def test_above_the_threshold_the_middle_is_summarized_and_the_prompt_rebuilt() -> None:
+    desk = CompactorHarness(RoundModel(SUMMARY))
     kit = await desk.prepare()
     assert (kit.system, desk.rebuilt) == ("new", 1)
     assert list(desk.conversation)[:4] == [*desk.messages[:3], AssistantMessage((SUMMARY_TEXT,))]
@@ -104,8 +102,8 @@ async def test_above_it_the_middle_becomes_a_summary_and_the_system_prompt_is_wr
     assert desk.spent == UsageTotals(Usage(90, 10), 1, 10.0)
 
 
-async def test_the_question_is_the_conversation_as_it_was_sent_with_one_message_behind_it() -> None:
-    desk = Desk(RoundModel(SUMMARY))
+async def test_the_summary_request_is_the_sent_conversation_plus_one_message() -> None:
+    desk = CompactorHarness(RoundModel(SUMMARY))
     await desk.prepare()
     [request] = desk.model.requests
     assert list(request.messages)[:-1] == list(desk.messages)
@@ -121,10 +119,10 @@ async def test_the_question_is_the_conversation_as_it_was_sent_with_one_message_
     ],
     ids=["it fails", "it says nothing", "it wants tools"],
 )
-async def test_a_summary_that_fails_leaves_all_as_it_was_and_is_tried_again_later(
+async def test_a_failed_summary_changes_nothing_and_is_retried_later(
     failing: ModelRound,
 ) -> None:
-    desk = Desk(RoundModel(failing, SUMMARY))
+    desk = CompactorHarness(RoundModel(failing, SUMMARY))
     assert await desk.prepare() is desk.context
     assert list(desk.conversation) == list(desk.messages)
     ended = desk.sink.events[-1]
@@ -138,10 +136,10 @@ async def test_a_summary_that_fails_leaves_all_as_it_was_and_is_tried_again_late
     assert (await desk.prepare()).system == "new"
 
 
-async def test_two_passes_in_a_row_that_save_little_are_the_last() -> None:
+async def test_compaction_stops_after_two_passes_that_save_little() -> None:
     """The last messages are what fills the window, and they stay."""
     messages = [*exchanges(12), *exchanges(10, length=5_000)]
-    desk = Desk(RoundModel(SUMMARY), messages)
+    desk = CompactorHarness(RoundModel(SUMMARY), messages)
     for _ in range(2):
         assert (await desk.prepare()).system == "new"
         desk.conversation.rebuild(messages)
@@ -151,18 +149,18 @@ async def test_two_passes_in_a_row_that_save_little_are_the_last() -> None:
     assert list(desk.conversation) == before
 
 
-async def test_by_hand_it_is_done_at_any_size_with_what_must_not_be_lost() -> None:
-    desk = Desk(RoundModel(SUMMARY), used_tokens=0)
+async def test_manual_compaction_ignores_the_threshold_and_passes_its_focus() -> None:
+    desk = CompactorHarness(RoundModel(SUMMARY), used_tokens=0)
     await desk.compactor.compact(desk.conversation, desk.context, desk.sink, "the tests")
     [request] = desk.model.requests
     assert _last_text(request).endswith("Pay particular attention to: the tests")
-    short = Desk(RoundModel(SUMMARY), exchanges(3))
+    short = CompactorHarness(RoundModel(SUMMARY), exchanges(3))
     with pytest.raises(TurnError, match=TOO_SHORT):
         await short.compactor.compact(short.conversation, short.context, short.sink)
 
 
-async def test_a_failure_that_answers_a_request_of_the_users_is_not_told_twice() -> None:
-    desk = Desk(RoundModel(ModelRound([], ModelFailedError("overloaded"))))
+async def test_a_failed_manual_compaction_is_reported_once() -> None:
+    desk = CompactorHarness(RoundModel(ModelRound([], ModelFailedError("overloaded"))))
     with pytest.raises(ModelFailedError):
         await desk.compactor.compact(desk.conversation, desk.context, desk.sink)
     assert desk.sink.events == [
@@ -171,9 +169,9 @@ async def test_a_failure_that_answers_a_request_of_the_users_is_not_told_twice()
     ]
 
 
-async def test_a_summary_that_is_cancelled_ends_as_cancelled() -> None:
+async def test_a_cancelled_summary_ends_as_cancelled() -> None:
     model = RoundModel(ModelRound([TextDelta("So")], None))
-    desk = Desk(model)
+    desk = CompactorHarness(model)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(desk.prepare)
         await model.is_blocked.wait()

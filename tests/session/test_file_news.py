@@ -17,7 +17,7 @@ from acp_server.session.prompting.file_changes import (
 NOTHING = FileLocations(frozenset(), frozenset())
 
 
-class Files:
+class FileChangeHarness:
     """What was told, and what is there now."""
 
     def __init__(self, home: Path) -> None:
@@ -64,20 +64,20 @@ class Files:
     ],
     ids=["nothing", "the prompt's", "a folder's", "both", "emptied", "several"],
 )
-async def test_a_sentence_names_what_differs(
+async def test_a_notice_names_the_differences(
     tmp_path: Path, now: FileDigests, sentences: list[str]
 ) -> None:
-    assert await Files(tmp_path).look(now) == sentences
+    assert await FileChangeHarness(tmp_path).look(now) == sentences
 
 
-async def test_a_file_that_stands_back_behind_another_is_not_gone(tmp_path: Path) -> None:
+async def test_a_file_superseded_by_another_is_not_reported_as_removed(tmp_path: Path) -> None:
     (tmp_path / "A.md").touch()
     now = FileDigests({"A.override.md": "1"}, {"b/A.md": "1"})
-    assert await Files(tmp_path).look(now) == [f"A.override.md now applies; {RELOAD}"]
+    assert await FileChangeHarness(tmp_path).look(now) == [f"A.override.md now applies; {RELOAD}"]
 
 
-async def test_each_is_told_once_for_a_prompt(tmp_path: Path) -> None:
-    files = Files(tmp_path)
+async def test_each_change_is_announced_once_per_prompt(tmp_path: Path) -> None:
+    files = FileChangeHarness(tmp_path)
     for digest in ("2", "3", "1", "2"):
         await files.look(FileDigests({"A.md": digest}, {"b/A.md": "1"}))
     assert files.shown == [f"A.md has changed; {RELOAD}"]
@@ -87,8 +87,10 @@ async def test_each_is_told_once_for_a_prompt(tmp_path: Path) -> None:
     assert await files.look(FileDigests({"A.md": "1"})) == [f"A.md has changed; {RELOAD}"]
 
 
-async def test_a_folders_file_is_told_again_once_its_change_was_delivered(tmp_path: Path) -> None:
-    files = Files(tmp_path)
+async def test_a_directory_file_is_announced_again_after_its_change_is_delivered(
+    tmp_path: Path,
+) -> None:
+    files = FileChangeHarness(tmp_path)
     await files.look(FileDigests({"A.md": "1"}, {"b/A.md": "2"}))
     await files.look(FileDigests({"A.md": "1"}, {"b/A.md": "3"}))
     files.told = files.now
@@ -96,16 +98,16 @@ async def test_a_folders_file_is_told_again_once_its_change_was_delivered(tmp_pa
     assert files.shown == [f"b/A.md has changed; {LOADED_LATER}"] * 2
 
 
-async def test_what_is_not_seen_at_once_is_kept_until_it_is_taken(tmp_path: Path) -> None:
-    files = Files(tmp_path)
+async def test_unseen_notices_are_kept_until_taken(tmp_path: Path) -> None:
+    files = FileChangeHarness(tmp_path)
     files.is_seen = False
     await files.look(FileDigests({"A.md": "2"}, {"b/A.md": "1"}))
     assert files.news.take_notices() == (f"A.md has changed; {RELOAD}",)
     assert files.news.take_notices() == ()
 
 
-async def test_a_prompt_that_is_written_anew_leaves_nothing_to_say(tmp_path: Path) -> None:
-    files = Files(tmp_path)
+async def test_a_rebuilt_prompt_discards_pending_notices(tmp_path: Path) -> None:
+    files = FileChangeHarness(tmp_path)
     files.is_seen = False
     await files.look(FileDigests({"A.md": "2"}, {"b/A.md": "1"}))
     files.told = files.now
@@ -113,8 +115,8 @@ async def test_a_prompt_that_is_written_anew_leaves_nothing_to_say(tmp_path: Pat
     assert files.news.take_notices() == ()
 
 
-def test_that_nothing_can_be_watched_is_kept_longer_than_a_prompt(tmp_path: Path) -> None:
-    files = Files(tmp_path)
+def test_a_watch_problem_is_kept_across_prompts(tmp_path: Path) -> None:
+    files = FileChangeHarness(tmp_path)
     files.is_seen = False
     files.news.report_problem("no watches are left")
     files.news.restart(NOTHING)
@@ -123,14 +125,14 @@ def test_that_nothing_can_be_watched_is_kept_longer_than_a_prompt(tmp_path: Path
     assert files.news.take_notices() == ()
 
 
-async def test_a_closed_session_is_told_nothing(tmp_path: Path) -> None:
-    files = Files(tmp_path)
+async def test_a_closed_session_is_not_notified(tmp_path: Path) -> None:
+    files = FileChangeHarness(tmp_path)
     files.news.close()
     assert await files.look(FileDigests({"A.md": "2"})) == []
     assert files.news.take_notices() == ()
 
 
-def test_files_are_where_they_are_named_and_where_links_lead(tmp_path: Path) -> None:
+def test_files_are_watched_at_their_paths_and_at_link_targets(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/rules.txt").write_text("text")
     (tmp_path / "A.md").symlink_to(tmp_path / "docs/rules.txt")

@@ -31,7 +31,9 @@ def lead(link: Path, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("save", SAVE_METHODS.values(), ids=SAVE_METHODS.keys())
-async def test_a_file_is_told_of_however_an_editor_saves_it(tmp_path: Path, save: Save) -> None:
+async def test_a_file_change_is_reported_however_an_editor_saves_it(
+    tmp_path: Path, save: Save
+) -> None:
     async with open_watch() as watch:
         listener, path = RecordingListener(), tmp_path / NAME
         watch.subscribe(listener).watch({tmp_path})
@@ -42,7 +44,7 @@ async def test_a_file_is_told_of_however_an_editor_saves_it(tmp_path: Path, save
         await listener.wait_for_paths({path})
 
 
-async def test_a_file_that_is_removed_or_renamed_is_told_of(tmp_path: Path) -> None:
+async def test_a_removed_or_renamed_file_is_reported(tmp_path: Path) -> None:
     one, two = tmp_path / NAME, tmp_path / "CLAUDE.md"
     one.write_text("text")
     async with open_watch() as watch:
@@ -55,7 +57,7 @@ async def test_a_file_that_is_removed_or_renamed_is_told_of(tmp_path: Path) -> N
         await listener.wait_for_paths({two})
 
 
-async def test_what_concerns_nobody_and_what_is_below_is_not_told_of(tmp_path: Path) -> None:
+async def test_irrelevant_files_and_subdirectories_are_not_reported(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     async with open_watch() as watch:
         listener = RecordingListener()
@@ -68,7 +70,7 @@ async def test_what_concerns_nobody_and_what_is_below_is_not_told_of(tmp_path: P
         assert listener.paths == {tmp_path / NAME}
 
 
-async def test_a_folder_that_goes_and_comes_back_is_watched_again(tmp_path: Path) -> None:
+async def test_a_directory_that_is_removed_and_recreated_is_watched_again(tmp_path: Path) -> None:
     folder = tmp_path / "a"
     folder.mkdir()
     (folder / NAME).write_text("text")
@@ -84,7 +86,7 @@ async def test_a_folder_that_goes_and_comes_back_is_watched_again(tmp_path: Path
         await listener.wait_for_paths({folder / NAME})
 
 
-async def test_a_folder_that_is_replaced_by_another_is_watched_again(tmp_path: Path) -> None:
+async def test_a_directory_that_is_replaced_is_watched_again(tmp_path: Path) -> None:
     one, two, parent = (tmp_path / name for name in ("one", "two", "parent"))
     folder = parent / "a"
     (one / "a").mkdir(parents=True)
@@ -100,7 +102,7 @@ async def test_a_folder_that_is_replaced_by_another_is_watched_again(tmp_path: P
         await listener.wait_for_paths({folder / NAME})
 
 
-async def test_a_folder_need_not_be_there_from_the_start(tmp_path: Path) -> None:
+async def test_a_directory_may_be_missing_at_the_start(tmp_path: Path) -> None:
     folder = tmp_path / ".cursor" / "rules"
     async with open_watch() as watch:
         listener = RecordingListener()
@@ -112,7 +114,7 @@ async def test_a_folder_need_not_be_there_from_the_start(tmp_path: Path) -> None
         await listener.wait_for_paths({folder / "all.mdc"})
 
 
-async def test_a_folder_behind_a_link_is_told_of_by_the_name_it_was_given(tmp_path: Path) -> None:
+async def test_a_linked_directory_is_reported_by_its_given_path(tmp_path: Path) -> None:
     real, other, link = (tmp_path / name for name in ("real", "other", "link"))
     real.mkdir()
     other.mkdir()
@@ -129,7 +131,7 @@ async def test_a_folder_behind_a_link_is_told_of_by_the_name_it_was_given(tmp_pa
         await listener.wait_for_paths({link / NAME})
 
 
-async def test_a_file_in_the_place_of_a_folder_is_no_folder(tmp_path: Path) -> None:
+async def test_a_file_in_place_of_a_directory_is_not_watched(tmp_path: Path) -> None:
     place = tmp_path / "a"
     place.write_text("text")
     async with open_watch() as watch:
@@ -142,7 +144,7 @@ async def test_a_file_in_the_place_of_a_folder_is_no_folder(tmp_path: Path) -> N
         assert listener.problems == []
 
 
-async def test_a_name_that_is_not_utf8_ends_nothing(tmp_path: Path) -> None:
+async def test_a_non_utf8_name_does_not_stop_the_watch(tmp_path: Path) -> None:
     async with open_watch() as watch:
         listener = RecordingListener()
         watch.subscribe(listener).watch({tmp_path})
@@ -158,7 +160,7 @@ async def test_a_name_that_is_not_utf8_ends_nothing(tmp_path: Path) -> None:
         await listener.wait_until(lambda: bool(listener.paths & {tmp_path, tmp_path / NAME}))
 
 
-async def test_two_hundred_folders_take_two_threads(tmp_path: Path) -> None:
+async def test_two_hundred_directories_use_two_threads(tmp_path: Path) -> None:
     folders = [tmp_path / str(number) for number in range(200)]
     for folder in folders:
         folder.mkdir()
@@ -175,7 +177,7 @@ async def test_two_hundred_folders_take_two_threads(tmp_path: Path) -> None:
         await listener.wait_for_paths([folder / NAME for folder in folders])
 
 
-async def test_a_change_while_the_set_changes_is_told_of(tmp_path: Path) -> None:
+async def test_a_change_during_an_update_of_the_watch_set_is_reported(tmp_path: Path) -> None:
     folders = [tmp_path / str(number) for number in range(20)]
     for folder in folders:
         folder.mkdir()
@@ -190,7 +192,7 @@ async def test_a_change_while_the_set_changes_is_told_of(tmp_path: Path) -> None
         await listener.wait_for_paths([folders[0] / f"{number}.md" for number in range(2, 20)])
 
 
-class Scarce:
+class LimitedNotifierFactory:
     """A system that has watches for a few folders only."""
 
     def __init__(self, most: int) -> None:
@@ -209,13 +211,13 @@ class Scarce:
         return DirectoryEvents(self.open, check_seconds=CHECK_SECONDS)
 
 
-async def test_without_watches_left_it_is_said_once_and_what_was_watched_is(
+async def test_running_out_of_watches_is_reported_once_and_existing_ones_work(
     tmp_path: Path,
 ) -> None:
     one, two, three = folders = [tmp_path / name for name in ("one", "two", "three")]
     for folder in folders:
         folder.mkdir()
-    system = Scarce(1)
+    system = LimitedNotifierFactory(1)
     async with open_watch(system.events) as watch:
         early, late = RecordingListener(), RecordingListener()
         watch.subscribe(early).watch({one})
@@ -235,7 +237,7 @@ async def test_without_watches_left_it_is_said_once_and_what_was_watched_is(
         assert system.asked[:2] == [1, 2]
 
 
-async def test_a_folder_that_goes_while_the_watching_begins_is_waited_for(tmp_path: Path) -> None:
+async def test_a_directory_removed_while_watching_starts_is_awaited(tmp_path: Path) -> None:
     folder = tmp_path / "a"
     folder.mkdir()
     tries: list[Path] = []
@@ -256,7 +258,7 @@ async def test_a_folder_that_goes_while_the_watching_begins_is_waited_for(tmp_pa
         assert listener.problems == []
 
 
-def test_who_comes_while_changes_are_collected_is_told_of_them(tmp_path: Path) -> None:
+def test_a_listener_added_while_changes_are_collected_receives_them(tmp_path: Path) -> None:
     """Two want the folder; the first cares for nothing in it."""
     wanted: dict[Path, tuple[PathFilter, ...]] = {tmp_path: (lambda _path: False,)}
 
@@ -278,7 +280,7 @@ def test_who_comes_while_changes_are_collected_is_told_of_them(tmp_path: Path) -
     assert events.wait(lambda: {**wanted}, is_over).paths == {tmp_path / NAME}
 
 
-def test_an_end_is_seen(tmp_path: Path) -> None:
+def test_stopping_ends_the_wait(tmp_path: Path) -> None:
     is_over, events = threading.Event(), DirectoryEvents()
     wanted = {tmp_path: (RecordingListener().is_relevant,)}
     assert events.wait(lambda: wanted, is_over).paths == {tmp_path}

@@ -16,11 +16,11 @@ def narrow() -> FilteredToolbox:
     )
 
 
-def test_the_tools_that_are_left_keep_their_order() -> None:
+def test_remaining_tools_keep_their_order() -> None:
     assert [spec.name for spec in narrow().specs] == ["one", "two"]
 
 
-async def test_a_call_of_a_tool_that_was_left_out_does_nothing_and_says_why() -> None:
+async def test_a_call_of_an_excluded_tool_does_nothing_and_explains_why() -> None:
     sink = MemorySink()
     live = await narrow().open("c1", "other", sink)
     await live.write("{}")
@@ -30,7 +30,7 @@ async def test_a_call_of_a_tool_that_was_left_out_does_nothing_and_says_why() ->
     assert sink.events == [CallAppeared("c1", "other")]
 
 
-async def test_a_call_of_a_tool_that_is_left_is_the_toolboxs_own() -> None:
+async def test_a_call_of_a_remaining_tool_is_passed_to_the_toolbox() -> None:
     tools = narrow()
     sink = MemorySink()
     live = await tools.open("c1", "one", sink)

@@ -25,12 +25,12 @@ def all_options(mode: Mode) -> tuple[Option, ...]:
     return build_options(OptionSelection(mode, MODEL_ID, None), ONE_MODEL)
 
 
-def test_every_mode_is_described_once_in_the_order_of_trust() -> None:
+def test_every_mode_is_described_once_in_order_of_trust() -> None:
     assert tuple(mode.id for mode in MODES) == get_args(Mode)
 
 
 @pytest.mark.parametrize("mode", get_args(Mode))
-def test_the_option_holds_all_modes_and_the_current_one(mode: Mode) -> None:
+def test_the_option_lists_all_modes_and_the_current_one(mode: Mode) -> None:
     assert all_options(mode)[0] == Option(
         id="mode",
         name="Mode",
@@ -54,14 +54,14 @@ def test_the_option_holds_all_modes_and_the_current_one(mode: Mode) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "Ask", "ask ", None, True, 1, 1.5, ["ask"], {"ask": 1}])
-def test_what_is_no_mode_is_refused_with_those_that_there_are(value: object) -> None:
+def test_an_unknown_mode_is_rejected_with_the_known_modes(value: object) -> None:
     assert not is_mode(value)
     with pytest.raises(InvalidValueError) as raised:
         select_value("mode", value, all_options("ask"))
     assert str(raised.value) == f"{value!r} is not a value of 'mode'; choose one of {KNOWN}"
 
 
-def test_an_unknown_option_is_refused_with_those_that_there_are() -> None:
+def test_an_unknown_option_is_rejected_with_the_known_options() -> None:
     with pytest.raises(UnknownOptionError) as raised:
         select_value("colour", "ask", all_options("ask"))
     assert str(raised.value) == "unknown configuration option 'colour'; choose one of mode, model"

@@ -16,7 +16,7 @@ from acp_server.turn.conversation import (
 FAILED = "It failed."
 
 
-class Remembering:
+class FakeMemoryProvider:
     """Recalls always the same, or fails always; knows what it was told."""
 
     name = "test"
@@ -32,18 +32,18 @@ class Remembering:
         del query
         return self.reply
 
-    def record_turn(self, said: Sequence[TurnMessage], tell: Callable[[str], None]) -> None:
-        self.told += said
+    def record_turn(self, messages: Sequence[TurnMessage], warn: Callable[[str], None]) -> None:
+        self.told += messages
         if self.reply.notice:
-            tell(self.reply.notice)
+            warn(self.reply.notice)
 
 
 def prompt(text: str) -> UserMessage:
     return UserMessage((Text(text),))
 
 
-async def test_a_turn_is_told_as_it_was_said_without_what_came_along() -> None:
-    memory, conversation = Remembering(ProviderReply("recalled")), Conversation()
+async def test_a_turn_is_stored_without_added_context() -> None:
+    memory, conversation = FakeMemoryProvider(ProviderReply("recalled")), Conversation()
     outside = ExternalMemorySession(memory, UserNotices(), conversation)
     conversation.append(prompt("go on"))
     conversation.append(AssistantMessage((Text("Earlier."),)))
@@ -63,8 +63,8 @@ async def test_a_turn_is_told_as_it_was_said_without_what_came_along() -> None:
     ]
 
 
-async def test_a_turn_that_was_summed_up_on_the_way_is_told_as_far_as_it_is_there() -> None:
-    memory, conversation = Remembering(ProviderReply()), Conversation()
+async def test_a_turn_that_was_compacted_is_stored_as_far_as_it_remains() -> None:
+    memory, conversation = FakeMemoryProvider(ProviderReply()), Conversation()
     outside = ExternalMemorySession(memory, UserNotices(), conversation)
     assert await outside.recall(prompt("sum")) == ()
     conversation.rebuild([prompt("A summary."), AssistantMessage((Text("Done."),))])
@@ -72,9 +72,9 @@ async def test_a_turn_that_was_summed_up_on_the_way_is_told_as_far_as_it_is_ther
     assert memory.told == [TurnMessage("user", "sum"), TurnMessage("assistant", "Done.")]
 
 
-async def test_a_failure_is_told_once_and_nothing_is_added() -> None:
+async def test_a_failure_is_reported_once_and_nothing_is_added() -> None:
     bulletin = UserNotices()
-    memory = Remembering(ProviderReply(notice=FAILED))
+    memory = FakeMemoryProvider(ProviderReply(notice=FAILED))
     outside = ExternalMemorySession(memory, bulletin, Conversation([prompt("hi")]))
     assert await outside.system_block() == ""
     assert await outside.recall(prompt("hi")) == ()
@@ -88,7 +88,7 @@ async def test_without_a_memory_nothing_happens() -> None:
     outside.end_turn()
 
 
-async def test_a_command_is_no_turn() -> None:
-    memory = Remembering(ProviderReply("recalled"))
+async def test_a_command_is_not_stored_as_a_turn() -> None:
+    memory = FakeMemoryProvider(ProviderReply("recalled"))
     ExternalMemorySession(memory, UserNotices(), Conversation([prompt("before")])).end_turn()
     assert memory.told == []

@@ -59,7 +59,7 @@ TOOLS = ("read", "write", "run")
         ),
     ],
 )
-def test_what_can_be_used_is_used_and_the_rest_is_named(
+def test_usable_settings_are_applied_and_the_rest_named(
     values: dict[str, JsonValue], expected: ProjectSettings
 ) -> None:
     assert parse_project_settings(values, MODELS, TOOLS) == expected
@@ -75,12 +75,12 @@ def test_what_can_be_used_is_used_and_the_rest_is_named(
         ("bypass", None, "bypass"),
     ],
 )
-def test_a_project_makes_a_mode_stricter_and_never_laxer(
+def test_a_project_can_only_make_the_mode_stricter(
     mode: Mode, wanted: Mode | None, result: Mode
 ) -> None:
     assert stricter_mode(mode, wanted) == result
 
 
-def test_what_would_be_used_is_named_for_the_user() -> None:
+def test_settings_that_would_be_applied_are_named_for_the_user() -> None:
     asked = ProjectSettings("plan", "small", ("read", "run"), ("review",))
     assert asked.summary == ("mode: plan", "model: small", "tools: read, run", "skills: review")

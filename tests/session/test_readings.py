@@ -13,7 +13,7 @@ from acp_server.session.prompting.single_flight import SingleFlight
 PATIENCE_SECONDS = 10
 
 
-class Desk:
+class SingleFlightHarness:
     """Reads numbers, one after the other, each when it is let."""
 
     def __init__(self) -> None:
@@ -48,8 +48,8 @@ class Desk:
         self.may_end.release(count)
 
 
-async def test_who_asks_together_shares_one_reading() -> None:
-    desk = Desk()
+async def test_concurrent_readers_share_one_read() -> None:
+    desk = SingleFlightHarness()
     desk.let(1)
     async with anyio.create_task_group() as tasks:
         for _ in range(50):
@@ -57,8 +57,8 @@ async def test_who_asks_together_shares_one_reading() -> None:
     assert desk.got == [1] * 50
 
 
-async def test_who_asks_during_a_reading_is_given_the_next_one() -> None:
-    desk = Desk()
+async def test_a_caller_that_arrives_during_a_read_gets_the_next_one() -> None:
+    desk = SingleFlightHarness()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(desk.ask)
         await desk.until_begun(1)
@@ -69,8 +69,8 @@ async def test_who_asks_during_a_reading_is_given_the_next_one() -> None:
     assert desk.got == [1, 2, 2, 2]
 
 
-async def test_who_asks_for_something_else_waits_for_nobody() -> None:
-    desk = Desk()
+async def test_reads_with_different_keys_do_not_wait_for_each_other() -> None:
+    desk = SingleFlightHarness()
     async with anyio.create_task_group() as tasks:
         for key in ("one", "two", "two"):
             tasks.start_soon(desk.ask, key)
@@ -79,8 +79,8 @@ async def test_who_asks_for_something_else_waits_for_nobody() -> None:
     assert sorted(desk.got) in ([1, 1, 2], [1, 2, 2])
 
 
-async def test_a_failure_is_raised_to_one_and_another_one_tries() -> None:
-    desk = Desk()
+async def test_a_failure_is_raised_to_one_caller_and_another_one_retries() -> None:
+    desk = SingleFlightHarness()
     desk.failures.append(OSError("no disk"))
     desk.let(2)
     failed: list[str] = []
@@ -98,8 +98,10 @@ async def test_a_failure_is_raised_to_one_and_another_one_tries() -> None:
 
 
 @pytest.mark.parametrize("has_begun", [False, True], ids=["while it waits", "while it reads"])
-async def test_one_that_is_cancelled_leaves_the_others_a_reading(*, has_begun: bool) -> None:
-    desk, scope = Desk(), anyio.CancelScope()
+async def test_a_cancelled_caller_does_not_cancel_the_read_of_the_others(
+    *, has_begun: bool
+) -> None:
+    desk, scope = SingleFlightHarness(), anyio.CancelScope()
 
     async def ask_in_scope() -> None:
         with scope:
@@ -118,8 +120,8 @@ async def test_one_that_is_cancelled_leaves_the_others_a_reading(*, has_begun: b
     assert len(desk.got) == 2 - has_begun
 
 
-async def test_nothing_is_kept() -> None:
-    desk = Desk()
+async def test_results_are_not_cached() -> None:
+    desk = SingleFlightHarness()
     desk.let(2)
     await desk.ask()
     await desk.ask()

@@ -59,7 +59,7 @@ async def test_an_open_session_is_found_by_its_id_until_it_is_removed(tmp_path: 
         registry.remove(session.id)
 
 
-async def test_sessions_of_the_same_folder_have_ids_and_models_of_their_own(tmp_path: Path) -> None:
+async def test_sessions_of_the_same_directory_have_their_own_ids_and_models(tmp_path: Path) -> None:
     made: list[EchoModel] = []
 
     def make() -> EchoModel:
@@ -75,7 +75,7 @@ async def test_sessions_of_the_same_folder_have_ids_and_models_of_their_own(tmp_
 
 
 @pytest.mark.parametrize("path", ["", ".", "a", "~", "a\0", "/a\0b"])
-async def test_a_folder_that_is_not_absolute_opens_no_session(tmp_path: Path, path: str) -> None:
+async def test_a_relative_directory_is_rejected_for_a_session(tmp_path: Path, path: str) -> None:
     registry = make_registry(EchoModel)
     reason = f"{path!r} is not an absolute path; send the workspace directory's full path"
     for cwd, additional in ((path, []), (str(tmp_path), [path]), (str(tmp_path), ["/", path])):
@@ -84,7 +84,7 @@ async def test_a_folder_that_is_not_absolute_opens_no_session(tmp_path: Path, pa
         assert str(raised.value) == reason
 
 
-async def test_a_working_directory_that_is_none_opens_no_session(tmp_path: Path) -> None:
+async def test_an_invalid_working_directory_is_rejected_for_a_session(tmp_path: Path) -> None:
     registry = make_registry(EchoModel)
     file = tmp_path / "file"
     file.touch()
@@ -93,7 +93,7 @@ async def test_a_working_directory_that_is_none_opens_no_session(tmp_path: Path)
             await registry.open(str(path), [])
 
 
-async def test_cancelling_what_is_not_there_or_idle_is_nothing(tmp_path: Path) -> None:
+async def test_cancelling_a_missing_or_idle_session_does_nothing(tmp_path: Path) -> None:
     registry = make_registry(EchoModel)
     session = await registry.open(str(tmp_path), [])
     registry.cancel("nobody")
@@ -101,7 +101,7 @@ async def test_cancelling_what_is_not_there_or_idle_is_nothing(tmp_path: Path) -
     assert await ask(session, "hi", MemorySink()) == "end_turn"
 
 
-async def test_ending_all_turns_gives_up_those_that_ignore_it(tmp_path: Path) -> None:
+async def test_ending_all_turns_abandons_those_that_ignore_cancellation(tmp_path: Path) -> None:
     models = [UncancellableModel() for _ in range(3)]
     new_models = iter(models)
     registry = make_registry(lambda: next(new_models))
@@ -117,7 +117,7 @@ async def test_ending_all_turns_gives_up_those_that_ignore_it(tmp_path: Path) ->
                 model.allowed_to_end.set()
 
 
-async def test_the_mode_and_its_option_are_one(tmp_path: Path) -> None:
+async def test_the_mode_and_its_option_stay_in_sync(tmp_path: Path) -> None:
     session = await make_registry(EchoModel).open(str(tmp_path), [])
     session.set_mode("plan")
     assert tuple(session.options) == options("plan")
@@ -132,7 +132,7 @@ async def test_the_mode_and_its_option_are_one(tmp_path: Path) -> None:
     assert session.mode == "bypass"
 
 
-async def test_a_command_is_answered_and_is_no_part_of_the_conversation(tmp_path: Path) -> None:
+async def test_a_command_is_answered_outside_the_conversation(tmp_path: Path) -> None:
     session = await make_registry(EchoModel).open(str(tmp_path), [])
     sink = MemorySink()
     assert await ask(session, "/help version", sink) == "end_turn"
@@ -140,7 +140,7 @@ async def test_a_command_is_answered_and_is_no_part_of_the_conversation(tmp_path
     assert len(session.conversation) == 0
 
 
-async def test_a_failure_is_shown_as_a_message_of_its_own_and_raised(tmp_path: Path) -> None:
+async def test_a_failure_is_shown_as_a_separate_message_and_raised(tmp_path: Path) -> None:
     error = ModelFailedError("the endpoint is down")
     session = await make_registry(lambda: FailingModel(error)).open(str(tmp_path), [])
     sink = MemorySink()

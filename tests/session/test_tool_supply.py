@@ -15,7 +15,7 @@ from tests.support.server_parts import FakeModelCatalog, make_services
 
 
 @dataclass(slots=True)
-class Bench:
+class SessionToolsHarness:
     """Makes tools and finds skills, each once the test lets it."""
 
     may_make: anyio.Event = field(default_factory=anyio.Event)
@@ -59,8 +59,8 @@ async def in_the_middle(
         await meanwhile()
 
 
-async def test_tools_that_are_made_while_their_session_is_closed_are_closed() -> None:
-    bench = Bench()
+async def test_tools_created_while_their_session_closes_are_closed() -> None:
+    bench = SessionToolsHarness()
     session = bench.session()
     bench.may_find.set()
 
@@ -72,8 +72,8 @@ async def test_tools_that_are_made_while_their_session_is_closed_are_closed() ->
     assert (bench.made, bench.closed) == (1, 1)
 
 
-async def test_tools_whose_session_is_closed_while_its_skills_are_looked_for_are_closed() -> None:
-    bench = Bench()
+async def test_tools_are_closed_if_their_session_closes_during_the_skill_search() -> None:
+    bench = SessionToolsHarness()
     session = bench.session()
     bench.may_make.set()
 
@@ -85,8 +85,8 @@ async def test_tools_whose_session_is_closed_while_its_skills_are_looked_for_are
     assert (bench.made, bench.closed) == (1, 1)
 
 
-async def test_a_session_that_is_closed_makes_no_tools_that_stay() -> None:
-    bench = Bench()
+async def test_a_closed_session_keeps_no_tools_open() -> None:
+    bench = SessionToolsHarness()
     session = bench.session()
     bench.may_make.set()
     bench.may_find.set()
@@ -95,8 +95,8 @@ async def test_a_session_that_is_closed_makes_no_tools_that_stay() -> None:
     assert (bench.made, bench.closed) == (1, 1)
 
 
-async def test_skills_whose_search_was_cancelled_are_looked_for_again() -> None:
-    bench = Bench()
+async def test_a_cancelled_skill_search_is_repeated() -> None:
+    bench = SessionToolsHarness()
     session = bench.session()
     bench.may_make.set()
     with anyio.CancelScope() as scope:

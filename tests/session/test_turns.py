@@ -21,7 +21,7 @@ from tests.turn.fake_sinks import BlockedSink, MemorySink
 Doing = Callable[[TurnSink], Awaitable[StopReason]]
 
 
-class Queue:
+class TurnQueueHarness:
     """A queue under test: runs turns in tasks and notes down what became of them, in order."""
 
     def __init__(self) -> None:
@@ -80,14 +80,14 @@ class Queue:
         return work
 
 
-async def test_only_the_first_ticket_is_next() -> None:
+async def test_only_the_first_queued_prompt_is_next() -> None:
     turns = TurnQueue()
     first, second = turns.enqueue(), turns.enqueue()
     assert (first.is_next.is_set(), second.is_next.is_set()) == (True, False)
 
 
-async def test_turns_run_in_the_order_of_their_tickets_whoever_comes_first() -> None:
-    queue = Queue()
+async def test_turns_run_in_queue_order_regardless_of_arrival() -> None:
+    queue = TurnQueueHarness()
     one, two, three = (queue.turns.enqueue() for _ in range(3))
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
@@ -105,16 +105,16 @@ async def test_turns_run_in_the_order_of_their_tickets_whoever_comes_first() -> 
     assert queue.sink.text == "onetwothree"
 
 
-async def test_a_ticket_that_is_cancelled_before_its_turn_never_runs() -> None:
-    queue = Queue()
+async def test_a_queued_prompt_cancelled_before_its_turn_never_runs() -> None:
+    queue = TurnQueueHarness()
     ticket = queue.turns.enqueue()
     ticket.cancel()
     await queue.run("one", ticket, queue.says("one"))
     assert queue.log == ["one cancelled"]
 
 
-async def test_a_waiting_ticket_can_be_cancelled_alone() -> None:
-    queue = Queue()
+async def test_a_queued_prompt_can_be_cancelled_alone() -> None:
+    queue = TurnQueueHarness()
     one, two, three = (queue.turns.enqueue() for _ in range(3))
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
@@ -136,8 +136,8 @@ async def test_a_waiting_ticket_can_be_cancelled_alone() -> None:
     ]
 
 
-async def test_cancelling_all_stops_the_running_and_the_waiting_and_not_the_next() -> None:
-    queue = Queue()
+async def test_cancelling_all_stops_running_and_queued_turns_but_not_later_ones() -> None:
+    queue = TurnQueueHarness()
     one, two = queue.turns.enqueue(), queue.turns.enqueue()
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
@@ -151,7 +151,7 @@ async def test_cancelling_all_stops_the_running_and_the_waiting_and_not_the_next
     assert queue.log[3:] == ["three runs", "three end_turn"]
 
 
-def test_cancelling_all_of_nothing_is_nothing() -> None:
+def test_cancelling_all_of_an_empty_queue_does_nothing() -> None:
     TurnQueue().cancel_all()
 
 
@@ -171,7 +171,7 @@ async def test_a_turn_that_fails_raises_its_own_error_and_the_next_one_runs() ->
     assert following.is_next.is_set()
 
 
-async def test_a_turn_that_breaks_raises_its_own_error_too_not_a_group_of_one() -> None:
+async def test_a_crashed_turn_raises_its_own_error_instead_of_an_exception_group() -> None:
     turns = TurnQueue()
 
     async def divide(sink: TurnSink) -> StopReason:
@@ -183,7 +183,7 @@ async def test_a_turn_that_breaks_raises_its_own_error_too_not_a_group_of_one() 
 
 
 async def test_a_turn_that_fails_because_it_was_cancelled_is_cancelled() -> None:
-    queue = Queue()
+    queue = TurnQueueHarness()
 
     async def fail_when_cancelled(sink: TurnSink) -> StopReason:
         del sink
@@ -201,8 +201,8 @@ async def test_a_turn_that_fails_because_it_was_cancelled_is_cancelled() -> None
     assert queue.log == ["one cancelled"]
 
 
-async def test_a_turn_that_swallows_being_cancelled_and_ends_is_cancelled() -> None:
-    queue = Queue()
+async def test_a_turn_that_swallows_its_cancellation_is_cancelled() -> None:
+    queue = TurnQueueHarness()
 
     async def swallow(sink: TurnSink) -> StopReason:
         with anyio.move_on_after(HANG_TIMEOUT_SECONDS, shield=True):
@@ -218,12 +218,12 @@ async def test_a_turn_that_swallows_being_cancelled_and_ends_is_cancelled() -> N
     assert (queue.log, queue.sink.text) == (["one cancelled"], "a last word")
 
 
-def test_the_time_that_a_cancelled_turn_has_leaves_some_for_its_answer() -> None:
+def test_the_cancellation_grace_period_is_short_enough() -> None:
     assert GRACE_SECONDS < 0.3
 
 
 async def test_a_turn_that_does_not_end_is_abandoned_once_and_the_next_one_runs() -> None:
-    queue, may_end = Queue(), anyio.Event()
+    queue, may_end = TurnQueueHarness(), anyio.Event()
     one, two = queue.turns.enqueue(), queue.turns.enqueue()
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
         async with anyio.create_task_group() as tasks:
@@ -245,8 +245,8 @@ async def test_a_turn_that_does_not_end_is_abandoned_once_and_the_next_one_runs(
     assert queue.sink.text == "two"
 
 
-async def test_waiting_for_idleness_waits_for_every_turn_so_far_and_for_no_later_one() -> None:
-    queue, may_end, is_idle = Queue(), anyio.Event(), anyio.Event()
+async def test_waiting_until_idle_covers_queued_turns_but_no_later_one() -> None:
+    queue, may_end, is_idle = TurnQueueHarness(), anyio.Event(), anyio.Event()
     one, two = queue.turns.enqueue(), queue.turns.enqueue()
 
     async def wait() -> None:
@@ -276,8 +276,8 @@ async def test_an_idle_queue_is_idle() -> None:
         await TurnQueue().wait_until_idle()
 
 
-async def test_a_turn_whose_task_is_cancelled_from_outside_makes_room_for_the_next() -> None:
-    queue = Queue()
+async def test_a_turn_whose_task_is_cancelled_externally_lets_the_next_run() -> None:
+    queue = TurnQueueHarness()
     one, two = queue.turns.enqueue(), queue.turns.enqueue()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(queue.run, "one", one, queue.is_blocked("one"))
@@ -290,7 +290,7 @@ async def test_a_turn_whose_task_is_cancelled_from_outside_makes_room_for_the_ne
 # The gate.
 
 
-async def test_a_gate_passes_everything_on_until_it_is_shut() -> None:
+async def test_a_sink_passes_events_until_it_is_revoked() -> None:
     sink = MemorySink()
     gate = RevocableSink(sink)
     await gate.emit(MessageChunk("m", "before"))
@@ -299,7 +299,7 @@ async def test_a_gate_passes_everything_on_until_it_is_shut() -> None:
     assert sink.events == [MessageChunk("m", "before")]
 
 
-async def test_what_waits_for_a_slow_reader_when_the_gate_is_shut_is_dropped() -> None:
+async def test_events_blocked_on_a_slow_reader_are_dropped_when_the_sink_is_revoked() -> None:
     sink = BlockedSink()
     gate = RevocableSink(sink)
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -312,7 +312,7 @@ async def test_what_waits_for_a_slow_reader_when_the_gate_is_shut_is_dropped() -
     assert sink.events == []
 
 
-async def test_what_must_be_shown_now_does_not_wait_and_does_not_pass_a_shut_gate() -> None:
+async def test_an_immediate_event_does_not_wait_and_is_dropped_by_a_revoked_sink() -> None:
     sink = BlockedSink()
     gate = RevocableSink(sink)
     gate.emit_now(MessageChunk("m", "now"))
@@ -322,7 +322,7 @@ async def test_what_must_be_shown_now_does_not_wait_and_does_not_pass_a_shut_gat
     assert not sink.wait_started.is_set()
 
 
-async def test_a_shut_gate_does_not_wait() -> None:
+async def test_a_revoked_sink_does_not_block() -> None:
     sink = BlockedSink()
     gate = RevocableSink(sink)
     gate.is_open = False

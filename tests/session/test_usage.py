@@ -5,7 +5,7 @@ from acp_server.turn.events import Usage
 from acp_server.turn.loop import UsageTotals
 
 
-def test_the_account_names_tokens_the_caches_share_cost_and_window() -> None:
+def test_the_usage_report_lists_tokens_cache_share_cost_and_window() -> None:
     usage = Usage(
         input_tokens=100,
         output_tokens=250,
@@ -27,6 +27,6 @@ def test_the_account_names_tokens_the_caches_share_cost_and_window() -> None:
     ]
 
 
-def test_what_is_not_known_is_not_made_up() -> None:
+def test_unknown_usage_is_omitted() -> None:
     assert format_usage(UsageTotals(), 200_000) == NO_USAGE
     assert "| cost | not known |" in format_usage(UsageTotals(Usage(), 1), 200_000)

@@ -20,7 +20,7 @@ from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 ROOT, SUB, ELSEWHERE = Path("/root"), Path("/root/sub"), Path("/elsewhere")
 
 
-class Told:
+class ScriptedEventSource:
     """A source that tells what the test says; each wait is over with the next thing said."""
 
     def __init__(self) -> None:
@@ -29,11 +29,11 @@ class Told:
         self.is_closed = threading.Event()
 
     def wait(
-        self, wanted: Callable[[], WatchedDirectories], is_closed: threading.Event
+        self, requested: Callable[[], WatchedDirectories], is_closed: threading.Event
     ) -> WatchResult:
         self.is_closed = is_closed
-        while wanted() and not is_closed.is_set():
-            self.wanted.append(frozenset(wanted()))
+        while requested() and not is_closed.is_set():
+            self.wanted.append(frozenset(requested()))
             try:
                 return self.said.get(timeout=0.01)
             except queue.Empty:
@@ -49,8 +49,8 @@ class Told:
         return self
 
 
-async def test_each_is_given_what_is_in_its_folders_and_concerns_it() -> None:
-    source = Told()
+async def test_each_listener_receives_relevant_changes_in_its_directories() -> None:
+    source = ScriptedEventSource()
     async with open_watch(source.open) as watch:
         one, two = RecordingListener(), RecordingListener()
         watch.subscribe(one).watch({ROOT, SUB})
@@ -65,8 +65,8 @@ async def test_each_is_given_what_is_in_its_folders_and_concerns_it() -> None:
         assert (one.checks, two.checks) == ([{SUB, ROOT / "e.md"}], [{SUB}])
 
 
-async def test_a_folder_is_watched_while_somebody_wants_it() -> None:
-    source = Told()
+async def test_a_directory_is_watched_while_subscribed() -> None:
+    source = ScriptedEventSource()
     async with open_watch(source.open) as watch:
         one, two = RecordingListener(), RecordingListener()
         first, second = watch.subscribe(one), watch.subscribe(two)
@@ -85,8 +85,8 @@ async def test_a_folder_is_watched_while_somebody_wants_it() -> None:
         assert source.wanted[-1] == {SUB}
 
 
-async def test_there_is_no_source_before_and_no_thread_after_something_is_wanted() -> None:
-    source, opened = Told(), list[str]()
+async def test_the_watch_thread_runs_only_while_something_is_watched() -> None:
+    source, opened = ScriptedEventSource(), list[str]()
 
     def open_source() -> EventSource:
         opened.append(threading.current_thread().name)
@@ -108,7 +108,7 @@ async def test_there_is_no_source_before_and_no_thread_after_something_is_wanted
         assert opened != [threading.current_thread().name]
 
 
-class Slow(RecordingListener):
+class SlowListener(RecordingListener):
     """Looks only when it is let."""
 
     def __init__(self) -> None:
@@ -122,10 +122,10 @@ class Slow(RecordingListener):
         await super().check_changes(paths)
 
 
-async def test_what_comes_during_a_look_is_looked_at_together_behind_it() -> None:
-    source = Told()
+async def test_changes_during_a_check_are_batched_into_the_next_one() -> None:
+    source = ScriptedEventSource()
     async with open_watch(source.open) as watch:
-        slow, other = Slow(), RecordingListener()
+        slow, other = SlowListener(), RecordingListener()
         watch.subscribe(other).watch({ROOT})
         watch.subscribe(slow).watch({ROOT})
         for name in ("a.md", "b.md", "c.md"):
@@ -136,10 +136,10 @@ async def test_what_comes_during_a_look_is_looked_at_together_behind_it() -> Non
         assert slow.checks == [{ROOT}, {ROOT / name for name in ("a.md", "b.md", "c.md")}]
 
 
-async def test_only_a_few_look_at_once() -> None:
-    source = Told()
+async def test_only_a_few_checks_run_at_once() -> None:
+    source = ScriptedEventSource()
     async with open_watch(source.open) as watch:
-        listeners = [Slow() for _ in range(MAX_CONCURRENT_CHECKS + 3)]
+        listeners = [SlowListener() for _ in range(MAX_CONCURRENT_CHECKS + 3)]
         for listener in listeners:
             watch.subscribe(listener).watch({listener_folder(listener)})
         source.say(*(listener_folder(listener) for listener in listeners))
@@ -159,10 +159,10 @@ def listener_folder(listener: RecordingListener) -> Path:
     return ROOT / str(id(listener))
 
 
-async def test_a_closed_one_is_given_nothing_that_was_kept_for_it() -> None:
-    source = Told()
+async def test_a_closed_listener_receives_no_pending_changes() -> None:
+    source = ScriptedEventSource()
     async with open_watch(source.open) as watch:
-        slow, other = Slow(), RecordingListener()
+        slow, other = SlowListener(), RecordingListener()
         watch.subscribe(other).watch({ROOT})
         subscription = watch.subscribe(slow)
         subscription.watch({ROOT})
@@ -175,10 +175,10 @@ async def test_a_closed_one_is_given_nothing_that_was_kept_for_it() -> None:
         assert slow.checks == [{ROOT}]
 
 
-async def test_a_problem_is_said_once_to_the_one_that_came_last(
+async def test_a_problem_is_reported_once_to_the_latest_subscriber(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    source = Told()
+    source = ScriptedEventSource()
     async with open_watch(source.open) as watch:
         one, two = RecordingListener(), RecordingListener()
         watch.subscribe(one).watch({ROOT})
@@ -191,7 +191,7 @@ async def test_a_problem_is_said_once_to_the_one_that_came_last(
         assert caplog.messages == ["directories cannot be watched: no watches are left"]
 
 
-async def test_a_part_that_cannot_be_imported_is_said_and_no_more() -> None:
+async def test_a_failed_import_is_only_reported() -> None:
     def open_source() -> EventSource:
         raise ImportError(name="watchfiles")
 
@@ -204,8 +204,8 @@ async def test_a_part_that_cannot_be_imported_is_said_and_no_more() -> None:
         subscription.close()
 
 
-async def test_a_cancelled_watch_lets_its_thread_go() -> None:
-    source = Told()
+async def test_a_cancelled_watch_releases_its_thread() -> None:
+    source = ScriptedEventSource()
     async with open_watch(source.open) as watch:
         listener = RecordingListener()
         watch.subscribe(listener).watch({ROOT})
@@ -214,8 +214,8 @@ async def test_a_cancelled_watch_lets_its_thread_go() -> None:
     assert source.is_closed.is_set()
 
 
-async def test_one_that_has_read_nothing_yet_is_given_only_what_comes() -> None:
-    source = Told()
+async def test_a_listener_without_an_initial_read_receives_only_new_changes() -> None:
+    source = ScriptedEventSource()
     async with open_watch(source.open) as watch:
         one, two = RecordingListener(), RecordingListener()
         watch.subscribe(one).watch({ROOT})
@@ -230,8 +230,8 @@ async def test_one_that_has_read_nothing_yet_is_given_only_what_comes() -> None:
         assert two.checks == [{ROOT}]
 
 
-async def test_a_closed_one_watches_nothing_whatever_it_asks_for() -> None:
-    source = Told()
+async def test_a_closed_subscription_watches_nothing() -> None:
+    source = ScriptedEventSource()
     async with open_watch(source.open) as watch:
         one, two = RecordingListener(), RecordingListener()
         watch.subscribe(one).watch({ROOT})

@@ -62,7 +62,7 @@ def until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
-def test_an_answer_to_a_question_and_all_before_it_are_kept_before_the_call_runs(
+def test_an_answer_and_everything_before_it_are_saved_before_the_call_runs(
     tmp_path: Path,
 ) -> None:
     home, workspace = tmp_path / "home", tmp_path / "workspace"
@@ -115,7 +115,7 @@ def allow_next(server: ServerProcess) -> None:
     server.send({"jsonrpc": "2.0", "id": request["id"], "result": result})
 
 
-def test_a_mode_and_an_option_are_kept_a_tenth_of_a_second_later(tmp_path: Path) -> None:
+def test_a_mode_and_an_option_are_saved_a_tenth_of_a_second_later(tmp_path: Path) -> None:
     with start_server(tmp_path) as server:
         server.initialize()
         session = server.new_session(str(tmp_path))

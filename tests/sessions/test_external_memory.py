@@ -56,7 +56,7 @@ def messages_of(ask: RecordedRequest) -> list[JsonValue]:
     return messages
 
 
-async def test_what_was_said_is_recalled_by_the_next_server(installed: Path) -> None:
+async def test_stored_messages_are_recalled_by_the_next_server(installed: Path) -> None:
     async with messages_api(["Noted.", "Yes.", "Indeed.", "Still."]) as api:
         setup = configured(installed, api, NAME)
         async with open_editor(setup) as editor:
@@ -86,7 +86,7 @@ async def load(editor: Editor, session: str, folder: Path) -> None:
     assert "result" in await editor.call("session/load", params)
 
 
-async def test_a_provider_that_is_not_there_is_told_of_once_and_the_work_goes_on(
+async def test_a_missing_provider_is_reported_once_and_work_continues(
     tmp_path: Path,
 ) -> None:
     async with (
@@ -101,7 +101,7 @@ async def test_a_provider_that_is_not_there_is_told_of_once_and_the_work_goes_on
     assert said.count(MISSING) == 1
 
 
-async def test_without_a_provider_nothing_of_it_is_imported(
+async def test_without_a_provider_none_of_its_modules_are_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with messages_api(["One."]) as api:

@@ -101,7 +101,7 @@ def without_rights(home: Path) -> None:
     ],
     ids=["a file in the way", "a device", "no rights"],
 )
-def test_a_home_that_cannot_be_written_is_told_of_and_works(
+def test_an_unwritable_home_is_reported_and_sessions_still_work(
     tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
     spoil(tmp_path)
@@ -116,7 +116,7 @@ def test_a_home_that_cannot_be_written_is_told_of_and_works(
         answered(server, session)  # a load that failed has taken nothing away
 
 
-def test_a_problem_that_is_found_before_there_is_a_session_is_told_in_the_first(
+def test_a_problem_found_before_any_session_is_reported_in_the_first_one(
     tmp_path: Path, server: ServerProcess
 ) -> None:
     database(tmp_path).parent.mkdir(exist_ok=True)
@@ -127,7 +127,7 @@ def test_a_problem_that_is_found_before_there_is_a_session_is_told_in_the_first(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of others can be set on Linux only")
-def test_a_disk_that_is_full_for_a_while_loses_nothing_that_the_model_was_told(
+def test_a_temporarily_full_disk_loses_nothing_sent_to_the_model(
     tmp_path: Path, server: ServerProcess
 ) -> None:
     session = server.new_session(str(tmp_path))
@@ -152,7 +152,7 @@ def test_a_disk_that_is_full_for_a_while_loses_nothing_that_the_model_was_told(
 
 
 @pytest.mark.parametrize("is_empty", [False, True], ids=["garbage", "empty"])
-def test_a_database_that_is_spoilt_while_it_is_used_is_put_aside_and_the_session_kept(
+def test_a_database_corrupted_in_use_is_moved_aside_and_the_session_is_kept(
     tmp_path: Path, server: ServerProcess, *, is_empty: bool
 ) -> None:
     session = server.new_session(str(tmp_path))
@@ -176,7 +176,7 @@ def test_a_database_that_is_spoilt_while_it_is_used_is_put_aside_and_the_session
     assert [path.read_bytes() for path in files] == [before]
 
 
-def test_an_empty_file_is_a_database_in_which_nothing_was_kept(tmp_path: Path) -> None:
+def test_an_empty_file_is_an_empty_database(tmp_path: Path) -> None:
     database(tmp_path).parent.mkdir()
     database(tmp_path).touch()
     with start_server(tmp_path, SCRIPT) as server:
@@ -187,7 +187,7 @@ def test_an_empty_file_is_a_database_in_which_nothing_was_kept(tmp_path: Path) -
         assert said(server) == "Hello."
 
 
-def test_a_clock_that_was_set_back_hides_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_clock_set_back_hides_and_loses_no_session(tmp_path: Path) -> None:
     with start_server(tmp_path, SCRIPT) as server:
         server.initialize()
         old, new = (server.new_session(str(tmp_path)) for _ in range(2))

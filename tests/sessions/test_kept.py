@@ -61,9 +61,7 @@ def folder(tmp_path: Path) -> str:
     return str(path)
 
 
-async def test_a_loaded_session_shows_what_was_shown_live(
-    setup: Configuration, folder: str
-) -> None:
+async def test_a_loaded_session_shows_the_same_as_live(setup: Configuration, folder: str) -> None:
     async with open_editor(setup) as editor:
         await editor.initialize()
         session = await editor.new_session(folder)
@@ -84,7 +82,7 @@ async def test_a_loaded_session_shows_what_was_shown_live(
     ]
 
 
-async def test_everything_is_shown_before_the_answer_and_commands_behind_it(
+async def test_history_is_replayed_before_the_response_and_commands_follow_it(
     setup: Configuration, folder: str
 ) -> None:
     """Traps 2 and 14: a load is the exception to the order of the others."""
@@ -105,7 +103,7 @@ async def test_everything_is_shown_before_the_answer_and_commands_behind_it(
     ]
 
 
-async def test_a_resumed_session_shows_nothing_and_knows_everything(
+async def test_a_resumed_session_replays_nothing_but_keeps_its_history(
     setup: Configuration, folder: str
 ) -> None:
     async with open_editor(setup) as editor:
@@ -121,7 +119,7 @@ async def test_a_resumed_session_shows_nothing_and_knows_everything(
         assert '"content": "one"' in json.dumps(editor.updates_of(session)).replace("\\", "")
 
 
-async def test_modes_options_and_titles_come_back(setup: Configuration, folder: str) -> None:
+async def test_modes_options_and_titles_are_restored(setup: Configuration, folder: str) -> None:
     async with open_editor(setup) as editor:
         await editor.initialize()
         session = await editor.new_session(folder)
@@ -140,7 +138,7 @@ async def test_modes_options_and_titles_come_back(setup: Configuration, folder: 
 
 
 @pytest.mark.parametrize("method", ["session/load", "session/resume"])
-async def test_what_is_not_kept_cannot_be_taken_up(
+async def test_an_unknown_session_cannot_be_loaded_or_resumed(
     setup: Configuration, folder: str, method: str
 ) -> None:
     async with open_editor(setup) as editor:
@@ -149,7 +147,7 @@ async def test_what_is_not_kept_cannot_be_taken_up(
         assert json_at(answer, "error", "code") == -32002
 
 
-async def test_a_deleted_session_is_gone_for_good_and_deleting_it_again_is_no_error(
+async def test_a_deleted_session_is_gone_and_deleting_it_again_is_no_error(
     setup: Configuration, folder: str
 ) -> None:
     async with open_editor(setup) as editor:
@@ -163,7 +161,9 @@ async def test_a_deleted_session_is_gone_for_good_and_deleting_it_again_is_no_er
         assert json_at(await load_session(editor, session, folder), "error", "code") == -32002
 
 
-async def test_a_list_has_pages_and_knows_its_folder(setup: Configuration, folder: str) -> None:
+async def test_the_session_list_is_paged_and_filtered_by_directory(
+    setup: Configuration, folder: str
+) -> None:
     other = Path(folder).parent / "other"
     other.mkdir()
     async with open_editor(setup) as editor:
@@ -184,7 +184,7 @@ async def test_a_list_has_pages_and_knows_its_folder(setup: Configuration, folde
         assert json_at(bad, "error", "code") == -32602
 
 
-async def test_a_load_of_a_session_that_works_leaves_its_turn_alone(
+async def test_loading_a_busy_session_does_not_affect_its_turn(
     setup: Configuration, folder: str
 ) -> None:
     """Trap 14: the running turn can still be cancelled."""
@@ -200,7 +200,7 @@ async def test_a_load_of_a_session_that_works_leaves_its_turn_alone(
         assert await editor.prompt(session, "hi") == {"stopReason": "end_turn"}
 
 
-async def test_a_second_process_is_refused_until_the_first_lets_go(
+async def test_a_second_process_is_refused_until_the_first_releases_the_session(
     setup: Configuration, folder: str
 ) -> None:
     async with open_editor(setup) as first, open_editor(setup) as second:
@@ -215,7 +215,7 @@ async def test_a_second_process_is_refused_until_the_first_lets_go(
         assert "result" in await load_session(second, session, folder)
 
 
-async def test_a_fork_goes_on_from_another_session_where_drafts_are_wanted(
+async def test_a_fork_continues_from_another_session_if_unstable_methods_are_on(
     tmp_path: Path, folder: str
 ) -> None:
     options = {"--mode": "bypass", "--unstable": "true"}

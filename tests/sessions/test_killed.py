@@ -124,15 +124,13 @@ FULL_CASES = [(scenario, seed) for scenario in MOMENTS for seed in range(2, 48)]
 
 
 @pytest.mark.parametrize(("scenario", "seed"), CASES, ids=[f"{s}-{n}" for s, n in CASES])
-async def test_after_a_kill_all_but_the_last_moment_comes_back(
-    tmp_path: Path, scenario: str, seed: int
-) -> None:
+async def test_a_kill_loses_only_the_last_moment(tmp_path: Path, scenario: str, seed: int) -> None:
     await _killed(tmp_path, scenario, seed)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(("scenario", "seed"), FULL_CASES, ids=[f"{s}-{n}" for s, n in FULL_CASES])
-async def test_after_two_hundred_kills_all_but_the_last_moment_comes_back(
+async def test_two_hundred_kills_lose_only_the_last_moment(
     tmp_path: Path, scenario: str, seed: int
 ) -> None:
     await _killed(tmp_path, scenario, seed)

@@ -86,7 +86,7 @@ def prefix(ask: RecordedRequest, count: int | None = None) -> str:
     return json.dumps(unmarked(parts), ensure_ascii=False)
 
 
-async def test_a_reload_sends_the_same_prefix_and_the_cache_holds(
+async def test_a_reload_sends_the_same_prefix_and_hits_the_cache(
     tmp_path: Path, folder: Path
 ) -> None:
     async with messages_api(TURNS) as api:
@@ -111,7 +111,9 @@ async def test_a_reload_sends_the_same_prefix_and_the_cache_holds(
     assert usage in again  # how full the window is, told with the load
 
 
-async def test_changed_instructions_are_read_anew_and_told(tmp_path: Path, folder: Path) -> None:
+async def test_changed_instructions_are_read_again_and_announced(
+    tmp_path: Path, folder: Path
+) -> None:
     async with messages_api(TURNS) as api:
         setup = configured(tmp_path, api)
         async with open_editor(setup) as editor:
@@ -125,7 +127,7 @@ async def test_changed_instructions_are_read_anew_and_told(tmp_path: Path, folde
     assert [ask.verdict for ask in api.model_requests] == ["answered"] * 3
 
 
-async def test_after_a_day_the_prompt_is_written_anew_and_that_is_told(
+async def test_after_a_day_the_prompt_is_rebuilt_and_the_user_is_notified(
     tmp_path: Path, folder: Path
 ) -> None:
     async with messages_api(TURNS) as api:

@@ -205,7 +205,7 @@ async def reloaded(
 
 
 @pytest.mark.parametrize("can", CLIENTS.values(), ids=CLIENTS)
-async def test_everything_is_shown_again_as_it_was(
+async def test_everything_is_replayed_as_it_was_shown(
     setup: Configuration, folder: Path, can: Object
 ) -> None:
     async with answering(setup, can) as editor:
@@ -218,7 +218,9 @@ async def test_everything_is_shown_again_as_it_was(
         assert conversation(await reloaded(setup, can, session, folder)) == live
 
 
-async def test_what_the_user_sent_is_shown_part_by_part(setup: Configuration, folder: Path) -> None:
+async def test_the_users_prompt_is_replayed_part_by_part(
+    setup: Configuration, folder: Path
+) -> None:
     async with answering(setup, PLAIN) as editor:
         session = await play(editor, folder)
     updates = await reloaded(setup, PLAIN, session, folder)
@@ -232,9 +234,7 @@ async def test_what_the_user_sent_is_shown_part_by_part(setup: Configuration, fo
     assert (len(set(map(str, ids[:4]))), len(set(map(str, ids)))) == (1, 5)
 
 
-async def test_an_editors_own_terminals_are_shown_again_as_text(
-    setup: Configuration, folder: Path
-) -> None:
+async def test_client_terminals_are_replayed_as_text(setup: Configuration, folder: Path) -> None:
     """They are gone with the process that had them."""
     async with answering(setup, HOSTING) as editor:
         session = await editor.new_session(folder)
@@ -253,7 +253,7 @@ def without_content(shown: Object) -> Object:
 
 
 @pytest.mark.parametrize("can", CLIENTS.values(), ids=CLIENTS)
-async def test_a_conversation_that_was_summed_up_is_shown_whole(
+async def test_a_compacted_conversation_is_replayed_completely(
     setup: Configuration, folder: Path, can: Object
 ) -> None:
     async with answering(setup, can) as editor:
@@ -268,9 +268,7 @@ async def test_a_conversation_that_was_summed_up_is_shown_whole(
     assert conversation(await reloaded(setup, can, session, folder)) == live
 
 
-def test_after_a_kill_everything_that_had_ended_is_shown_again(
-    tmp_path: Path, folder: Path
-) -> None:
+def test_after_a_kill_everything_that_had_ended_is_replayed(tmp_path: Path, folder: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     command = [*command_line(home, SCRIPT), "--mode", "bypass"]

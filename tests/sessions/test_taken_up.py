@@ -33,7 +33,7 @@ def setup(tmp_path: Path) -> Configuration:
     return make_configuration(tmp_path, SCRIPT, options={"--mode": "bypass"})
 
 
-async def said_again(editor: Editor, session: str, folder: Path) -> list[JsonValue]:
+async def load_replayed_texts(editor: Editor, session: str, folder: Path) -> list[JsonValue]:
     """Load a session; return the texts that are shown of it."""
     seen = len(editor.updates_of(session))
     assert "result" in await load_session(editor, session, str(folder))
@@ -46,22 +46,27 @@ def is_chunk(update: JsonValue) -> bool:
     return str(json_at(update, "sessionUpdate")).endswith("message_chunk")
 
 
-async def test_an_open_session_can_be_loaded_before_anything_was_said(
+async def test_an_open_session_can_be_loaded_before_the_first_prompt(
     setup: Configuration, tmp_path: Path
 ) -> None:
     async with open_editor(setup) as editor:
         await editor.initialize()
         session = await editor.new_session(tmp_path)
-        assert await said_again(editor, session, tmp_path) == []
+        assert await load_replayed_texts(editor, session, tmp_path) == []
         await editor.prompt(session, "hi")
-        assert await said_again(editor, session, tmp_path) == ["hi", "Hello."]
+        assert await load_replayed_texts(editor, session, tmp_path) == ["hi", "Hello."]
         await editor.prompt(session, "again")
     async with open_editor(setup) as editor:
         await editor.initialize()
-        assert await said_again(editor, session, tmp_path) == ["hi", "Hello.", "again", "Hello."]
+        assert await load_replayed_texts(editor, session, tmp_path) == [
+            "hi",
+            "Hello.",
+            "again",
+            "Hello.",
+        ]
 
 
-async def test_a_load_that_fails_leaves_an_open_session_as_it_is(
+async def test_a_failed_load_leaves_an_open_session_unchanged(
     setup: Configuration, tmp_path: Path
 ) -> None:
     async with open_editor(setup) as editor:
@@ -71,10 +76,15 @@ async def test_a_load_that_fails_leaves_an_open_session_as_it_is(
         refused = await load_session(editor, session, str(tmp_path / "nowhere"))
         assert json_at(refused, "error", "code") == -32602
         await editor.prompt(session, "again")
-        assert await said_again(editor, session, tmp_path) == ["hi", "Hello.", "again", "Hello."]
+        assert await load_replayed_texts(editor, session, tmp_path) == [
+            "hi",
+            "Hello.",
+            "again",
+            "Hello.",
+        ]
 
 
-async def test_loads_at_once_all_show_everything(setup: Configuration, tmp_path: Path) -> None:
+async def test_concurrent_loads_all_replay_everything(setup: Configuration, tmp_path: Path) -> None:
     async with open_editor(setup) as editor:
         await editor.initialize()
         session = await editor.new_session(tmp_path)
@@ -87,13 +97,11 @@ async def test_loads_at_once_all_show_everything(setup: Configuration, tmp_path:
         shown = [json_at(u, "content", "text") for u in editor.updates_of(session) if is_chunk(u)]
         assert sorted(map(str, shown)) == ["Hello."] * 3 + ["hi"] * 3
         assert await editor.prompt(session, "again") == {"stopReason": "end_turn"}
-        texts = await said_again(editor, session, tmp_path)
+        texts = await load_replayed_texts(editor, session, tmp_path)
         assert texts == ["hi", "Hello.", "again", "Hello."]
 
 
-async def test_a_session_of_commands_alone_is_kept_too(
-    setup: Configuration, tmp_path: Path
-) -> None:
+async def test_a_session_with_only_commands_is_saved(setup: Configuration, tmp_path: Path) -> None:
     async with open_editor(setup) as editor:
         await editor.initialize()
         session = await editor.new_session(tmp_path)
@@ -102,12 +110,10 @@ async def test_a_session_of_commands_alone_is_kept_too(
         await editor.initialize()
         found = sessions_of_page(json_at(await editor.call("session/list", {}), "result"))
         assert [json_at(each, "sessionId") for each in found] == [session]
-        assert len(await said_again(editor, session, tmp_path)) == 2
+        assert len(await load_replayed_texts(editor, session, tmp_path)) == 2
 
 
-async def test_a_session_in_which_nothing_was_said_leaves_nothing(
-    setup: Configuration, tmp_path: Path
-) -> None:
+async def test_a_session_without_prompts_is_not_saved(setup: Configuration, tmp_path: Path) -> None:
     async with open_editor(setup) as editor:
         await editor.initialize()
         session = await editor.new_session(tmp_path)
@@ -118,7 +124,7 @@ async def test_a_session_in_which_nothing_was_said_leaves_nothing(
         )
 
 
-async def test_a_session_may_be_resumed_without_servers_and_in_another_folder(
+async def test_a_session_may_be_resumed_without_servers_and_in_another_directory(
     setup: Configuration, tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
@@ -147,7 +153,7 @@ async def test_a_session_may_be_resumed_without_servers_and_in_another_folder(
     [{"cwd": "relative"}, {"cwd": "/", "additionalDirectories": ["relative"]}],
     ids=["cwd", "additional"],
 )
-async def test_roots_that_are_not_absolute_are_refused(
+async def test_relative_roots_are_rejected(
     setup: Configuration, tmp_path: Path, roots: Object
 ) -> None:
     async with open_editor(setup) as editor:
@@ -158,7 +164,7 @@ async def test_roots_that_are_not_absolute_are_refused(
             assert json_at(await editor.call(method, params), "error", "code") == -32602
 
 
-async def test_deleting_a_session_that_works_ends_its_turn_and_leaves_nothing(
+async def test_deleting_a_busy_session_ends_its_turn_and_removes_everything(
     setup: Configuration, tmp_path: Path
 ) -> None:
     async with open_editor(setup) as editor:
@@ -175,7 +181,7 @@ async def test_deleting_a_session_that_works_ends_its_turn_and_leaves_nothing(
             assert (table, rows) == (table, [])
 
 
-async def test_pages_hold_still_while_sessions_change(setup: Configuration, tmp_path: Path) -> None:
+async def test_pages_are_stable_while_sessions_change(setup: Configuration, tmp_path: Path) -> None:
     """One that is used while somebody pages is not listed twice, and hides no other."""
     async with open_editor(setup) as editor:
         await editor.initialize()
@@ -195,9 +201,7 @@ async def test_pages_hold_still_while_sessions_change(setup: Configuration, tmp_
 
 
 @pytest.mark.parametrize("cursor", ["", "!", "bm9uc2Vuc2U=", "WzFd", "é"])
-async def test_cursors_that_were_not_given_out_are_refused(
-    setup: Configuration, cursor: str
-) -> None:
+async def test_unknown_cursors_are_rejected(setup: Configuration, cursor: str) -> None:
     async with open_editor(setup) as editor:
         await editor.initialize()
         answer = await editor.call("session/list", {"cursor": cursor})
@@ -206,7 +210,7 @@ async def test_cursors_that_were_not_given_out_are_refused(
 
 @pytest.mark.parametrize("method", ["session/load", "session/resume", "session/close"])
 @pytest.mark.parametrize("session", [UNKNOWN_SESSION_ID, "", "\ud800", "x" * 100_000, "a\0b"])
-async def test_ids_of_no_session_are_not_found(
+async def test_unknown_session_ids_are_not_found(
     setup: Configuration, tmp_path: Path, method: str, session: str
 ) -> None:
     async with open_editor(setup) as editor:

@@ -148,13 +148,13 @@ def check(home: Path, done: list[Work]) -> None:
             assert "result" in server.call("session/load", params)
 
 
-def test_four_servers_write_for_two_seconds(tmp_path: Path) -> None:
+def test_four_servers_can_write_concurrently_for_two_seconds(tmp_path: Path) -> None:
     done = together(tmp_path, 2.0)
     check(tmp_path, done)
 
 
 @pytest.mark.full
-def test_four_servers_write_for_half_a_minute(tmp_path: Path) -> None:
+def test_four_servers_can_write_concurrently_for_half_a_minute(tmp_path: Path) -> None:
     done = together(tmp_path, 30.0)
     check(tmp_path, done)
     print([(len(each.entries), len(each.sessions)) for each in done])  # noqa: T201  figures

@@ -41,7 +41,7 @@ def unreadable(home: Path) -> None:
     [(garbage, "corrupt"), (of_a_newer_version, "newer"), (unreadable, "sessions.db")],
     ids=["garbage", "newer version", "a folder"],
 )
-async def test_trouble_is_told_and_the_work_goes_on(
+async def test_a_problem_is_reported_and_work_continues(
     tmp_path: Path, spoil: object, word: str
 ) -> None:
     assert callable(spoil)
@@ -56,7 +56,7 @@ async def test_trouble_is_told_and_the_work_goes_on(
         assert word in told
 
 
-async def test_a_damaged_file_is_put_aside_whole_and_a_new_one_begun(tmp_path: Path) -> None:
+async def test_a_damaged_file_is_moved_aside_and_a_new_one_is_created(tmp_path: Path) -> None:
     garbage(tmp_path)
     before = database(tmp_path).read_bytes()
     async with open_editor(make_configuration(tmp_path, SCRIPT)) as editor:
@@ -71,7 +71,7 @@ async def test_a_damaged_file_is_put_aside_whole_and_a_new_one_begun(tmp_path: P
     assert [path.read_bytes() for path in aside] == [before]
 
 
-async def test_a_file_of_a_newer_version_stays_as_it_is(tmp_path: Path) -> None:
+async def test_a_file_of_a_newer_version_is_left_unchanged(tmp_path: Path) -> None:
     of_a_newer_version(tmp_path)
     before = database(tmp_path).read_bytes()
     async with open_editor(make_configuration(tmp_path, SCRIPT)) as editor:

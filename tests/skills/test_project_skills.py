@@ -26,16 +26,16 @@ class KnownSkills(NoSkills):
         self._root = root
         self._brought = brought
 
-    async def index(self, want: SkillIndexRequest) -> str:
-        self.wants.append(want)
+    async def index(self, request: SkillIndexRequest) -> str:
+        self.wants.append(request)
         own: Sequence[str] = () if await self.untrusted_names() else self._brought
-        return f"Skills: {', '.join([*own, *want.preferred])}."
+        return f"Skills: {', '.join([*own, *request.preferred])}."
 
     async def untrusted_names(self) -> Sequence[str]:
         return () if self._store.verdict(self._root) == "trusted" else self._brought
 
 
-class Answering:
+class RecordingTrustAsker:
     """Says yes or no, and keeps what it was asked about."""
 
     def __init__(self, verdict: TrustVerdict) -> None:
@@ -61,7 +61,7 @@ class Project:
         if frontmatter:
             write_file(folder / ".hermes.md", f"---\n{frontmatter}\n---\nBe kind.")
         self.model = RoundModel(ModelRound([TextDelta("Yes.")]))
-        self.asker, self.sink = Answering(verdict), MemorySink()
+        self.asker, self.sink = RecordingTrustAsker(verdict), MemorySink()
         store = TrustStore(folder / "trust.json")
         self.skills = KnownSkills(store, folder, brought)
 
@@ -92,7 +92,7 @@ class Project:
         return self.model.requests[-1]
 
 
-async def test_preferred_skills_are_in_the_first_prompt_and_stay(tmp_path: Path) -> None:
+async def test_preferred_skills_are_in_the_first_prompt_and_stay_there(tmp_path: Path) -> None:
     project = Project(tmp_path, "trusted", "skills: [review, naming]")
     first, second = await project.say(), await project.say()
     assert "Skills: review, naming." in first.system
@@ -100,7 +100,7 @@ async def test_preferred_skills_are_in_the_first_prompt_and_stay(tmp_path: Path)
     assert project.asker.asked == [("skills: review, naming",)]
 
 
-async def test_skills_that_a_project_brings_are_used_from_the_first_prompt_on(
+async def test_project_skills_are_used_from_the_first_prompt_on(
     tmp_path: Path,
 ) -> None:
     project = Project(tmp_path, "trusted", brought=("deploy",))
@@ -110,7 +110,7 @@ async def test_skills_that_a_project_brings_are_used_from_the_first_prompt_on(
     assert project.asker.asked == [("skills of its own: deploy",)]
 
 
-async def test_skills_of_a_project_that_is_declined_are_named_and_not_used(tmp_path: Path) -> None:
+async def test_skills_of_a_declined_project_are_named_and_not_used(tmp_path: Path) -> None:
     brought = [f"skill-{number}" for number in range(12)]
     project = Project(tmp_path, "declined", brought=brought)
     assert "Skills: ." in (await project.say()).system

@@ -7,7 +7,9 @@ from tests.skills_store.skill_files import write_skill
 from tests.tools.typing_model import call
 
 
-async def test_a_running_prompt_stands_and_the_next_session_sees_the_skill(tmp_path: Path) -> None:
+async def test_the_current_prompt_stays_and_the_next_session_sees_the_new_skill(
+    tmp_path: Path,
+) -> None:
     skills = tmp_path / "own/skills"
     write_skill(skills / "tidy", "Use to tidy.")
     async with open_prompted_session(tmp_path) as room:
@@ -24,7 +26,7 @@ async def test_a_running_prompt_stands_and_the_next_session_sees_the_skill(tmp_p
         assert "  - release: Use for a release.\n" in third.system
 
 
-async def test_a_skill_that_is_called_comes_with_the_users_message(tmp_path: Path) -> None:
+async def test_an_invoked_skill_is_sent_with_the_users_message(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "own/skills/release", "Use for a release.")
     async with open_prompted_session(tmp_path) as room:
         request = await room.prompt({"type": "text", "text": "/release 1.2 now"})
@@ -35,7 +37,7 @@ async def test_a_skill_that_is_called_comes_with_the_users_message(tmp_path: Pat
     assert text.endswith("[The user's message]\n\n1.2 now")
 
 
-async def test_what_the_context_command_shows_has_the_index(tmp_path: Path) -> None:
+async def test_the_context_command_shows_the_skill_index(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         await room.prompt()
         assert "| skills_index |" in await room.run_command("/context")

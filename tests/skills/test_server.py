@@ -84,7 +84,7 @@ async def test_skills_are_commands_with_their_descriptions(tmp_path: Path) -> No
         assert {"help", "code-review"} < set(names)
 
 
-async def test_a_skill_is_called_and_the_model_is_told_what_it_says(tmp_path: Path) -> None:
+async def test_an_invoked_skill_sends_its_text_to_the_model(tmp_path: Path) -> None:
     folder = write_skill(home(tmp_path) / "skills/release", "Use for a release.")
     write_file(folder / "scripts/tag.sh")
     script = "prompt: invoked the skill\nsay: Released.\n\nprompt: *\nsay: What?"
@@ -97,7 +97,7 @@ async def test_a_skill_is_called_and_the_model_is_told_what_it_says(tmp_path: Pa
     assert (record.view_count, record.use_count) == (0, 1)
 
 
-async def test_the_users_own_words_are_what_is_kept_of_the_prompt(tmp_path: Path) -> None:
+async def test_only_the_users_own_words_are_stored_of_the_prompt(tmp_path: Path) -> None:
     write_skill(home(tmp_path) / "skills/release")
     served = make_configuration(home(tmp_path), SCRIPT)
     async with open_editor(served) as editor:
@@ -128,7 +128,9 @@ async def test_the_users_own_words_are_what_is_kept_of_the_prompt(tmp_path: Path
         ("/release /tidy go", "Done."),
     ],
 )
-async def test_what_a_first_word_leads_to(text: str, expected: str, tmp_path: Path) -> None:
+async def test_the_first_word_selects_a_skill_or_a_command(
+    text: str, expected: str, tmp_path: Path
+) -> None:
     skills = home(tmp_path) / "skills"
     for name in ("release", "tidy", "help", "gone"):
         write_skill(skills / name)
@@ -142,7 +144,7 @@ async def test_what_a_first_word_leads_to(text: str, expected: str, tmp_path: Pa
         assert expected in await said(editor, session_id, text)
 
 
-async def test_commands_follow_what_another_program_does_on_the_disk(tmp_path: Path) -> None:
+async def test_commands_follow_changes_made_by_another_program(tmp_path: Path) -> None:
     skills = home(tmp_path) / "skills"
     write_skill(skills / "tidy")
     async with open_editor(make_configuration(home(tmp_path), SCRIPT)) as editor:
@@ -161,7 +163,7 @@ async def test_commands_follow_what_another_program_does_on_the_disk(tmp_path: P
             await until_gone(editor, session_id, "release")
 
 
-async def test_a_first_skill_is_noticed_where_there_was_no_folder_for_any(tmp_path: Path) -> None:
+async def test_a_first_skill_is_noticed_where_no_skill_directory_existed(tmp_path: Path) -> None:
     async with open_editor(make_configuration(home(tmp_path), SCRIPT)) as editor:
         await editor.initialize()
         session_id = await editor.new_session(project(tmp_path))
@@ -175,7 +177,7 @@ def workspace_skill(folder: Path) -> Path:
     return write_skill(project(folder) / ".claude/skills/deploy", "Use to deploy.")
 
 
-async def test_a_workspaces_skills_wait_for_trust_and_come_with_it(tmp_path: Path) -> None:
+async def test_workspace_skills_become_available_once_trusted(tmp_path: Path) -> None:
     workspace_skill(tmp_path)
     async with open_editor(make_configuration(home(tmp_path), SCRIPT)) as editor:
         await editor.initialize()
@@ -193,7 +195,7 @@ async def test_a_workspaces_skills_wait_for_trust_and_come_with_it(tmp_path: Pat
         assert await said(editor, session_id, "/deploy it") == "Done."
 
 
-async def test_a_trusted_workspaces_skills_are_there_at_once(tmp_path: Path) -> None:
+async def test_skills_of_a_trusted_workspace_are_available_at_once(tmp_path: Path) -> None:
     workspace_skill(tmp_path)
     TrustStore(home(tmp_path) / "acp/trust.json").save(project(tmp_path), "trusted")
     async with open_editor(make_configuration(home(tmp_path), SCRIPT)) as editor:
@@ -202,7 +204,7 @@ async def test_a_trusted_workspaces_skills_are_there_at_once(tmp_path: Path) -> 
         await until_offered(editor, session_id, "deploy")
 
 
-async def test_a_declined_workspaces_skills_are_named_and_not_used(tmp_path: Path) -> None:
+async def test_skills_of_a_declined_workspace_are_named_and_not_used(tmp_path: Path) -> None:
     workspace_skill(tmp_path)
     TrustStore(home(tmp_path) / "acp/trust.json").save(project(tmp_path), "declined")
     async with open_editor(make_configuration(home(tmp_path), SCRIPT)) as editor:

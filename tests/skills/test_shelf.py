@@ -62,7 +62,7 @@ async def open_shelf(folder: Path, workspace: Path | None = None) -> AsyncGenera
         assert reader.shelf.unsubscribe(reader.read)
 
 
-async def test_skills_that_come_change_and_go_are_noticed(tmp_path: Path) -> None:
+async def test_added_changed_and_removed_skills_are_noticed(tmp_path: Path) -> None:
     first = write_skill(tmp_path / "home/skills/first")
     async with open_shelf(tmp_path) as reader:
         await reader.until(["first"])
@@ -74,7 +74,7 @@ async def test_skills_that_come_change_and_go_are_noticed(tmp_path: Path) -> Non
         await reader.until(["other"])
 
 
-async def test_roots_that_were_not_there_are_noticed(tmp_path: Path) -> None:
+async def test_newly_created_roots_are_noticed(tmp_path: Path) -> None:
     workspace = tmp_path / "project"
     workspace.mkdir()
     async with open_shelf(tmp_path, workspace) as reader:
@@ -87,7 +87,7 @@ async def test_roots_that_were_not_there_are_noticed(tmp_path: Path) -> None:
         await reader.until(["extra:more", "mine", "theirs"])
 
 
-async def test_only_what_may_be_of_skills_concerns_a_shelf(tmp_path: Path) -> None:
+async def test_only_paths_of_possible_skills_are_relevant(tmp_path: Path) -> None:
     workspace = tmp_path / "project"
     folder = write_skill(tmp_path / "home/skills/mine")
     workspace.mkdir()
@@ -109,7 +109,7 @@ async def test_only_what_may_be_of_skills_concerns_a_shelf(tmp_path: Path) -> No
         assert found == concerns
 
 
-async def test_a_link_that_leads_elsewhere_is_followed_there(tmp_path: Path) -> None:
+async def test_a_link_is_watched_at_its_target(tmp_path: Path) -> None:
     real = write_skill(tmp_path / "elsewhere/real", "Before.")
     home = tmp_path / "home/skills/linked"
     home.mkdir(parents=True)
@@ -120,7 +120,7 @@ async def test_a_link_that_leads_elsewhere_is_followed_there(tmp_path: Path) -> 
         await reader.until_described("After.")
 
 
-async def test_a_shelf_that_nobody_watches_looks_each_time(tmp_path: Path) -> None:
+async def test_unwatched_skill_roots_are_scanned_on_each_read(tmp_path: Path) -> None:
     shelf = shelf_in(tmp_path)
     reader = Reader()
     reader.shelf = shelf

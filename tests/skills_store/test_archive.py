@@ -53,7 +53,7 @@ def test_a_deleted_skill_is_moved_with_a_record(house: SkillHome) -> None:
     assert record.state == "archived"
 
 
-def test_a_deleted_skill_comes_back_byte_for_byte(house: SkillHome) -> None:
+def test_a_deleted_skill_is_restored_byte_for_byte(house: SkillHome) -> None:
     folder = write_skill(house.skills, "kitchen/brew", scripts__a_dot_sh="#!/bin/sh\n")
     (folder / "scripts" / "a.sh").chmod(0o755)
     before = visible_files(house.skills)
@@ -68,7 +68,7 @@ def test_a_deleted_skill_comes_back_byte_for_byte(house: SkillHome) -> None:
     assert record.state == "active"
 
 
-def test_deleting_a_skill_that_is_a_category_leaves_its_siblings(house: SkillHome) -> None:
+def test_deleting_a_skill_that_is_also_a_category_keeps_its_siblings(house: SkillHome) -> None:
     write_skill(house.skills, "kitchen", references__a_dot_md="a", notes_dot_txt="mine")
     write_skill(house.skills, "kitchen/oven", scripts__a_dot_sh="a")
     write_skill(house.skills, "kitchen/deep/down/pan")
@@ -87,13 +87,13 @@ def test_deleting_a_skill_that_is_a_category_leaves_its_siblings(house: SkillHom
     assert visible_files(house.skills) == before
 
 
-def test_a_template_named_like_a_document_goes_with_its_skill(house: SkillHome) -> None:
+def test_a_template_named_like_a_document_moves_with_its_skill(house: SkillHome) -> None:
     write_skill(house.skills, "brew", templates__SKILL_dot_md="a template")
     delete(house, "brew")
     assert visible_files(house.skills) == {}
 
 
-def test_skills_of_one_name_are_all_kept(house: SkillHome) -> None:
+def test_archived_skills_of_the_same_name_are_all_kept(house: SkillHome) -> None:
     for number in range(3):
         write_skill(house.skills, "brew", skill_document("brew", f"{number}\n"))
         delete(house, "brew")
@@ -103,7 +103,7 @@ def test_skills_of_one_name_are_all_kept(house: SkillHome) -> None:
     assert (folder / "SKILL.md").read_text() == skill_document("brew", "2\n")
 
 
-def test_the_trail_of_what_absorbed_a_skill_is_followed(house: SkillHome) -> None:
+def test_the_chain_of_absorbed_skills_is_followed(house: SkillHome) -> None:
     for name in ("a", "b", "c"):
         write_skill(house.skills, name)
     delete(house, "a", "b")
@@ -117,7 +117,7 @@ def test_the_trail_of_what_absorbed_a_skill_is_followed(house: SkillHome) -> Non
     assert archive.find_destination("a") == ArchivedSkill("a", "", "2026-01-01T12:00:01+00:00")
 
 
-def test_a_ring_of_records_ends(house: SkillHome) -> None:
+def test_a_cycle_of_records_terminates(house: SkillHome) -> None:
     for name in ("a", "b"):
         write_skill(house.skills, name)
     delete(house, "a", "b")
@@ -129,7 +129,7 @@ def test_a_ring_of_records_ends(house: SkillHome) -> None:
     assert found.absorbed_into == ""
 
 
-def test_what_hermes_archived_has_no_record_and_is_found(house: SkillHome) -> None:
+def test_skills_archived_by_hermes_without_a_record_are_found(house: SkillHome) -> None:
     write_skill(house.skills / ".archive", "brew")
     write_skill(house.skills / ".archive", "tea-20250101120000", skill_document("tea"))
     assert house.editor.archive.find_destination("brew") == ArchivedSkill("brew")
@@ -137,7 +137,7 @@ def test_what_hermes_archived_has_no_record_and_is_found(house: SkillHome) -> No
     assert visible_files(house.skills) == {"tea/SKILL.md": skill_document("tea").encode()}
 
 
-def test_a_record_cannot_lead_out_of_the_folder(house: SkillHome) -> None:
+def test_a_record_cannot_point_outside_the_directory(house: SkillHome) -> None:
     write_skill(house.skills / ".archive", "brew")
     records = {"brew": {"name": "brew", "home": "../../evil"}}
     (house.skills / ".archive" / "records.json").write_text(json.dumps(records))
@@ -145,7 +145,7 @@ def test_a_record_cannot_lead_out_of_the_folder(house: SkillHome) -> None:
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "records.json", "../tea", "nothing", "\0"])
-def test_what_is_not_archived_is_not_brought_back(house: SkillHome, name: str) -> None:
+def test_a_skill_that_is_not_archived_cannot_be_restored(house: SkillHome, name: str) -> None:
     write_skill(house.skills, "tea")
     write_skill(house.skills, "brew")
     delete(house, "brew")
@@ -153,7 +153,7 @@ def test_what_is_not_archived_is_not_brought_back(house: SkillHome, name: str) -
         house.editor.restore(name)
 
 
-def test_a_skill_is_not_brought_back_over_another(house: SkillHome) -> None:
+def test_a_skill_is_not_restored_over_another(house: SkillHome) -> None:
     write_skill(house.skills, "brew")
     delete(house, "brew")
     write_skill(house.skills, "other/brew")
@@ -161,7 +161,7 @@ def test_a_skill_is_not_brought_back_over_another(house: SkillHome) -> None:
         house.editor.restore("brew")
 
 
-def test_a_skill_is_not_brought_back_over_a_file(house: SkillHome) -> None:
+def test_a_skill_is_not_restored_over_a_file(house: SkillHome) -> None:
     write_skill(house.skills, "brew", references__a_dot_md="a")
     delete(house, "brew")
     (house.skills / "brew" / "references").mkdir(parents=True)

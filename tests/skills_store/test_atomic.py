@@ -45,7 +45,7 @@ write_atomically(Path(sys.argv[1]), b"new" * 5000)
     ],
     ids=lambda value: value if isinstance(value, str | int) else value[:3].decode(),
 )
-def test_a_crash_leaves_the_old_bytes_or_the_new(
+def test_a_crash_leaves_the_old_or_the_new_bytes(
     tmp_path: Path, call: str, number: int, expected: bytes
 ) -> None:
     path = tmp_path / "file"
@@ -71,7 +71,7 @@ def test_a_full_disk_leaves_the_old_bytes_and_nothing_else(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o755, 0o4711])
-def test_the_mode_stays_unless_another_is_given(tmp_path: Path, mode: int) -> None:
+def test_the_mode_is_preserved_unless_another_is_given(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "file"
     path.touch()
     path.chmod(mode)
@@ -99,7 +99,7 @@ def test_a_file_may_have_the_longest_name(tmp_path: Path) -> None:
         assert (tmp_path / name).read_bytes() == NEW
 
 
-def test_whoever_reads_the_old_file_reads_it_to_its_end(tmp_path: Path) -> None:
+def test_an_open_reader_sees_the_old_file_to_its_end(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(OLD)
     with path.open("rb") as reader:

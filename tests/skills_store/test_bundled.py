@@ -17,7 +17,7 @@ SKILLS = sorted(BUNDLED.iterdir())
 
 
 @pytest.mark.parametrize("folder", SKILLS, ids=lambda folder: folder.name)
-def test_a_bundled_skill_is_as_the_standard_wants_it(folder: Path) -> None:
+def test_a_bundled_skill_conforms_to_the_standard(folder: Path) -> None:
     assert validate_new_document(folder.name, (folder / "SKILL.md").read_text("utf-8")) == ()
 
 
@@ -28,13 +28,13 @@ def test_a_bundled_skill_is_safe(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", SKILLS, ids=lambda folder: folder.name)
-def test_every_file_of_a_bundled_skill_is_pointed_to_and_there(folder: Path) -> None:
+def test_every_file_of_a_bundled_skill_is_referenced_and_exists(folder: Path) -> None:
     text = (folder / "SKILL.md").read_text("utf-8")
     held = {path for path in collect_skill_files(folder).files if path != "SKILL.md"}
     assert set(re.findall(r"`((?:references|templates|scripts|assets)/[\w.-]+)`", text)) == held
 
 
-def test_the_settings_are_told_as_they_are() -> None:
+def test_the_documented_settings_are_complete() -> None:
     text = (BUNDLED / "configure-acp-server/references/settings.md").read_text("utf-8")
     named = set(re.findall(r"`([^`]+)`", text))
     for source in setting_sources().values():
@@ -45,7 +45,7 @@ def test_the_settings_are_told_as_they_are() -> None:
     assert [row for row, count in Counter(rows).items() if count > 1] == []
 
 
-def test_the_commands_that_are_named_exist() -> None:
+def test_the_documented_commands_exist() -> None:
     texts = [path.read_text("utf-8") for path in BUNDLED.rglob("*.md")]
     named = {word for text in texts for word in re.findall(r"`?acp-server ([a-z]+)\b", text)}
     assert named & set(COMMANDS) >= {"doctor", "setup", "serve", "trust", "context", "prompt"}

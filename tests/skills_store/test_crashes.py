@@ -121,7 +121,9 @@ def crash_everywhere(folder: Path, work: Callable[[SkillHome], object]) -> list[
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_a_crash_at_any_step_of_a_change_leaves_old_or_new(tmp_path: Path, case: Case) -> None:
+def test_a_crash_at_any_step_of_a_change_leaves_the_old_or_new_state(
+    tmp_path: Path, case: Case
+) -> None:
     whole = furnish(tmp_path / "whole")
     before = with_archive(whole)
     whole.apply(case.call)
@@ -145,7 +147,7 @@ def finish_deletion(house: SkillHome, call: ManageCall) -> None:
     house.apply(call)
 
 
-def test_a_crash_while_a_skill_is_brought_back_loses_nothing(tmp_path: Path) -> None:
+def test_a_crash_during_a_restore_loses_nothing(tmp_path: Path) -> None:
     for name in ("brew", "kitchen"):
         call = ManageCall("delete", name)
         before = with_archive(furnish(tmp_path / name / "whole"))
@@ -158,7 +160,7 @@ def test_a_crash_while_a_skill_is_brought_back_loses_nothing(tmp_path: Path) -> 
             check_state(house, before, before)
 
 
-def test_a_crash_while_a_pass_is_undone_is_made_good_by_undoing_it_again(tmp_path: Path) -> None:
+def test_a_crash_during_an_undo_is_repaired_by_undoing_again(tmp_path: Path) -> None:
     ids = iter(range(10_000))
     calls = [case.call for case in CASES if case.call.origin == "turn"]
 
@@ -197,7 +199,7 @@ def test_a_crash_while_a_pass_is_undone_is_made_good_by_undoing_it_again(tmp_pat
             break
 
 
-def test_a_crash_while_a_snapshot_is_put_back_is_made_good_by_doing_it_again(
+def test_a_crash_during_a_snapshot_restore_is_repaired_by_restoring_again(
     tmp_path: Path,
 ) -> None:
     master = furnish(tmp_path / "master")

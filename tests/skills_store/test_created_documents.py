@@ -60,14 +60,14 @@ OURS_ALONE = {
 
 
 @pytest.mark.parametrize("text", GOOD.values(), ids=GOOD.keys())
-def test_a_good_text_has_no_fault(text: str) -> None:
+def test_a_valid_document_has_no_problems(text: str) -> None:
     assert validate_new_document("pdf", text) == ()
 
 
 @pytest.mark.parametrize(
     ("text", "line"), {**BAD, **OURS_ALONE}.values(), ids={**BAD, **OURS_ALONE}
 )
-def test_a_fault_is_told_with_its_line(text: str, line: int) -> None:
+def test_a_problem_is_reported_with_its_line(text: str, line: int) -> None:
     assert line in {problem.line for problem in validate_new_document("pdf", text)}
 
 
@@ -91,7 +91,7 @@ def test_a_fault_is_told_with_its_line(text: str, line: int) -> None:
         ("a/b", False),
     ],
 )
-def test_names_are_those_of_the_standard(name: str, *, is_standard: bool) -> None:
+def test_names_follow_the_standard(name: str, *, is_standard: bool) -> None:
     assert is_standard_name(name) is is_standard
     is_clean = not any("no valid name" in each.text for each in validate_new_document(name, ""))
     assert is_clean is is_standard
@@ -111,14 +111,14 @@ def _verdict(validate: Callable[[Path], list[str]], folder: Path, text: str) -> 
 
 
 @pytest.mark.parametrize("text", GOOD.values(), ids=GOOD.keys())
-def test_the_standards_validator_finds_no_fault_either(
+def test_the_reference_validator_accepts_a_valid_document(
     tmp_path: Path, text: str, validate: Callable[[Path], list[str]]
 ) -> None:
     assert _verdict(validate, tmp_path / "pdf", text) == []
 
 
 @pytest.mark.parametrize("text", [text for text, _ in BAD.values()], ids=BAD.keys())
-def test_the_standards_validator_refuses_it_too(
+def test_the_reference_validator_rejects_an_invalid_document(
     tmp_path: Path, text: str, validate: Callable[[Path], list[str]]
 ) -> None:
     assert _verdict(validate, tmp_path / "pdf", text) != []
@@ -153,7 +153,7 @@ PIECES = st.sampled_from(
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(fields=st.lists(PIECES, max_size=14).map("".join))
-def test_what_we_accept_the_standards_validator_accepts(
+def test_every_accepted_document_passes_the_reference_validator(
     tmp_path: Path, fields: str, validate: Callable[[Path], list[str]]
 ) -> None:
     text = skill_text("pdf", fields=fields)

@@ -49,11 +49,11 @@ def make(house: SkillHome, name: str, category: str | None = None) -> None:
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
-def test_the_examples_run(module: object) -> None:
+def test_the_doctests_pass(module: object) -> None:
     assert doctest.testmod(module).failed == 0  # pyright: ignore[reportArgumentType]
 
 
-def test_only_what_an_agent_made_and_nobody_pinned_is_a_candidate(house: SkillHome) -> None:
+def test_only_unpinned_agent_made_skills_are_candidates(house: SkillHome) -> None:
     for name in ("pdf-read", "pinned", "bundled", "hub", "installed"):
         make(house, name)
     house.apply(ManageCall("create", "mine", content=skill_document("mine"), origin="user"))
@@ -89,7 +89,7 @@ HINTS = {
 
 
 @pytest.mark.parametrize(("names", "expected"), HINTS.values(), ids=HINTS.keys())
-def test_what_stands_out_among_names(names: list[str], expected: NameHints) -> None:
+def test_related_names_are_found(names: list[str], expected: NameHints) -> None:
     assert find_name_hints(names) == expected
 
 
@@ -126,7 +126,7 @@ SAID = CuratorSummary(
     ],
     ids=["fenced", "bare and empty", "the last one counts"],
 )
-def test_a_block_is_found_and_read(answer: str, expected: CuratorSummary) -> None:
+def test_a_report_block_is_found_and_parsed(answer: str, expected: CuratorSummary) -> None:
     assert parse_summary(answer) == expected
 
 
@@ -153,7 +153,7 @@ def test_a_block_is_found_and_read(answer: str, expected: CuratorSummary) -> Non
         "no YAML",
     ],
 )
-def test_a_block_that_is_not_as_it_should_be_is_refused(answer: str) -> None:
+def test_a_malformed_report_block_is_rejected(answer: str) -> None:
     with pytest.raises(CuratorSummaryError):
         parse_summary(answer)
 
@@ -194,13 +194,13 @@ HAPPENED = (
     ],
     ids=["agrees", "nothing", "too much", "too little", "otherwise", "twice", "with categories"],
 )
-def test_a_block_is_held_against_what_happened(
+def test_a_report_block_is_compared_with_the_actual_changes(
     block: CuratorSummary, happened: tuple[ArchiveOutcome, ...], expected: tuple[str, ...]
 ) -> None:
     assert find_discrepancies(block, happened) == expected
 
 
-def test_what_an_unasked_keeper_changes_is_the_pass_s_whatever_the_call_says(
+def test_background_changes_belong_to_the_review_run_whatever_the_call_says(
     house: SkillHome,
 ) -> None:
     keeper = BackgroundSkillEditor(house.home, house.roots, house.clock)
@@ -215,7 +215,7 @@ def test_what_an_unasked_keeper_changes_is_the_pass_s_whatever_the_call_says(
     assert not (house.skills / "two").exists()
 
 
-def test_a_report_says_what_happened_and_gives_the_reasons(house: SkillHome) -> None:
+def test_a_report_lists_changes_and_reasons(house: SkillHome) -> None:
     for name in ("pdf", "pdf-read", "pdf-write", "empty"):
         make(house, name)
     keeper = CuratorSkillEditor(house.home, house.roots, house.clock)
@@ -241,7 +241,7 @@ def test_a_report_says_what_happened_and_gives_the_reasons(house: SkillHome) -> 
     assert "- Look." in render_report(report)
 
 
-def test_a_report_of_nothing_has_empty_lists(house: SkillHome) -> None:
+def test_an_empty_report_has_empty_lists(house: SkillHome) -> None:
     report = CurationReport(house.clock(), ())
     assert report.summary == "nothing to do"
     assert render_report_yaml(report).endswith("consolidations: []\nprunings: []\n")

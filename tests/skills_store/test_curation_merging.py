@@ -50,7 +50,7 @@ def absorb(keeper: CuratorSkillEditor, name: str = "pdf-read", into: str = "pdf"
     return keeper.commit(keeper.plan(call)).message
 
 
-def test_the_files_of_an_absorbed_skill_come_along_with_their_modes(house: SkillHome) -> None:
+def test_the_files_of_an_absorbed_skill_are_moved_with_their_modes(house: SkillHome) -> None:
     put(house, "pdf-read", "scripts/read", b"#!/bin/sh\n\xff", SCRIPT_MODE)
     told = absorb(curator(house))
     assert files_below(files_in(house.skills), "pdf") == {
@@ -75,7 +75,7 @@ def test_the_files_of_an_absorbed_skill_come_along_with_their_modes(house: Skill
     ],
     ids=["the same file", "another file", "twice another", "a folder"],
 )
-def test_a_file_whose_place_is_taken_finds_another(
+def test_a_file_with_a_conflicting_name_is_renamed(
     house: SkillHome, there: dict[str, bytes], expected: str
 ) -> None:
     for path, data in there.items():
@@ -86,12 +86,12 @@ def test_a_file_whose_place_is_taken_finds_another(
     assert {path: found[f"pdf/{path}"] for path in there} == there
 
 
-def test_a_plain_pruning_takes_nothing_along(house: SkillHome) -> None:
+def test_a_plain_removal_moves_no_files(house: SkillHome) -> None:
     absorb(curator(house), into="")
     assert list(files_below(files_in(house.skills), "pdf")) == ["pdf/SKILL.md"]
 
 
-def test_undoing_the_pass_takes_the_files_back_out(house: SkillHome) -> None:
+def test_undoing_a_review_run_removes_the_moved_files(house: SkillHome) -> None:
     before = files_in(house.skills, is_hidden=lambda path: path.startswith("."))
     keeper = curator(house)
     absorb(keeper)
@@ -109,28 +109,28 @@ def test_a_snapshot_restores_every_byte(house: SkillHome) -> None:
     assert files_in(house.skills, is_hidden=is_lock) == before
 
 
-def test_nothing_is_archived_into_a_pinned_skill_with_files(house: SkillHome) -> None:
+def test_nothing_is_absorbed_with_files_into_a_pinned_skill(house: SkillHome) -> None:
     house.editor.usage.pin("pdf")
     with pytest.raises(PinnedSkillError):
         absorb(curator(house))
     assert (house.skills / "pdf-read" / "SKILL.md").exists()
 
 
-def test_nothing_is_put_into_a_bundled_skill(house: SkillHome) -> None:
+def test_no_file_is_moved_into_a_bundled_skill(house: SkillHome) -> None:
     (house.skills / ".bundled_manifest").write_text("pdf:0\n")
     with pytest.raises(BackgroundChangeError):
         absorb(curator(house))
     assert list(files_below(files_in(house.skills), "pdf")) == ["pdf/SKILL.md"]
 
 
-def test_nothing_is_put_into_a_skill_elsewhere(house: SkillHome) -> None:
+def test_no_file_is_moved_into_a_skill_outside_the_home(house: SkillHome) -> None:
     write_skill(house.external, "docs")
     with pytest.raises(ReadOnlySkillError):
         absorb(curator(house), into="docs")
     assert (house.skills / "pdf-read" / "SKILL.md").exists()
 
 
-def test_a_link_stays_behind(house: SkillHome) -> None:
+def test_a_link_is_not_moved(house: SkillHome) -> None:
     (house.skills / "pdf-read" / "assets" / "link").symlink_to("page.png")
     absorb(curator(house))
     assert not (house.skills / "pdf" / "assets" / "link").exists()

@@ -23,7 +23,7 @@ def schedule(tmp_path: Path, clock: TickingClock) -> CurationSchedule:
     return CurationSchedule(AgentHome(tmp_path), clock)
 
 
-def test_first_sight_only_notes_the_time(schedule: CurationSchedule) -> None:
+def test_the_first_check_only_records_the_time(schedule: CurationSchedule) -> None:
     assert [schedule.is_curation_due(LONG), schedule.is_curation_due(LONG)] == [False, False]
     assert [schedule.is_aging_due(), schedule.is_aging_due()] == [False, False]
 
@@ -33,7 +33,7 @@ def test_first_sight_only_notes_the_time(schedule: CurationSchedule) -> None:
     [(7, LONG, True), (6, LONG, False), (7, timedelta(hours=1), False)],
     ids=["a week later", "too early", "somebody works"],
 )
-def test_a_curator_s_turn_comes_every_week_when_nobody_works(
+def test_curation_is_due_weekly_when_idle(
     schedule: CurationSchedule, clock: TickingClock, days: int, idle: timedelta, *, expected: bool
 ) -> None:
     schedule.is_curation_due(LONG)
@@ -41,14 +41,16 @@ def test_a_curator_s_turn_comes_every_week_when_nobody_works(
     assert schedule.is_curation_due(idle) is expected
 
 
-def test_a_pass_puts_the_next_one_off(schedule: CurationSchedule, clock: TickingClock) -> None:
+def test_a_review_run_postpones_the_next_one(
+    schedule: CurationSchedule, clock: TickingClock
+) -> None:
     schedule.is_curation_due(LONG)
     clock.time += timedelta(days=8)
     schedule.record_curation(None)
     assert not schedule.is_curation_due(LONG)
 
 
-def test_ages_are_looked_at_once_a_day(schedule: CurationSchedule, clock: TickingClock) -> None:
+def test_skill_ages_are_checked_once_a_day(schedule: CurationSchedule, clock: TickingClock) -> None:
     schedule.is_aging_due()
     clock.time += timedelta(days=1)
     assert schedule.is_aging_due()
@@ -56,7 +58,7 @@ def test_ages_are_looked_at_once_a_day(schedule: CurationSchedule, clock: Tickin
     assert not schedule.is_aging_due()
 
 
-def test_the_last_pass_is_remembered_until_it_is_undone(
+def test_the_last_review_run_is_remembered_until_it_is_undone(
     schedule: CurationSchedule, clock: TickingClock, tmp_path: Path
 ) -> None:
     assert schedule.last_curation() is None
@@ -66,7 +68,7 @@ def test_the_last_pass_is_remembered_until_it_is_undone(
     assert schedule.last_curation() == LastCuration("now", "snapshot", clock.time)
 
 
-def test_one_process_at_a_time(schedule: CurationSchedule, tmp_path: Path) -> None:
+def test_only_one_process_can_curate_at_a_time(schedule: CurationSchedule, tmp_path: Path) -> None:
     other = CurationSchedule(AgentHome(tmp_path))
     with schedule.exclusive(), pytest.raises(LockedError), other.exclusive():
         pytest.fail("two at once")

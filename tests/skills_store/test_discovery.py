@@ -45,7 +45,7 @@ def test_skills_are_found_with_and_without_a_category(tmp_path: Path) -> None:
     assert result.problems == ()
 
 
-def test_a_root_that_is_not_there_is_empty_until_it_is(tmp_path: Path) -> None:
+def test_a_missing_root_is_empty_until_it_is_created(tmp_path: Path) -> None:
     root = home_root(tmp_path / "none")
     result = scan_root(root)
     assert result == RootScan(root, manifest={str(root.path): (0, 0)})
@@ -58,7 +58,7 @@ def test_a_root_that_is_not_there_is_empty_until_it_is(tmp_path: Path) -> None:
     "name",
     [".git", ".hub", ".archive", ".venv", "venv", "node_modules", "__pycache__", ".ruff_cache"],
 )
-def test_some_folders_are_never_entered(tmp_path: Path, name: str) -> None:
+def test_some_directories_are_never_searched(tmp_path: Path, name: str) -> None:
     write_skill(tmp_path / name / "lost")
     write_skill(tmp_path / "category" / name / "lost")
     assert found(tmp_path) == []
@@ -70,7 +70,7 @@ def test_a_virtual_environment_of_any_name_is_not_searched(tmp_path: Path) -> No
     assert found(tmp_path) == []
 
 
-def test_files_that_go_with_a_skill_are_not_skills(tmp_path: Path) -> None:
+def test_supporting_files_of_a_skill_are_not_skills(tmp_path: Path) -> None:
     write_skill(tmp_path / "maker")
     for folder in ("references", "templates", "scripts", "assets"):
         write_skill(tmp_path / "maker" / folder / "example")
@@ -78,18 +78,18 @@ def test_files_that_go_with_a_skill_are_not_skills(tmp_path: Path) -> None:
     assert len(found(tmp_path)) == 1 + 4
 
 
-def test_a_skill_may_be_a_category_too(tmp_path: Path) -> None:
+def test_a_skill_may_also_be_a_category(tmp_path: Path) -> None:
     write_skill(write_skill(tmp_path / "outer") / "inner")
     assert found(tmp_path) == ["outer", "outer/inner"]
 
 
-def test_six_levels_are_searched_and_no_more(tmp_path: Path) -> None:
+def test_at_most_six_levels_are_searched(tmp_path: Path) -> None:
     write_skill(tmp_path / "a/b/c/d/e/six")
     write_skill(tmp_path / "a/b/c/d/e/f/seven")
     assert found(tmp_path) == ["a/b/c/d/e/six"]
 
 
-def test_folders_without_a_skill_are_counted(tmp_path: Path) -> None:
+def test_directories_without_a_skill_are_counted(tmp_path: Path) -> None:
     for number in range(MAX_DIRECTORIES + 10):
         (tmp_path / f"b{number:05}").mkdir()
     write_skill(tmp_path / "a")
@@ -100,13 +100,13 @@ def test_folders_without_a_skill_are_counted(tmp_path: Path) -> None:
     ]
 
 
-def test_more_skills_than_that_are_all_found(tmp_path: Path) -> None:
+def test_a_large_number_of_skills_is_found(tmp_path: Path) -> None:
     for number in range(MAX_DIRECTORIES + 10):
         write_skill(tmp_path / f"skill-{number:05}")
     assert len(found(tmp_path)) == MAX_DIRECTORIES + 10
 
 
-def test_a_loop_of_links_ends(tmp_path: Path) -> None:
+def test_a_loop_of_links_terminates(tmp_path: Path) -> None:
     write_skill(tmp_path / "a" / "skill")
     (tmp_path / "a" / "up").symlink_to(tmp_path)
     (tmp_path / "a" / "skill" / "self").symlink_to(tmp_path / "a" / "skill")
@@ -122,7 +122,7 @@ def test_a_linked_skill_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no FIFOs")
-def test_what_is_no_file_is_told_and_never_waited_for(tmp_path: Path) -> None:
+def test_a_non_file_is_reported_without_blocking(tmp_path: Path) -> None:
     write_skill(tmp_path / "good")
     for name in ("fifo", "folder", "device", "dangling"):
         (tmp_path / name).mkdir()
@@ -140,7 +140,7 @@ def test_what_is_no_file_is_told_and_never_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
-def test_what_may_not_be_read_is_told_and_looked_at_again(tmp_path: Path) -> None:
+def test_an_unreadable_skill_is_reported_and_tried_again(tmp_path: Path) -> None:
     write_skill(tmp_path / "closed")
     (tmp_path / "closed/SKILL.md").chmod(0)
     result = scan_root(home_root(tmp_path))
@@ -172,7 +172,7 @@ def test_warnings_name_file_and_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a:b", "a\u202eb", "a\x1bb"])
-def test_a_name_that_could_mislead_is_not_loaded(tmp_path: Path, name: str) -> None:
+def test_a_deceptive_name_is_not_loaded(tmp_path: Path, name: str) -> None:
     write_file(tmp_path / name / "SKILL.md", skill_text("x"))
     assert scan_root(home_root(tmp_path)).problems == (
         LoadProblem(
@@ -181,7 +181,7 @@ def test_a_name_that_could_mislead_is_not_loaded(tmp_path: Path, name: str) -> N
     )
 
 
-def test_files_that_did_not_change_are_not_read_again(tmp_path: Path) -> None:
+def test_unchanged_files_are_not_read_again(tmp_path: Path) -> None:
     for name in ("kept", "odd", "changed"):
         write_skill(tmp_path / name)
     write_file(tmp_path / "odd/SKILL.md", skill_text("even"))
@@ -215,6 +215,6 @@ def test_each_change_is_noticed(tmp_path: Path, change: str) -> None:
     assert not result.is_current()
 
 
-def test_what_changed_a_moment_ago_is_not_believed_to_stay(tmp_path: Path) -> None:
+def test_a_recent_change_is_checked_again(tmp_path: Path) -> None:
     write_skill(tmp_path / "pdf")
     assert not scan_root(home_root(tmp_path)).is_current()

@@ -50,7 +50,7 @@ def planned(home: Path, folder: Path, trust: SkillTrust = "community") -> Instal
     return installer(home).plan(str(folder), trust)
 
 
-def test_a_skill_is_put_in_place_and_written_down(tmp_path: Path) -> None:
+def test_a_skill_is_installed_and_recorded(tmp_path: Path) -> None:
     folder = source(tmp_path)
     plan = planned(tmp_path / "home", folder)
     made = installer(tmp_path / "home").commit(plan, plan.candidates[0], "tools/files")
@@ -77,7 +77,7 @@ def test_a_skill_is_put_in_place_and_written_down(tmp_path: Path) -> None:
     }
 
 
-def test_nothing_is_installed_by_a_plan(tmp_path: Path) -> None:
+def test_planning_installs_nothing(tmp_path: Path) -> None:
     planned(tmp_path / "home", source(tmp_path))
     assert not (tmp_path / "home").exists()
 
@@ -95,21 +95,21 @@ def test_nothing_is_installed_by_a_plan(tmp_path: Path) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_the_trust_decides(
+def test_the_decision_depends_on_the_trust_level(
     tmp_path: Path, text: bytes, trust: SkillTrust, decision: SkillDecision
 ) -> None:
     plan = planned(tmp_path / "home", source(tmp_path, text), trust)
     assert plan.candidates[0].decision == decision
 
 
-def test_what_is_blocked_is_not_installed_even_if_somebody_approves(tmp_path: Path) -> None:
+def test_a_blocked_skill_is_not_installed_even_if_approved(tmp_path: Path) -> None:
     plan = planned(tmp_path / "home", source(tmp_path, BAD))
     with pytest.raises(InstallRefusedError, match="the scan rated it dangerous"):
         installer(tmp_path / "home").commit(plan, plan.candidates[0], is_approved=True)
     assert not (tmp_path / "home/skills").exists()
 
 
-def test_what_is_to_be_asked_needs_somebody_who_approves(tmp_path: Path) -> None:
+def test_a_skill_that_requires_approval_is_not_installed_without_it(tmp_path: Path) -> None:
     plan = planned(tmp_path / "home", source(tmp_path, BAD), "agent-created")
     with pytest.raises(InstallRefusedError, match="needs your approval"):
         installer(tmp_path / "home").commit(plan, plan.candidates[0])
@@ -117,7 +117,7 @@ def test_what_is_to_be_asked_needs_somebody_who_approves(tmp_path: Path) -> None
     assert (made / "SKILL.md").read_bytes() == BAD
 
 
-def test_what_was_scanned_is_installed_whatever_became_of_the_source(tmp_path: Path) -> None:
+def test_the_scanned_content_is_installed_even_if_the_source_changes(tmp_path: Path) -> None:
     folder = source(tmp_path)
     plan = planned(tmp_path / "home", folder)
     (folder / "SKILL.md").write_bytes(BAD)
@@ -127,7 +127,7 @@ def test_what_was_scanned_is_installed_whatever_became_of_the_source(tmp_path: P
     assert not (made / "more.sh").exists()
 
 
-def test_a_name_that_is_taken_is_refused_when_planned_and_when_put_in_place(tmp_path: Path) -> None:
+def test_a_name_conflict_is_refused_when_planned_and_when_installed(tmp_path: Path) -> None:
     folder = source(tmp_path)
     plan = planned(tmp_path / "home", folder)
     taken = installer(tmp_path / "home", lambda name: name == "tidy")
@@ -141,7 +141,7 @@ def test_a_name_that_is_taken_is_refused_when_planned_and_when_put_in_place(tmp_
         installer(tmp_path / "home").commit(plan, plan.candidates[0])
 
 
-def test_several_skills_are_found_and_none_inside_another(tmp_path: Path) -> None:
+def test_several_skills_are_found_but_none_inside_another(tmp_path: Path) -> None:
     for name in ("one", "group/two"):
         source(tmp_path / "many", GOOD, name)
     source(tmp_path / "many/one", GOOD, "inside")
@@ -160,7 +160,7 @@ def test_several_skills_are_found_and_none_inside_another(tmp_path: Path) -> Non
     ],
     ids=["no frontmatter", "no description", "name"],
 )
-def test_a_skill_with_a_problem_is_shown_and_not_installed(
+def test_an_invalid_skill_is_shown_and_not_installed(
     tmp_path: Path, text: bytes, name: str, problem: str
 ) -> None:
     plan = planned(tmp_path / "home", source(tmp_path, text, name))
@@ -169,7 +169,7 @@ def test_a_skill_with_a_problem_is_shown_and_not_installed(
         installer(tmp_path / "home").commit(plan, plan.candidates[0])
 
 
-def test_a_source_without_a_skill_and_one_with_two_of_a_name_are_refused(tmp_path: Path) -> None:
+def test_a_source_with_no_skill_or_duplicate_names_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(SourceError, match=r"no SKILL.md"):
         planned(tmp_path / "home", tmp_path / "empty")
@@ -179,7 +179,7 @@ def test_a_source_without_a_skill_and_one_with_two_of_a_name_are_refused(tmp_pat
         planned(tmp_path / "home", tmp_path / "both")
 
 
-def test_an_archive_with_the_skill_on_top_is_named_by_its_frontmatter(tmp_path: Path) -> None:
+def test_an_archive_with_a_top_level_skill_is_named_by_its_frontmatter(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "some.zip", "w") as packed:
         packed.writestr("SKILL.md", GOOD)
     plan = planned(tmp_path / "home", tmp_path / "some.zip")
@@ -187,13 +187,13 @@ def test_an_archive_with_the_skill_on_top_is_named_by_its_frontmatter(tmp_path: 
 
 
 @pytest.mark.parametrize("category", ["../x", "/x", "a//b", ".hub", "A"])
-def test_a_category_that_is_none_is_refused(tmp_path: Path, category: str) -> None:
+def test_an_invalid_category_is_refused(tmp_path: Path, category: str) -> None:
     plan = planned(tmp_path / "home", source(tmp_path))
     with pytest.raises(SkillError):
         installer(tmp_path / "home").commit(plan, plan.candidates[0], category)
 
 
-def test_a_link_in_the_place_of_the_category_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_in_place_of_the_category_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "home/skills").mkdir(parents=True)
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "home/skills/tools").symlink_to(tmp_path / "elsewhere")
@@ -203,7 +203,7 @@ def test_a_link_in_the_place_of_the_category_is_not_followed(tmp_path: Path) -> 
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_a_skill_that_cannot_be_written_down_is_not_left_in_place(tmp_path: Path) -> None:
+def test_a_skill_that_cannot_be_recorded_is_removed_again(tmp_path: Path) -> None:
     (tmp_path / "home/acp/installed.json").mkdir(parents=True)
     plan = planned(tmp_path / "home", source(tmp_path))
     with pytest.raises(OSError, match="directory"):
@@ -211,7 +211,7 @@ def test_a_skill_that_cannot_be_written_down_is_not_left_in_place(tmp_path: Path
     assert not (tmp_path / "home/skills/tidy").exists()
 
 
-def test_uninstalling_archives_first_and_forgets_then(tmp_path: Path) -> None:
+def test_uninstalling_archives_the_skill_before_removing_its_record(tmp_path: Path) -> None:
     own = installer(tmp_path / "home")
     plan = planned(tmp_path / "home", source(tmp_path))
     own.commit(plan, plan.candidates[0])
@@ -223,7 +223,7 @@ def test_uninstalling_archives_first_and_forgets_then(tmp_path: Path) -> None:
         own.uninstall("tidy", lambda _: None)
 
 
-def test_a_skill_that_is_not_archived_stays_written_down(tmp_path: Path) -> None:
+def test_a_skill_that_cannot_be_archived_keeps_its_record(tmp_path: Path) -> None:
     def refuse(name: str) -> None:
         raise SkillError(name)
 
@@ -235,7 +235,7 @@ def test_a_skill_that_is_not_archived_stays_written_down(tmp_path: Path) -> None
     assert set(own.installed()) == {"tidy"}
 
 
-def test_the_scan_of_texts_that_is_handed_in_counts(tmp_path: Path) -> None:
+def test_the_provided_text_scanner_is_applied(tmp_path: Path) -> None:
     own = replace(installer(tmp_path / "home"), text_scan=find_something)
     candidate = own.plan(str(source(tmp_path)), "community").candidates[0]
     assert (candidate.verdict.level, candidate.is_installable) == ("dangerous", False)

@@ -48,7 +48,7 @@ def parsed(text: str) -> SkillInvocation | None:
         ),
     ],
 )
-def test_a_prompt_that_begins_with_skills_calls_them(
+def test_a_prompt_that_starts_with_skill_names_invokes_them(
     text: str, names: list[str], rest: str
 ) -> None:
     assert parsed(text) == SkillInvocation(tuple(names), rest)
@@ -71,11 +71,11 @@ def test_a_prompt_that_begins_with_skills_calls_them(
         *("/pdf/x", "/pdf, please", "/PDF", "/2pdf", "read /pdf", "/skill:", "/skill: pdf"),
     ],
 )
-def test_everything_else_is_text_or_built_in(text: str) -> None:
+def test_other_prompts_are_text_or_built_in_commands(text: str) -> None:
     assert parsed(text) is None
 
 
-def test_the_model_is_told_all_it_needs(tmp_path: Path) -> None:
+def test_the_model_receives_everything_it_needs(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "pdf", fields="prerequisites:\n  commands: [qpdf]")
     write_file(folder / "references/{api}.md")
     write_file(folder / "scripts/merge.py")
@@ -93,7 +93,7 @@ def test_the_model_is_told_all_it_needs(tmp_path: Path) -> None:
     )
 
 
-def test_stacked_skills_stand_before_the_text_in_their_order(tmp_path: Path) -> None:
+def test_stacked_skills_precede_the_text_in_order(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_skill(tmp_path / name)
     library = make_library(tmp_path)
@@ -102,7 +102,7 @@ def test_stacked_skills_stand_before_the_text_in_their_order(tmp_path: Path) -> 
     assert told.endswith(f"{tmp_path}/one`.]\n\n[The user wrote nothing more.]")
 
 
-def test_each_skill_has_a_command_that_reaches_it(tmp_path: Path) -> None:
+def test_each_skill_has_a_command_that_invokes_it(tmp_path: Path) -> None:
     for name in ("pdf", "help", "2nd", "PDF.2", "with blank", "a/double", "b/double"):
         write_skill(tmp_path / name, f"Does {name}.")
     library = make_library(tmp_path)

@@ -32,7 +32,7 @@ from tests.skills_store.skill_files import (
 )
 
 
-def test_the_first_root_wins_a_name_and_the_rest_is_reported(tmp_path: Path) -> None:
+def test_the_first_root_wins_a_name_and_the_others_are_reported(tmp_path: Path) -> None:
     for root in ("workspace", "home", "external"):
         write_skill(tmp_path / root / root / "pdf", f"Of {root}.")
         write_skill(tmp_path / root / f"only-{root}")
@@ -43,14 +43,14 @@ def test_the_first_root_wins_a_name_and_the_rest_is_reported(tmp_path: Path) -> 
     assert len(library.skills()) == 1 + 3
 
 
-def test_a_skill_that_is_only_linked_shadows_nothing(tmp_path: Path) -> None:
+def test_a_linked_duplicate_is_not_reported_as_shadowed(tmp_path: Path) -> None:
     write_skill(tmp_path / "agents/pdf")
     (tmp_path / "claude").mkdir()
     (tmp_path / "claude/pdf").symlink_to("../agents/pdf")
     assert make_library(tmp_path / "claude", tmp_path / "agents").shadowed() == ()
 
 
-def test_the_first_root_describes_a_category(tmp_path: Path) -> None:
+def test_the_first_root_provides_the_category_description(tmp_path: Path) -> None:
     for root in ("a", "b"):
         write_skill(tmp_path / root / "coding" / root)
         write_file(tmp_path / root / "coding/DESCRIPTION.md", f"---\ndescription: {root}!\n---\n")
@@ -61,7 +61,7 @@ def test_the_first_root_describes_a_category(tmp_path: Path) -> None:
     )
 
 
-def test_two_hits_are_an_error_that_names_both(tmp_path: Path) -> None:
+def test_an_ambiguous_name_is_an_error_that_lists_both_skills(tmp_path: Path) -> None:
     write_skill(tmp_path / "a/pdf")
     write_skill(tmp_path / "b/pdf")
     library = make_library(tmp_path)
@@ -71,7 +71,7 @@ def test_two_hits_are_an_error_that_names_both(tmp_path: Path) -> None:
     assert library.find("b/pdf").folder == tmp_path / "b/pdf"
 
 
-def test_a_name_that_is_not_there_is_answered_with_similar_ones(tmp_path: Path) -> None:
+def test_an_unknown_name_suggests_similar_ones(tmp_path: Path) -> None:
     write_skill(tmp_path / "git-flow")
     with pytest.raises(SkillNotFoundError, match="Did you mean 'git-flow'") as raised:
         make_library(tmp_path).view("gitflow")
@@ -79,20 +79,20 @@ def test_a_name_that_is_not_there_is_answered_with_similar_ones(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", ["", "/", "../pdf", "a/../pdf", "\0", "n" * 10_000, "pdf/"])
-def test_no_name_leads_anywhere_else(tmp_path: Path, name: str) -> None:
+def test_no_name_resolves_outside_the_library(tmp_path: Path, name: str) -> None:
     write_skill(tmp_path / "skills/pdf")
     write_skill(tmp_path / "pdf")
     with pytest.raises(SkillNotFoundError):
         make_library(tmp_path / "skills").find(name)
 
 
-def test_a_skill_at_fault_is_told_of_by_its_name(tmp_path: Path) -> None:
+def test_an_invalid_skill_is_reported_by_its_name(tmp_path: Path) -> None:
     write_file(tmp_path / "mute/SKILL.md", "---\nname: mute\n---\n")
     with pytest.raises(UnreadableSkillError, match=r"mute/SKILL.md:1: it has no description"):
         make_library(tmp_path).view("mute")
 
 
-def test_an_archived_name_is_answered_with_where_it_went(tmp_path: Path) -> None:
+def test_an_archived_name_is_answered_with_its_destination(tmp_path: Path) -> None:
     write_skill(tmp_path / "umbrella", fields="related_skills: [old, umbrella, never]")
     gone = {
         "old": ArchivedSkill("old", "umbrella", "2026-01-02T03:04:05Z"),
@@ -110,7 +110,7 @@ def test_an_archived_name_is_answered_with_where_it_went(tmp_path: Path) -> None
     assert [library.is_known(name) for name in ("old", "umbrella", "never")] == [True, True, False]
 
 
-def test_the_list_shows_what_the_session_sees(tmp_path: Path) -> None:
+def test_the_list_shows_the_skills_visible_to_the_session(tmp_path: Path) -> None:
     write_skill(tmp_path / "ops/mac", fields="platforms: [macos]")
     write_skill(tmp_path / "ops/cloud/kube")
     write_skill(tmp_path / "opsec/keys")
@@ -126,12 +126,12 @@ def test_the_list_shows_what_the_session_sees(tmp_path: Path) -> None:
     assert library.list_skills(category="none").skills == ()
 
 
-def test_a_hidden_skill_is_not_shown_by_its_name_either(tmp_path: Path) -> None:
+def test_a_hidden_skill_cannot_be_viewed_by_name(tmp_path: Path) -> None:
     write_skill(tmp_path / "mac", fields="platforms: [macos]")
     library, linux = make_library(tmp_path), VisibilityFacts("linux")
     for look in (
-        lambda: library.view("mac", circumstances=linux),
-        lambda: library.view_file("mac", "SKILL.md", circumstances=linux),
+        lambda: library.view("mac", facts=linux),
+        lambda: library.view_file("mac", "SKILL.md", facts=linux),
     ):
         with pytest.raises(HiddenSkillError, match="it is for macos only"):
             look()
@@ -139,7 +139,7 @@ def test_a_hidden_skill_is_not_shown_by_its_name_either(tmp_path: Path) -> None:
     assert (library.skills(linux), library.find("mac").name) == ((), "mac")
 
 
-def test_a_skill_of_another_program_shows_without_a_restart(tmp_path: Path) -> None:
+def test_a_skill_added_by_another_program_appears_without_a_restart(tmp_path: Path) -> None:
     library = make_library(tmp_path / "skills")
     assert library.index(IndexRequest()) == ""
     write_skill(tmp_path / "skills/coding/new")
@@ -150,7 +150,7 @@ def test_a_skill_of_another_program_shows_without_a_restart(tmp_path: Path) -> N
     assert library.index(IndexRequest()) == ""
 
 
-def test_a_watcher_vouches_until_it_tells_of_a_change(tmp_path: Path) -> None:
+def test_a_watched_library_is_cached_until_a_change_is_reported(tmp_path: Path) -> None:
     library = make_library(tmp_path)
     library.set_watched(is_watched=True)
     assert library.skills() == ()
@@ -163,7 +163,7 @@ def test_a_watcher_vouches_until_it_tells_of_a_change(tmp_path: Path) -> None:
     assert len(library.skills()) == 2
 
 
-def test_a_watcher_is_told_what_to_watch(tmp_path: Path) -> None:
+def test_the_watcher_is_given_the_paths_to_watch(tmp_path: Path) -> None:
     write_skill(tmp_path / "elsewhere/pdf")
     write_file(tmp_path / "dotfiles/git.md", skill_text("git"))
     (tmp_path / "home/coding/git").mkdir(parents=True)
@@ -176,7 +176,7 @@ def test_a_watcher_is_told_what_to_watch(tmp_path: Path) -> None:
     }
 
 
-def test_what_changed_between_the_first_look_and_the_watcher_is_seen(tmp_path: Path) -> None:
+def test_a_change_between_the_first_scan_and_the_watcher_is_seen(tmp_path: Path) -> None:
     library = make_library(tmp_path)
     library.skills()
     write_skill(tmp_path / "new")
@@ -184,7 +184,7 @@ def test_what_changed_between_the_first_look_and_the_watcher_is_seen(tmp_path: P
     assert len(library.skills()) == 1
 
 
-def test_a_change_during_a_look_counts_the_next_time(tmp_path: Path) -> None:
+def test_a_change_during_a_scan_is_seen_by_the_next_one(tmp_path: Path) -> None:
     def roots() -> Iterator[SkillRoot]:
         yield home_root(tmp_path)
         if not (tmp_path / "late").exists():
@@ -197,14 +197,14 @@ def test_a_change_during_a_look_counts_the_next_time(tmp_path: Path) -> None:
     assert len(library.skills()) == 1
 
 
-def test_nothing_is_joined_anew_as_long_as_nothing_changes(tmp_path: Path) -> None:
+def test_an_unchanged_collection_is_reused(tmp_path: Path) -> None:
     write_skill(tmp_path / "pdf")
     make_files_old(tmp_path)
     library = make_library(tmp_path)
     assert library.collection() is library.collection()
 
 
-def test_roots_in_another_order_are_looked_at_anew(tmp_path: Path) -> None:
+def test_reordered_roots_are_scanned_again(tmp_path: Path) -> None:
     for root in ("a", "b"):
         write_skill(tmp_path / root / "pdf", f"Of {root}.")
     make_files_old(tmp_path)
@@ -215,7 +215,7 @@ def test_roots_in_another_order_are_looked_at_anew(tmp_path: Path) -> None:
     assert library.find("pdf").description == "Of b."
 
 
-def test_threads_may_ask_at_once(tmp_path: Path) -> None:
+def test_concurrent_threads_can_query_the_library(tmp_path: Path) -> None:
     for number in range(50):
         write_file(tmp_path / f"s-{number}" / "SKILL.md", skill_text(f"s-{number}"))
     library, answers = make_library(tmp_path), list[str]()
@@ -230,7 +230,7 @@ def test_threads_may_ask_at_once(tmp_path: Path) -> None:
     assert len(set(answers)) == 1
 
 
-def test_each_error_is_one_of_the_tree() -> None:
+def test_each_error_belongs_to_the_error_hierarchy() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
     failures = [kind for kind in kinds if issubclass(kind, Exception)]
     assert all(issubclass(kind, SkillError) for kind in failures)

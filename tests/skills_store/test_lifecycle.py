@@ -67,12 +67,12 @@ def made(
         ),
     ],
 )
-def test_what_becomes_of_a_skill(record: UsageRecord, new: SkillState | None) -> None:
+def test_a_skill_transitions_with_age(record: UsageRecord, new: SkillState | None) -> None:
     found = find_due_transitions({"brew": record}, NOW)
     assert [each.new for each in found] == ([] if new is None else [new])
 
 
-def test_the_ages_can_be_set() -> None:
+def test_the_age_limits_can_be_configured() -> None:
     records = {"b": made(2), "a": made(5)}
     assert find_due_transitions(records, NOW, AgingPolicy(2, 4)) == (
         StateTransition("a", "active", "archived", 5),
@@ -80,7 +80,7 @@ def test_the_ages_can_be_set() -> None:
     )
 
 
-def test_transitions_are_made_and_can_be_taken_back(tmp_path: Path) -> None:
+def test_transitions_are_applied_and_can_be_undone(tmp_path: Path) -> None:
     house = SkillHome(tmp_path)
     keeper = house.editor
     for name in ("gone", "old", "bundled", "tired"):

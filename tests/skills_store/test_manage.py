@@ -47,7 +47,7 @@ def test_a_plan_shows_the_change_and_writes_nothing(house: SkillHome) -> None:
     assert files_in(house.home) == {}
 
 
-def test_a_created_skill_stands_in_its_category_and_is_the_agents(house: SkillHome) -> None:
+def test_a_created_skill_is_in_its_category_and_owned_by_the_agent(house: SkillHome) -> None:
     done = house.apply(create(category="kitchen"))
     folder = house.skills / "kitchen" / "brew"
     assert done == ManageResult(f"Created the skill 'brew' in {folder}.")
@@ -57,7 +57,7 @@ def test_a_created_skill_stands_in_its_category_and_is_the_agents(house: SkillHo
     assert (record.created_by, record.patch_count) == ("agent", 0)
 
 
-def test_a_skill_the_user_created_is_not_the_agents(house: SkillHome) -> None:
+def test_a_skill_created_by_the_user_is_not_owned_by_the_agent(house: SkillHome) -> None:
     house.apply(ManageCall("create", "brew", content=skill_document("brew"), origin="user"))
     record = house.editor.usage.record("brew")
     assert record is not None
@@ -65,7 +65,7 @@ def test_a_skill_the_user_created_is_not_the_agents(house: SkillHome) -> None:
 
 
 @pytest.mark.parametrize("place", ["home", "workspace", "agents", "external", "bundled"])
-def test_a_name_that_exists_anywhere_is_taken(house: SkillHome, place: str) -> None:
+def test_a_name_used_in_any_root_is_taken(house: SkillHome, place: str) -> None:
     root = {
         "home": house.skills,
         "workspace": house.workspace,
@@ -79,25 +79,25 @@ def test_a_name_that_exists_anywhere_is_taken(house: SkillHome, place: str) -> N
     assert (caught.value.name, caught.value.folder) == ("brew", folder)
 
 
-def test_a_name_that_differs_in_case_only_is_taken(house: SkillHome) -> None:
+def test_a_name_that_differs_only_in_case_is_taken(house: SkillHome) -> None:
     write_skill(house.skills, "Brew")
     with pytest.raises(NameTakenError):
         house.editor.plan(create())
 
 
-def test_the_name_of_a_skill_that_cannot_be_loaded_is_taken(house: SkillHome) -> None:
+def test_the_name_of_an_unloadable_skill_is_taken(house: SkillHome) -> None:
     write_skill(house.skills, "x/brew", "no frontmatter")
     with pytest.raises(NameTakenError):
         house.editor.plan(create())
 
 
-def test_an_empty_folder_of_the_name_is_no_skill(house: SkillHome) -> None:
+def test_an_empty_directory_does_not_take_the_name(house: SkillHome) -> None:
     (house.skills / "brew").mkdir()
     house.apply(create())
     assert visible_files(house.skills) == {"brew/SKILL.md": skill_document("brew").encode()}
 
 
-def test_a_patch_says_where_and_by_which_strategy_it_matched(house: SkillHome) -> None:
+def test_a_patch_reports_its_location_and_matching_strategy(house: SkillHome) -> None:
     write_skill(house.skills, "brew", skill_document("brew", "1. Boil  water.\n2. Wait.\n"))
     call = ManageCall("patch", "brew", old_string="Boil water.", new_string="Heat water.")
     done = house.apply(call)
@@ -111,13 +111,13 @@ def test_a_patch_says_where_and_by_which_strategy_it_matched(house: SkillHome) -
     assert (record.patch_count, record.created_by) == (1, None)
 
 
-def test_a_patch_may_replace_all_places(house: SkillHome) -> None:
+def test_a_patch_may_replace_all_matches(house: SkillHome) -> None:
     write_skill(house.skills, "brew", skill_document("brew", "tea, tea\n"))
     call = ManageCall("patch", "brew", old_string="tea", new_string="coffee", replace_all=True)
     assert house.apply(call).message.startswith("Patched SKILL.md of 'brew' in 2 places")
 
 
-def test_a_patch_that_finds_nothing_shows_the_closest_lines(house: SkillHome) -> None:
+def test_a_patch_without_a_match_shows_the_closest_lines(house: SkillHome) -> None:
     write_skill(
         house.skills, "brew", skill_document("brew", "1. Boil the water.\n2. Wait a bit.\n")
     )
@@ -130,7 +130,7 @@ def test_a_patch_that_finds_nothing_shows_the_closest_lines(house: SkillHome) ->
     )
 
 
-def test_lines_that_share_no_word_are_shown_too(house: SkillHome) -> None:
+def test_the_closest_lines_are_shown_even_without_a_common_word(house: SkillHome) -> None:
     write_skill(house.skills, "brew", references__a_dot_md="alpha beta\n\nDo  it.\nlast\n")
     call = ManageCall(
         "patch", "brew", old_string="D0 1t.", new_string="x", file_path="references/a.md"
@@ -139,7 +139,7 @@ def test_lines_that_share_no_word_are_shown_too(house: SkillHome) -> None:
         house.editor.plan(call)
 
 
-def test_a_patch_of_something_there_twice_names_the_lines(house: SkillHome) -> None:
+def test_an_ambiguous_patch_lists_the_matching_lines(house: SkillHome) -> None:
     write_skill(house.skills, "brew", skill_document("brew", "tea\ntea\n"))
     call = ManageCall("patch", "brew", old_string="tea", new_string="x")
     with pytest.raises(PatchRefusedError, match=r"2 times \(lines 8, 9\)"):
@@ -173,7 +173,7 @@ def test_an_edit_writes_the_whole_document(house: SkillHome) -> None:
         ),
     ],
 )
-def test_no_route_leads_to_a_broken_document(house: SkillHome, broken: str, part: str) -> None:
+def test_no_action_can_produce_a_broken_document(house: SkillHome, broken: str, part: str) -> None:
     write_skill(house.skills, "brew")
     calls = [
         ManageCall("edit", "brew", content=broken),
@@ -194,7 +194,7 @@ def test_no_route_leads_to_a_broken_document(house: SkillHome, broken: str, part
         house.editor.plan(ManageCall("create", "brew", content=broken))
 
 
-def test_a_document_of_looser_rules_can_be_patched_but_gets_no_worse(house: SkillHome) -> None:
+def test_a_nonconforming_document_can_be_patched_but_not_made_worse(house: SkillHome) -> None:
     loose = "---\nname: Brew It\ndescription: d\nversion: 1\ntags: [a, b]\n---\nBoil.\n"
     write_skill(house.skills, "brew_it", loose)
     house.apply(ManageCall("patch", "brew_it", old_string="Boil.", new_string="Heat."))
@@ -205,7 +205,7 @@ def test_a_document_of_looser_rules_can_be_patched_but_gets_no_worse(house: Skil
         house.editor.plan(call)
 
 
-def test_a_document_that_cannot_be_loaded_can_be_repaired(house: SkillHome) -> None:
+def test_an_unloadable_document_can_be_repaired(house: SkillHome) -> None:
     write_skill(house.skills, "brew", "---\nname: brew\nversion: 1\n---\nBoil.\n")
     call = ManageCall(
         "patch", "brew", old_string="name: brew", new_string="name: brew\ndescription: Tea"
@@ -214,14 +214,14 @@ def test_a_document_that_cannot_be_loaded_can_be_repaired(house: SkillHome) -> N
     assert [skill.name for skill in house.editor.catalog.list_skills()] == ["brew"]
 
 
-def test_a_document_that_was_too_long_may_become_shorter(house: SkillHome) -> None:
+def test_an_oversized_document_may_become_shorter(house: SkillHome) -> None:
     write_skill(house.skills, "brew", skill_document("brew", "x" * 100_100 + "\ntail\n"))
     house.apply(ManageCall("patch", "brew", old_string="tail", new_string="t"))
     with pytest.raises(InvalidSkillError, match="more than 100000"):
         house.editor.plan(ManageCall("patch", "brew", old_string="\nt\n", new_string="\ntail\n"))
 
 
-def test_a_written_file_asks_for_a_pointer_until_there_is_one(house: SkillHome) -> None:
+def test_a_written_file_asks_for_a_reference_until_one_exists(house: SkillHome) -> None:
     write_skill(house.skills, "brew", skill_document("brew", "See references/a.md.\n"))
     done = house.apply(
         ManageCall("write_file", "brew", file_path="references/a.md", file_content="a")
@@ -231,7 +231,7 @@ def test_a_written_file_asks_for_a_pointer_until_there_is_one(house: SkillHome) 
     assert "add a one-line pointer" in done.message
 
 
-def test_a_script_with_an_interpreter_can_be_run(house: SkillHome) -> None:
+def test_a_script_with_a_shebang_is_executable(house: SkillHome) -> None:
     write_skill(house.skills, "brew")
     call = ManageCall(
         "write_file", "brew", file_path="scripts/a.sh", file_content="#!/bin/sh\necho hi\n"
@@ -240,14 +240,14 @@ def test_a_script_with_an_interpreter_can_be_run(house: SkillHome) -> None:
     assert os.access(house.skills / "brew/scripts/a.sh", os.X_OK)
 
 
-def test_a_removed_file_takes_its_empty_folder_along(house: SkillHome) -> None:
+def test_removing_a_file_removes_its_empty_directory(house: SkillHome) -> None:
     write_skill(house.skills, "brew", references__a_dot_md="a", scripts__b_dot_sh="b")
     done = house.apply(ManageCall("remove_file", "brew", file_path="references/a.md"))
     assert done == ManageResult("Removed references/a.md of 'brew'.")
     assert names_of((house.skills / "brew").iterdir()) == ["SKILL.md", "scripts"]
 
 
-def test_a_file_that_is_not_there_is_answered_with_those_that_are(house: SkillHome) -> None:
+def test_a_missing_file_is_answered_with_the_existing_ones(house: SkillHome) -> None:
     write_skill(house.skills, "brew", references__a_dot_md="a")
     for action in ("remove_file", "patch"):
         call = ManageCall(
@@ -258,7 +258,7 @@ def test_a_file_that_is_not_there_is_answered_with_those_that_are(house: SkillHo
         assert caught.value.available == ("references/a.md",)
 
 
-def test_a_file_may_have_a_mebibyte_and_no_byte_more(house: SkillHome) -> None:
+def test_a_file_may_be_at_most_one_mebibyte(house: SkillHome) -> None:
     write_skill(house.skills, "brew")
     most = "x" * 1024 * 1024
     house.apply(ManageCall("write_file", "brew", file_path="assets/a", file_content=most))
@@ -267,7 +267,7 @@ def test_a_file_may_have_a_mebibyte_and_no_byte_more(house: SkillHome) -> None:
         house.editor.plan(call)
 
 
-def test_half_a_character_is_refused(house: SkillHome) -> None:
+def test_an_unpaired_surrogate_is_rejected(house: SkillHome) -> None:
     write_skill(house.skills, "brew")
     call = ManageCall("write_file", "brew", file_path="assets/a", file_content="a\ud83d")
     with pytest.raises(InvalidContentError, match="position 1"):
@@ -287,9 +287,7 @@ def test_half_a_character_is_refused(house: SkillHome) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else value.action,
 )
-def test_an_argument_that_is_missing_is_named(
-    house: SkillHome, call: ManageCall, missing: str
-) -> None:
+def test_a_missing_argument_is_named(house: SkillHome, call: ManageCall, missing: str) -> None:
     write_skill(house.skills, "brew")
     with pytest.raises(InvalidCallError, match=f"{call.action} needs the argument {missing}"):
         house.editor.plan(call)
@@ -303,20 +301,20 @@ def test_an_argument_that_is_missing_is_named(
     ],
     ids=lambda call: call.action,
 )
-def test_a_change_that_changes_nothing_is_refused(house: SkillHome, call: ManageCall) -> None:
+def test_a_change_without_effect_is_rejected(house: SkillHome, call: ManageCall) -> None:
     write_skill(house.skills, "brew", assets__a="a")
     with pytest.raises(InvalidCallError, match="Nothing was changed"):
         house.editor.plan(call)
 
 
-def test_a_skill_that_is_not_there_is_answered_with_similar_names(house: SkillHome) -> None:
+def test_a_missing_skill_is_answered_with_similar_names(house: SkillHome) -> None:
     write_skill(house.skills, "brew")
     with pytest.raises(SkillNotFoundError) as caught:
         house.editor.plan(ManageCall("edit", "brow", content="x"))
     assert caught.value.similar == ("brew",)
 
 
-def test_of_two_skills_of_one_name_the_category_tells_which(house: SkillHome) -> None:
+def test_the_category_distinguishes_skills_of_the_same_name(house: SkillHome) -> None:
     write_skill(house.skills, "a/brew")
     write_skill(house.skills, "b/brew")
     with pytest.raises(AmbiguousSkillError) as caught:
@@ -332,9 +330,7 @@ def test_of_two_skills_of_one_name_the_category_tells_which(house: SkillHome) ->
 @pytest.mark.parametrize(
     "successor", ["brew", "Brew", "nothing", "../tea", ".archive/tea", "tea/SKILL.md"]
 )
-def test_a_deleted_skill_is_not_absorbed_by_what_is_no_other_skill(
-    house: SkillHome, successor: str
-) -> None:
+def test_a_deleted_skill_needs_a_valid_successor(house: SkillHome, successor: str) -> None:
     write_skill(house.skills, "brew")
     write_skill(house.bundled, "tea")
     with pytest.raises(InvalidSuccessorError):
@@ -342,7 +338,7 @@ def test_a_deleted_skill_is_not_absorbed_by_what_is_no_other_skill(
 
 
 @pytest.mark.parametrize("successor", ["tea", ""])
-def test_a_deleted_skill_is_absorbed_by_another_one_or_none(
+def test_a_deleted_skill_may_be_absorbed_by_another_or_none(
     house: SkillHome, successor: str
 ) -> None:
     write_skill(house.skills, "brew")

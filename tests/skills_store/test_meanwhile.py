@@ -35,7 +35,9 @@ CHANGED_MEANWHILE = [
 
 
 @pytest.mark.parametrize("call", CHANGED_MEANWHILE, ids=lambda call: call.action)
-def test_what_was_changed_meanwhile_is_not_overwritten(house: SkillHome, call: ManageCall) -> None:
+def test_a_file_changed_since_planning_is_not_overwritten(
+    house: SkillHome, call: ManageCall
+) -> None:
     folder = write_skill(house.skills, "brew", references__a_dot_md="a")
     change = house.editor.plan(call)
     (folder / "SKILL.md").write_text(skill_document("brew", "Changed by hand.\n"))
@@ -46,7 +48,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten(house: SkillHome, call: M
     assert visible_files(house.skills) == before
 
 
-def test_a_skill_of_the_name_that_came_meanwhile_stops_a_creation(house: SkillHome) -> None:
+def test_a_skill_created_since_planning_prevents_a_creation(house: SkillHome) -> None:
     change = house.editor.plan(create())
     write_skill(house.external, "brew")
     with pytest.raises(NameTakenError):
@@ -54,7 +56,7 @@ def test_a_skill_of_the_name_that_came_meanwhile_stops_a_creation(house: SkillHo
     assert files_in(house.skills) == {}
 
 
-def test_a_successor_that_went_meanwhile_stops_a_deletion(house: SkillHome) -> None:
+def test_a_successor_removed_since_planning_prevents_a_deletion(house: SkillHome) -> None:
     write_skill(house.skills, "brew")
     write_skill(house.skills, "tea")
     change = house.editor.plan(ManageCall("delete", "brew", absorbed_into="tea"))
@@ -63,7 +65,7 @@ def test_a_successor_that_went_meanwhile_stops_a_deletion(house: SkillHome) -> N
         house.editor.commit(change)
 
 
-def test_a_copy_that_came_meanwhile_stops_another_one(house: SkillHome) -> None:
+def test_a_copy_made_since_planning_prevents_another_one(house: SkillHome) -> None:
     write_skill(house.bundled, "brew")
     change = house.editor.plan(ManageCall("edit", "brew", content=skill_document("brew", "x\n")))
     write_skill(house.skills, "elsewhere/brew")

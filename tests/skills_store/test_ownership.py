@@ -85,20 +85,20 @@ def calls_on(name: str) -> list[ManageCall]:
 
 
 @pytest.mark.parametrize("owner", OWNERS)
-def test_the_owner_is_known(house: SkillHome, owner: Owner) -> None:
+def test_the_owner_is_determined(house: SkillHome, owner: Owner) -> None:
     give(house, owner)
     skill = house.editor.catalog.find(name_of(owner))
     assert owner_of(skill, read_installed_names(house.editor.home), house.editor.usage) == owner
 
 
-def test_a_skill_the_agent_made_and_somebody_else_lists_is_not_the_agents(house: SkillHome) -> None:
+def test_an_agent_made_skill_listed_as_bundled_is_not_owned_by_the_agent(house: SkillHome) -> None:
     give(house, "bundled")
     house.editor.usage.record_creation("brew", "agent")
     skill = house.editor.catalog.find("brew")
     assert owner_of(skill, read_installed_names(house.editor.home), house.editor.usage) == "bundled"
 
 
-def test_lists_that_cannot_be_read_name_nothing(house: SkillHome) -> None:
+def test_unreadable_manifests_are_ignored(house: SkillHome) -> None:
     give(house, "hub")
     house.editor.home.hub_lock.write_text("{")
     house.editor.home.bundled_manifest.write_bytes(b"\xff\n:\n\n")
@@ -108,7 +108,7 @@ def test_lists_that_cannot_be_read_name_nothing(house: SkillHome) -> None:
 
 @pytest.mark.parametrize("origin", ["review", "curator"])
 @pytest.mark.parametrize("owner", [owner for owner in OWNERS if owner not in {"user", "agent"}])
-def test_unasked_nothing_of_others_is_touched(
+def test_background_changes_do_not_touch_skills_of_others(
     house: SkillHome, owner: Owner, origin: ChangeOrigin
 ) -> None:
     give(house, owner)
@@ -121,7 +121,9 @@ def test_unasked_nothing_of_others_is_touched(
 
 
 @pytest.mark.parametrize("origin", ["review", "curator"])
-def test_unasked_nothing_pinned_is_touched(house: SkillHome, origin: ChangeOrigin) -> None:
+def test_background_changes_do_not_touch_pinned_skills(
+    house: SkillHome, origin: ChangeOrigin
+) -> None:
     give(house, "agent")
     house.editor.usage.pin("brew")
     for call in calls_on("brew"):
@@ -130,7 +132,7 @@ def test_unasked_nothing_pinned_is_touched(house: SkillHome, origin: ChangeOrigi
 
 
 @pytest.mark.parametrize("origin", ["review", "curator"])
-def test_a_pin_that_came_after_the_plan_holds(house: SkillHome, origin: ChangeOrigin) -> None:
+def test_a_pin_set_after_planning_is_respected(house: SkillHome, origin: ChangeOrigin) -> None:
     give(house, "agent")
     changes = [house.editor.plan(replace(call, origin=origin)) for call in calls_on("brew")]
     house.editor.usage.pin("brew")
@@ -140,7 +142,7 @@ def test_a_pin_that_came_after_the_plan_holds(house: SkillHome, origin: ChangeOr
 
 
 @pytest.mark.parametrize("origin", ["turn", "user"])
-def test_a_pinned_skill_is_changed_when_asked_but_never_deleted(
+def test_a_pinned_skill_can_be_changed_on_request_but_never_deleted(
     house: SkillHome, origin: ChangeOrigin
 ) -> None:
     give(house, "user")
@@ -153,7 +155,7 @@ def test_a_pinned_skill_is_changed_when_asked_but_never_deleted(
     house.apply(deletion)
 
 
-def test_unasked_only_what_an_agent_made_is_archived(house: SkillHome) -> None:
+def test_background_runs_archive_only_agent_made_skills(house: SkillHome) -> None:
     give(house, "user")
     with pytest.raises(BackgroundChangeError):
         house.apply(ManageCall("delete", "brew", origin="curator"))
@@ -163,7 +165,7 @@ def test_unasked_only_what_an_agent_made_is_archived(house: SkillHome) -> None:
 
 
 @pytest.mark.parametrize("owner", ["bundled", "hub", "installed"])
-def test_what_others_put_into_the_users_folder_is_changed_there_and_told(
+def test_third_party_skills_in_the_users_directory_are_changed_with_a_notice(
     house: SkillHome, owner: Owner
 ) -> None:
     give(house, owner)
@@ -173,7 +175,7 @@ def test_what_others_put_into_the_users_folder_is_changed_there_and_told(
 
 
 @pytest.mark.parametrize("place", ["external", "bundled"])
-def test_a_skill_of_others_is_copied_to_be_changed(house: SkillHome, place: str) -> None:
+def test_a_third_party_skill_is_copied_before_a_change(house: SkillHome, place: str) -> None:
     root = house.external if place == "external" else house.bundled
     folder = write_skill(root, "kitchen/brew", None, scripts__a_dot_sh="a")
     (folder / "scripts" / "a.sh").chmod(0o555)
@@ -193,14 +195,14 @@ def test_a_skill_of_others_is_copied_to_be_changed(house: SkillHome, place: str)
     assert house.editor.catalog.find("brew").folder == target
 
 
-def test_a_file_is_removed_from_the_copy_only(house: SkillHome) -> None:
+def test_a_file_is_removed_only_from_the_copy(house: SkillHome) -> None:
     write_skill(house.bundled, "brew", None, references__a_dot_md="a")
     house.apply(ManageCall("remove_file", "brew", file_path="references/a.md"))
     assert visible_files(house.skills) == {"brew/SKILL.md": skill_document("brew").encode()}
     assert "brew/references/a.md" in files_in(house.bundled)
 
 
-def test_a_copy_is_put_into_a_category_of_its_name(house: SkillHome) -> None:
+def test_a_copy_goes_into_a_category_of_the_same_name(house: SkillHome) -> None:
     write_skill(house.bundled, "brew", None, references__a_dot_md="a")
     write_skill(house.skills, "brew/tea")
     house.apply(ManageCall("edit", "brew", content=BODY))
@@ -211,14 +213,14 @@ def test_a_copy_is_put_into_a_category_of_its_name(house: SkillHome) -> None:
     }
 
 
-def test_a_copy_replaces_nothing_that_is_there(house: SkillHome) -> None:
+def test_a_copy_overwrites_nothing(house: SkillHome) -> None:
     write_skill(house.bundled, "brew", None, references__a_dot_md="a")
     (house.skills / "brew" / "brew").mkdir(parents=True)
     with pytest.raises(NameTakenError):
         house.editor.plan(ManageCall("edit", "brew", content=BODY))
 
 
-def test_a_copy_is_not_made_of_what_changed_meanwhile(house: SkillHome) -> None:
+def test_no_copy_is_made_of_a_skill_changed_since_planning(house: SkillHome) -> None:
     folder = write_skill(house.bundled, "brew", None, references__a_dot_md="a")
     change = house.editor.plan(ManageCall("edit", "brew", content=BODY))
     (folder / "references" / "a.md").write_text("b")
@@ -228,7 +230,7 @@ def test_a_copy_is_not_made_of_what_changed_meanwhile(house: SkillHome) -> None:
 
 
 @pytest.mark.parametrize("place", ["workspace", "agents"])
-def test_a_writable_skill_elsewhere_is_changed_where_it_is(house: SkillHome, place: str) -> None:
+def test_a_writable_external_skill_is_changed_in_place(house: SkillHome, place: str) -> None:
     root = house.workspace if place == "workspace" else house.find_agents
     write_skill(root, "brew")
     house.apply(ManageCall("edit", "brew", content=BODY))
@@ -237,27 +239,27 @@ def test_a_writable_skill_elsewhere_is_changed_where_it_is(house: SkillHome, pla
 
 
 @pytest.mark.parametrize("owner", ["workspace", "external", "plugin"])
-def test_only_skills_in_the_users_folder_are_deleted(house: SkillHome, owner: Owner) -> None:
+def test_only_skills_in_the_users_directory_are_deleted(house: SkillHome, owner: Owner) -> None:
     give(house, owner)
     with pytest.raises(ReadOnlySkillError, match=r"skills\.disabled"):
         house.editor.plan(ManageCall("delete", name_of(owner)))
 
 
-def test_a_plugins_skill_is_not_changed(house: SkillHome) -> None:
+def test_a_plugin_skill_is_not_changed(house: SkillHome) -> None:
     give(house, "plugin")
     for call in calls_on("tools:brew"):
         with pytest.raises(SkillError, match="cannot be changed so"):
             house.editor.plan(call)
 
 
-def test_the_skill_that_shows_again_after_a_deletion_is_named(house: SkillHome) -> None:
+def test_a_skill_that_becomes_visible_after_a_deletion_is_named(house: SkillHome) -> None:
     folder = write_skill(house.bundled, "brew")
     house.apply(ManageCall("edit", "brew", content=BODY))
     done = house.apply(ManageCall("delete", "brew"))
     assert done.message.endswith(f"From now on the one in {folder} is used.")
 
 
-def test_a_copy_that_was_deleted_and_is_made_again_is_active(house: SkillHome) -> None:
+def test_a_copy_that_is_deleted_and_made_again_is_active(house: SkillHome) -> None:
     write_skill(house.bundled, "brew")
     for call in (
         ManageCall("edit", "brew", content=BODY),

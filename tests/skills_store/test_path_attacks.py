@@ -80,7 +80,7 @@ def view(folder: Path, path: str) -> str:
     ],
     ids=lambda value: re.sub(r"[^\w./\\~:-]", "_", value)[:30],
 )
-def test_a_path_is_refused_and_the_reason_told(skill: Path, path: str, reason: str) -> None:
+def test_an_invalid_path_is_refused_with_a_reason(skill: Path, path: str, reason: str) -> None:
     with pytest.raises(SkillPathRefusedError, match=re.escape(reason)):
         view(skill, path)
 
@@ -88,7 +88,7 @@ def test_a_path_is_refused_and_the_reason_told(skill: Path, path: str, reason: s
 @pytest.mark.parametrize(
     "path", ["references/none.md", "none", "%2e%2e/secret", "references/api.md/x"]
 )
-def test_a_file_that_is_not_there_is_answered_with_those_that_are(skill: Path, path: str) -> None:
+def test_a_missing_file_is_answered_with_the_existing_ones(skill: Path, path: str) -> None:
     with pytest.raises(MissingSkillFileError) as raised:
         view(skill, path)
     assert raised.value.available == ("references/Cased.md", "references/api.md")
@@ -103,14 +103,14 @@ def test_a_file_that_is_not_there_is_answered_with_those_that_are(skill: Path, p
         ("sibling", "../../skills-of-others"),
     ],
 )
-def test_a_link_that_leads_out_is_refused(skill: Path, name: str, target: str) -> None:
+def test_a_link_pointing_outside_is_refused(skill: Path, name: str, target: str) -> None:
     (skill / name).symlink_to(target)
     path = {"out-folder": f"{name}/secret", "sibling": f"{name}/x"}.get(name, name)
     with pytest.raises(SkillPathRefusedError, match="leads out of the skill's folder"):
         view(skill, path)
 
 
-def test_a_folder_whose_name_begins_alike_is_not_inside(tmp_path: Path) -> None:
+def test_a_directory_with_the_same_name_prefix_is_not_inside(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "pdf")
     write_file(tmp_path / "pdf-secret/x", "secret\n")
     (folder / "x").symlink_to("../pdf-secret/x")
@@ -118,13 +118,13 @@ def test_a_folder_whose_name_begins_alike_is_not_inside(tmp_path: Path) -> None:
         view(folder, "x")
 
 
-def test_a_link_within_the_folder_is_followed(skill: Path) -> None:
+def test_a_link_within_the_directory_is_followed(skill: Path) -> None:
     (skill / "references/in.md").symlink_to("api.md")
     (skill / "docs").symlink_to("references")
     assert (view(skill, "references/in.md"), view(skill, "docs/api.md")) == ("api\n", "api\n")
 
 
-def test_links_in_a_circle_and_into_nothing_are_told(skill: Path) -> None:
+def test_circular_and_dangling_links_are_reported(skill: Path) -> None:
     (skill / "circle").symlink_to("circle")
     (skill / "nothing").symlink_to("none")
     for path in ("circle", "nothing"):
@@ -132,19 +132,19 @@ def test_links_in_a_circle_and_into_nothing_are_told(skill: Path) -> None:
             view(skill, path)
 
 
-def test_a_fifo_is_not_waited_for(skill: Path) -> None:
+def test_a_fifo_does_not_block(skill: Path) -> None:
     os.mkfifo(skill / "references/fifo")
     with pytest.raises(UnreadableSkillFileError, match="no regular file"):
         view(skill, "references/fifo")
 
 
-def test_a_name_written_in_other_code_points_is_the_same(skill: Path) -> None:
+def test_a_name_in_another_unicode_form_is_the_same(skill: Path) -> None:
     write_file(skill / "references/caf\u00e9.md", "coffee\n")
     assert view(skill, "references/cafe\u0301.md") == "coffee\n"
 
 
 @given(st.text(alphabet=st.sampled_from("a./\\:~\0 C\n-é\ud800"), max_size=20))
-def test_a_path_that_is_not_refused_stays_in_the_folder(path: str) -> None:
+def test_an_accepted_path_stays_in_the_directory(path: str) -> None:
     try:
         names = split_path(path)
     except SkillFileError:

@@ -19,7 +19,7 @@ def program(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("entry", ["", ".", "bin", "./bin"])
-def test_a_relative_entry_of_the_search_path_is_passed_over(
+def test_a_relative_search_path_entry_is_skipped(
     entry: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program(tmp_path / "here/bin")
@@ -31,7 +31,7 @@ def test_a_relative_entry_of_the_search_path_is_passed_over(
     assert find_program("tool", search_path) == installed
 
 
-def test_a_program_of_the_workspace_is_passed_over(tmp_path: Path) -> None:
+def test_a_program_in_the_workspace_is_skipped(tmp_path: Path) -> None:
     program(tmp_path / "workspace/.venv/bin")
     installed = program(tmp_path / "usr/bin")
     (tmp_path / "link").symlink_to(tmp_path / "workspace/.venv")
@@ -42,7 +42,7 @@ def test_a_program_of_the_workspace_is_passed_over(tmp_path: Path) -> None:
     assert find_program("tool", search_path) == str(tmp_path / "workspace/.venv/bin/tool")
 
 
-def test_without_a_search_path_that_of_the_process_counts(
+def test_without_a_search_path_the_process_search_path_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed = program(tmp_path / "bin")

@@ -27,24 +27,24 @@ print(len(library.skills()), "yaml" in sys.modules)
 """
 
 
-def test_the_example_in_its_description_runs() -> None:
+def test_the_docstring_example_runs() -> None:
     results = doctest.testmod(skills_store, optionflags=doctest.ELLIPSIS)
     assert (results.failed, results.attempted > 5) == (0, True)
 
 
 @pytest.mark.parametrize("name", skills_store.__all__)
-def test_each_name_of_the_face_is_there(name: str) -> None:
+def test_every_exported_name_exists(name: str) -> None:
     value = getattr(skills_store, name)
     home = importlib.import_module(getattr(value, "__module__", "skills_store.index"))
     assert getattr(home, name) is value
 
 
-def test_another_name_is_not_there() -> None:
+def test_an_unknown_name_is_not_exported() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = getattr(skills_store, "nothing")  # noqa: B009  pyright knows that it is not there
 
 
-def test_atomic_writes_bring_no_skills_along() -> None:
+def test_importing_atomic_writes_does_not_import_skills() -> None:
     output = subprocess.run(
         [sys.executable, "-c", CHEAP], capture_output=True, check=True, text=True
     )
@@ -52,7 +52,7 @@ def test_atomic_writes_bring_no_skills_along() -> None:
     assert output.stdout.strip() == str(names)
 
 
-def test_a_snapshot_needs_no_parser(tmp_path: Path) -> None:
+def test_importing_the_snapshot_does_not_import_a_parser(tmp_path: Path) -> None:
     write_skill(tmp_path / "skills/pdf")
     make_files_old(tmp_path / "skills")
     command = [sys.executable, "-c", FROM_SNAPSHOT, str(tmp_path)]
@@ -60,7 +60,7 @@ def test_a_snapshot_needs_no_parser(tmp_path: Path) -> None:
     assert told == [b"1 True\n", b"1 False\n"]
 
 
-def test_the_roots_are_in_the_order_in_which_they_win(tmp_path: Path) -> None:
+def test_roots_are_in_order_of_precedence(tmp_path: Path) -> None:
     home, user = tmp_path / "hermes", tmp_path / "user"
     for plugin in ("zeta", "alpha"):
         (home / "plugins" / plugin / "skills").mkdir(parents=True)
@@ -82,7 +82,7 @@ def test_the_roots_are_in_the_order_in_which_they_win(tmp_path: Path) -> None:
     )
 
 
-def test_without_a_trusted_workspace_it_brings_no_skills(tmp_path: Path) -> None:
+def test_an_untrusted_workspace_contributes_no_skills(tmp_path: Path) -> None:
     roots = resolve_roots(
         SkillLocations(tmp_path / "hermes", tmp_path / "user", tmp_path / "bundled")
     )

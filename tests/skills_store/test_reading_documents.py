@@ -66,7 +66,7 @@ def test_odd_values_are_harmless(text: str, value: Json) -> None:
         ("description: `code`: x", "`code`: x"),
     ],
 )
-def test_values_without_quotes_are_read_at_the_second_try(line: str, description: str) -> None:
+def test_unquoted_values_are_parsed_on_the_second_try(line: str, description: str) -> None:
     document = parse_document(f"---\nname: pdf\n{line}\n---\nbody")
     assert (document.description, len(document.problems)) == (description, 1)
     assert "read as if quoted" in document.problems[0].text
@@ -100,7 +100,9 @@ def test_values_without_quotes_are_read_at_the_second_try(line: str, description
         ),
     ],
 )
-def test_what_cannot_be_loaded_says_why_and_where(text: str, problem: DocumentProblem) -> None:
+def test_an_unloadable_document_reports_the_reason_and_line(
+    text: str, problem: DocumentProblem
+) -> None:
     assert parse_document(text).problems == (problem,)
 
 
@@ -145,17 +147,19 @@ def test_what_cannot_be_loaded_says_why_and_where(text: str, problem: DocumentPr
     ],
     ids=["another-name", "no-name", "long-name", "capital", "long-description", "twice", "long"],
 )
-def test_what_is_doubtful_warns_and_loads(text: str, folder: str, problem: DocumentProblem) -> None:
+def test_a_questionable_document_loads_with_a_warning(
+    text: str, folder: str, problem: DocumentProblem
+) -> None:
     document = parse_document(text, folder)
     assert (document.problems, document.is_usable) == ((problem,), True)
 
 
 @pytest.mark.parametrize("name", ["with_underscore", "with.dot", "a--b", "-edge-"])
-def test_names_that_we_would_not_give_are_read_without_a_word(name: str) -> None:
+def test_nonstandard_names_are_read_without_a_warning(name: str) -> None:
     assert parse_document(skill_text(name), name).problems == ()
 
 
-def test_lines_that_end_in_a_carriage_return_and_a_byte_order_mark_are_read() -> None:
+def test_crlf_line_ends_and_a_byte_order_mark_are_supported() -> None:
     text = "\ufeff" + skill_text("pdf").replace("\n", "\r\n")
     document = parse_document(text, "pdf")
     assert (document.description, document.body, document.problems) == (
@@ -170,13 +174,13 @@ def test_lines_that_end_in_a_carriage_return_and_a_byte_order_mark_are_read() ->
     ["a: " + "[" * 5000, "a: " + "{a: " * 5000, "- " * 5000, "a: [" + "x, " * 20_000 + "]"],
     ids=["lists", "mappings", "dashes", "many"],
 )
-def test_a_block_that_would_grow_is_refused_or_taken_for_text(yaml: str) -> None:
+def test_an_expanding_yaml_block_is_rejected_or_read_as_text(yaml: str) -> None:
     document = parse_document(f"---\ndescription: x\n{yaml}\n---\n")
     assert document.problems
     assert all(isinstance(value, str) for value in document.frontmatter.values())
 
 
-def test_an_alias_is_taken_for_text() -> None:
+def test_an_alias_is_read_as_text() -> None:
     document = parse_document("---\ndescription: x\na: &a [x]\nb: *a\n---\n")
     assert document.frontmatter == {"description": "x", "a": "&a [x]", "b": "*a"}
 
@@ -184,6 +188,6 @@ def test_an_alias_is_taken_for_text() -> None:
 @given(
     st.text(alphabet=st.sampled_from("abn: -\n'\"[]{}|>#&*!%@`~?,\\\t.\r\x00é\ud800"), max_size=80)
 )
-def test_no_text_makes_it_fail(text: str) -> None:
+def test_no_text_raises(text: str) -> None:
     document = parse_document(f"---\nname: a\n{text}\n---\nbody", "a")
     assert document.is_usable or document.problems

@@ -203,7 +203,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize("examples", [40, pytest.param(300, marks=pytest.mark.full)])
-def test_two_writers_that_take_turns_leave_what_they_were_told(examples: int) -> None:
+def test_two_alternating_writers_leave_the_expected_state(examples: int) -> None:
     run_state_machine_as_test(
         TwoWriters,
         settings=settings(
@@ -246,7 +246,7 @@ def work_alone(folder: Path, seed: int, rounds: int) -> int:
 
 
 @pytest.mark.usefixtures("_quick")
-def test_two_processes_at_once_leave_valid_skills_and_a_whole_sidecar(tmp_path: Path) -> None:
+def test_two_concurrent_processes_leave_valid_skills_and_an_intact_sidecar(tmp_path: Path) -> None:
     house = SkillHome(tmp_path)
     bystander = write_skill(house.skills, "bystander", references__a_dot_md="a")
     before = files_in(bystander)

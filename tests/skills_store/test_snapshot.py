@@ -40,14 +40,14 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "acp" / "skills_snapshot.json"
 
 
-def test_what_is_kept_is_what_was_found(root: SkillRoot, file: Path) -> None:
+def test_a_saved_scan_is_loaded_unchanged(root: SkillRoot, file: Path) -> None:
     found = scan_root(root)
     ScanCache(file).save([found])
     assert ScanCache(file).load([root]) == {root: found}
     assert file.stat().st_mode & 0o777 == 0o600
 
 
-def test_the_file_has_a_version_an_entry_for_each_root_and_a_manifest(
+def test_the_file_has_a_version_an_entry_per_root_and_a_manifest(
     root: SkillRoot, file: Path
 ) -> None:
     ScanCache(file).save([scan_root(root)])
@@ -69,7 +69,7 @@ def test_another_process_reads_no_skill_again(root: SkillRoot, file: Path) -> No
     assert names == ["caf\u00e9", "odd", "git"]
 
 
-def test_a_change_since_is_noticed_and_kept(root: SkillRoot, file: Path) -> None:
+def test_a_later_change_is_noticed_and_saved(root: SkillRoot, file: Path) -> None:
     SkillLibrary(lambda: [root], file).skills()
     write_skill(root.path / "new")
     make_files_old(root.path / "new")
@@ -78,14 +78,16 @@ def test_a_change_since_is_noticed_and_kept(root: SkillRoot, file: Path) -> None
     assert "new" in [skill.name for skill in ScanCache(file).load([root])[root].skills]
 
 
-def test_roots_of_others_stay_and_the_oldest_go(tmp_path: Path, file: Path) -> None:
+def test_entries_of_other_roots_are_kept_and_the_oldest_are_evicted(
+    tmp_path: Path, file: Path
+) -> None:
     roots = [home_root(tmp_path / str(number)) for number in range(MAX_ROOTS + 1)]
     for each in roots:
         ScanCache(file).save([scan_root(each)])
     assert list(ScanCache(file).load(roots)) == roots[1:]
 
 
-def test_a_root_of_another_kind_is_another_root(root: SkillRoot, file: Path) -> None:
+def test_a_root_of_another_kind_is_a_different_root(root: SkillRoot, file: Path) -> None:
     ScanCache(file).save([scan_root(root)])
     assert ScanCache(file).load([SkillRoot("external", root.path)]) == {}
 
@@ -122,7 +124,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
-def test_a_file_that_is_wrong_is_made_anew(
+def test_an_invalid_file_is_recreated(
     root: SkillRoot, file: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     expected = SkillLibrary(lambda: [root], file).collection()
@@ -134,7 +136,7 @@ def test_a_file_that_is_wrong_is_made_anew(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
-def test_no_changed_byte_goes_unnoticed(root: SkillRoot, file: Path, data: st.DataObject) -> None:
+def test_every_changed_byte_is_noticed(root: SkillRoot, file: Path, data: st.DataObject) -> None:
     snapshot = ScanCache(file)
     snapshot.save([scan_root(root)])
     content = bytearray(file.read_bytes())
@@ -145,7 +147,7 @@ def test_no_changed_byte_goes_unnoticed(root: SkillRoot, file: Path, data: st.Da
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=repr)
-def test_an_entry_of_another_form_is_no_entry(root: SkillRoot, file: Path, entry: Json) -> None:
+def test_an_entry_of_another_format_is_ignored(root: SkillRoot, file: Path, entry: Json) -> None:
     roots = json.dumps({f"home::{root.path}": entry}).encode()
     digest = hashlib.blake2b(roots, digest_size=16).hexdigest()
     file.parent.mkdir()
@@ -153,12 +155,12 @@ def test_an_entry_of_another_form_is_no_entry(root: SkillRoot, file: Path, entry
     assert ScanCache(file).load([root]) == {}
 
 
-def test_a_snapshot_that_cannot_be_written_hinders_nobody(root: SkillRoot, tmp_path: Path) -> None:
+def test_a_snapshot_that_cannot_be_written_does_no_harm(root: SkillRoot, tmp_path: Path) -> None:
     write_file(tmp_path / "acp")
     assert len(SkillLibrary(lambda: [root], tmp_path / "acp/skills_snapshot.json").skills()) == 3
 
 
-def test_a_file_that_holds_no_entries_is_no_snapshot(root: SkillRoot, file: Path) -> None:
+def test_a_file_without_entries_is_not_a_snapshot(root: SkillRoot, file: Path) -> None:
     digest = hashlib.blake2b(b"[]", digest_size=16).hexdigest()
     write_file(file, f'{{"version": 1, "digest": "{digest}", "roots": []}}\n')
     assert ScanCache(file).load([root]) == {}
@@ -166,6 +168,6 @@ def test_a_file_that_holds_no_entries_is_no_snapshot(root: SkillRoot, file: Path
     assert ScanCache(file).load([root]) == {root: scan_root(root)}
 
 
-def test_a_folder_in_its_place_hinders_nobody(root: SkillRoot, file: Path) -> None:
+def test_a_directory_in_place_of_the_snapshot_does_no_harm(root: SkillRoot, file: Path) -> None:
     file.mkdir(parents=True)
     assert len(SkillLibrary(lambda: [root], file).skills()) == 3

@@ -46,7 +46,7 @@ SHA = "0123456789abcdef0123456789abcdef01234567"
     ],
     ids=["plain", "tag", "branch and folder", "scp", "commit", "file"],
 )
-def test_an_address_is_taken_apart(text: str, source: SkillSource) -> None:
+def test_a_source_address_is_parsed(text: str, source: SkillSource) -> None:
     assert parse_source(text) == source
 
 
@@ -59,12 +59,12 @@ def test_an_address_is_taken_apart(text: str, source: SkillSource) -> None:
         *("https://h.example/o/n#../x", "https://h.example/o/n#/x", "./not-there", "a\0b"),
     ],
 )
-def test_what_is_no_source_is_refused(text: str) -> None:
+def test_an_invalid_source_is_refused(text: str) -> None:
     with pytest.raises(SourceError):
         parse_source(text)
 
 
-def test_paths_are_folders_or_archives(tmp_path: Path) -> None:
+def test_paths_are_directories_or_archives(tmp_path: Path) -> None:
     (tmp_path / "a.tar.gz").write_bytes(b"")
     (tmp_path / "a.rar").write_bytes(b"")
     assert parse_source(str(tmp_path)) == FolderSource(tmp_path.resolve())
@@ -73,7 +73,7 @@ def test_paths_are_folders_or_archives(tmp_path: Path) -> None:
         parse_source(f"{tmp_path}/a.rar")
 
 
-def test_a_source_is_named_by_its_owner_and_not_by_the_beginning_of_a_name() -> None:
+def test_a_source_is_matched_by_its_owner_and_not_by_a_name_prefix() -> None:
     named = ["https://h.example/good"]
     assert is_listed_source("https://h.example/good/n.git@v1#a", named)
     assert not is_listed_source("https://h.example/goodness/n", named)
@@ -109,7 +109,7 @@ def zip_link() -> zipfile.ZipInfo:
 
 
 @pytest.mark.parametrize("ending", [".zip", ".tar.gz", ".tgz"])
-def test_an_archive_is_unpacked_with_the_right_to_run(tmp_path: Path, ending: str) -> None:
+def test_an_archive_is_unpacked_with_executable_bits(tmp_path: Path, ending: str) -> None:
     if ending == ".zip":
         program = zipfile.ZipInfo("s/a.sh")
         program.external_attr = (stat.S_IFREG | 0o755) << 16
@@ -146,7 +146,9 @@ LEADING_OUT: dict[str, Callable[[Path], Path]] = {
 
 
 @pytest.mark.parametrize("make", LEADING_OUT.values(), ids=LEADING_OUT)
-def test_an_archive_that_leads_out_is_refused(tmp_path: Path, make: Callable[[Path], Path]) -> None:
+def test_an_archive_that_escapes_its_directory_is_refused(
+    tmp_path: Path, make: Callable[[Path], Path]
+) -> None:
     folder = tmp_path / "deep" / "out"
     folder.mkdir(parents=True)
     with pytest.raises(ArchiveRefusedError):
@@ -154,7 +156,7 @@ def test_an_archive_that_leads_out_is_refused(tmp_path: Path, make: Callable[[Pa
     assert not (tmp_path / "deep" / "a").exists()
 
 
-def test_a_bomb_is_refused_while_it_comes_out(
+def test_a_decompression_bomb_is_refused_during_unpacking(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archives, "MAX_BYTES", 100_000)
@@ -221,7 +223,7 @@ def test_a_repository_is_cloned_at_a_ref(tmp_path: Path, repository: Path, ref: 
     ],
     ids=["nowhere", "a program as transport", "no encryption", "no such ref"],
 )
-def test_what_git_cannot_do_is_told(
+def test_git_errors_are_reported(
     tmp_path: Path, repository: Path, url: str, ref: str, told: str
 ) -> None:
     address = f"file://{repository}" if url == "repository" else url
@@ -229,7 +231,7 @@ def test_what_git_cannot_do_is_told(
         GitCloner(ENVIRONMENT).clone(RepositorySource(address, ref), tmp_path / "clone")
 
 
-def test_a_clone_that_hangs_is_ended_and_what_it_started_too(tmp_path: Path) -> None:
+def test_a_hanging_clone_is_killed_with_its_child_processes(tmp_path: Path) -> None:
     program = tmp_path / "slow"
     program.write_text("#!/bin/sh\nsleep 60 & wait\n")
     program.chmod(0o755)
@@ -238,7 +240,7 @@ def test_a_clone_that_hangs_is_ended_and_what_it_started_too(tmp_path: Path) -> 
         git.clone(RepositorySource("file:///a"), tmp_path / "clone")
 
 
-def test_no_hook_and_no_monitor_of_the_users_runs(tmp_path: Path, repository: Path) -> None:
+def test_the_users_git_hooks_and_monitors_do_not_run(tmp_path: Path, repository: Path) -> None:
     hooks = tmp_path / "hooks"
     hooks.mkdir()
     (hooks / "post-checkout").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")

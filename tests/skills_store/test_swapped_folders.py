@@ -21,7 +21,9 @@ CALLS = [
 
 @pytest.mark.parametrize("level", ["brew", "skills"])
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.action)
-def test_nothing_happens_behind_the_link(tmp_path: Path, call: ManageCall, level: str) -> None:
+def test_a_directory_swapped_for_a_link_gives_no_access(
+    tmp_path: Path, call: ManageCall, level: str
+) -> None:
     for calls in count():
         house = SkillHome(tmp_path / str(calls))
         inside, outside = house.workspace, house.folder / "outside"

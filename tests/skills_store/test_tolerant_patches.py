@@ -12,7 +12,7 @@ import pytest
 from skills_store.calls import ManageCall
 from skills_store.write_errors import PatchRefusedError
 from tests.patching.test_near_misses import (
-    test_what_a_careful_reader_would_call_different_is_not_touched as near_misses,
+    test_near_matches_that_differ_in_meaning_are_not_replaced as near_misses,
 )
 from tests.patching.test_tolerance import CASES, Case
 from tests.skills_store.skill_home import SkillHome, files_in, skill_document, write_skill
@@ -29,13 +29,13 @@ def house(tmp_path: Path) -> SkillHome:
     return house
 
 
-def test_the_tables_are_long_enough() -> None:
+def test_the_tables_have_enough_cases() -> None:
     assert len(CASES) >= 60
     assert len(NEAR_MISSES) >= 40
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.strategy}: {case.id}")
-def test_what_counts_as_the_same_is_patched_and_told(house: SkillHome, case: Case) -> None:
+def test_equivalent_text_is_patched_and_the_strategy_reported(house: SkillHome, case: Case) -> None:
     path = house.skills / "brew" / FILE
     path.write_bytes(case.text.encode())
     call = ManageCall("patch", "brew", old_string=case.old, new_string=case.new, file_path=FILE)
@@ -45,7 +45,7 @@ def test_what_counts_as_the_same_is_patched_and_told(house: SkillHome, case: Cas
 
 
 @pytest.mark.parametrize(("text", "old"), NEAR_MISSES)
-def test_what_is_different_is_not_patched(house: SkillHome, text: str, old: str) -> None:
+def test_different_text_is_not_patched(house: SkillHome, text: str, old: str) -> None:
     path = house.skills / "brew" / FILE
     path.write_bytes(text.encode())
     before = files_in(house.folder)
@@ -76,7 +76,7 @@ def test_the_document_is_patched_tolerantly_too(
     assert done.message.endswith(f"old_string matched: {strategy}.")
 
 
-def test_a_file_that_is_no_text_is_not_patched(house: SkillHome) -> None:
+def test_a_file_that_is_not_text_is_not_patched(house: SkillHome) -> None:
     (house.skills / "brew" / FILE).write_bytes(b"a\xff")
     call = ManageCall("patch", "brew", old_string="a", new_string="b", file_path=FILE)
     with pytest.raises(ValueError, match="no UTF-8"):

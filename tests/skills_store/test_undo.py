@@ -54,7 +54,7 @@ def tree_of(house: SkillHome) -> object:
 
 @pytest.mark.parametrize("origin", ["review", "curator"])
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call.action} {call.name}")
-def test_each_change_is_taken_back(
+def test_each_change_can_be_undone(
     house: SkillHome, call: ManageCall, origin: ChangeOrigin
 ) -> None:
     before = tree_of(house)
@@ -68,7 +68,7 @@ def test_each_change_is_taken_back(
     assert states == {"brew": "active", "kitchen": "active"}
 
 
-def test_a_whole_pass_is_taken_back_at_once(house: SkillHome) -> None:
+def test_a_whole_review_run_can_be_undone_at_once(house: SkillHome) -> None:
     before = tree_of(house)
     undo_id = house.editor.new_undo_id()
     for call in (CALLS[0], CALLS[3], CALLS[4], CALLS[1], CALLS[7], CALLS[6]):
@@ -82,12 +82,14 @@ def test_a_whole_pass_is_taken_back_at_once(house: SkillHome) -> None:
 
 
 @pytest.mark.parametrize("origin", ["turn", "user"])
-def test_what_was_asked_for_is_not_kept(house: SkillHome, origin: ChangeOrigin) -> None:
+def test_a_requested_change_is_not_recorded_for_undo(
+    house: SkillHome, origin: ChangeOrigin
+) -> None:
     assert house.apply(replace(CALLS[1], origin=origin)).undo_id is None
     assert house.editor.undo_records() == ()
 
 
-def test_what_the_user_changed_since_stands_in_the_way(house: SkillHome) -> None:
+def test_a_later_change_by_the_user_prevents_the_undo(house: SkillHome) -> None:
     done = house.apply(replace(CALLS[1], origin="review"))
     path = house.skills / "brew" / "SKILL.md"
     path.write_text(skill_document("brew", "mine\n"))
@@ -99,7 +101,7 @@ def test_what_the_user_changed_since_stands_in_the_way(house: SkillHome) -> None
     assert files_in(house.skills) == before
 
 
-def test_a_file_the_user_added_since_stands_in_the_way(house: SkillHome) -> None:
+def test_a_file_added_later_by_the_user_prevents_the_undo(house: SkillHome) -> None:
     done = house.apply(replace(CALLS[0], origin="review"))
     mine = house.skills / "kitchen" / "new" / "references" / "mine.md"
     mine.parent.mkdir()
@@ -110,7 +112,7 @@ def test_a_file_the_user_added_since_stands_in_the_way(house: SkillHome) -> None
     assert mine.read_text() == "mine"
 
 
-def test_what_was_taken_back_is_not_taken_back_twice(house: SkillHome) -> None:
+def test_an_undone_change_is_not_undone_again(house: SkillHome) -> None:
     done = house.apply(replace(CALLS[1], origin="review"))
     assert done.undo_id is not None
     house.editor.undo(done.undo_id)
@@ -121,7 +123,7 @@ def test_what_was_taken_back_is_not_taken_back_twice(house: SkillHome) -> None:
 
 
 @pytest.mark.parametrize("undo_id", ["", ".", "..", "../skills", "nothing", "a/b", "\0"])
-def test_an_id_that_is_none_is_refused(house: SkillHome, undo_id: str) -> None:
+def test_an_invalid_id_is_refused(house: SkillHome, undo_id: str) -> None:
     with pytest.raises(SkillUndoError):
         house.editor.undo(undo_id)
 
@@ -150,7 +152,7 @@ def record_of(**changed: object) -> str:
         pytest.param(record_of(before={"a": ["device", 1, ""]}), id="another kind"),
     ],
 )
-def test_a_record_that_leads_elsewhere_is_refused(house: SkillHome, record: str) -> None:
+def test_a_record_pointing_elsewhere_is_refused(house: SkillHome, record: str) -> None:
     folder = house.editor.home.undo / "broken"
     folder.mkdir(parents=True)
     (folder / "record.json").write_text(record)
@@ -159,7 +161,9 @@ def test_a_record_that_leads_elsewhere_is_refused(house: SkillHome, record: str)
         house.editor.undo("broken")
 
 
-def test_only_the_latest_passes_are_kept(house: SkillHome, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_latest_review_runs_are_kept(
+    house: SkillHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(undo, "MAX_RECORDS", 2)
     ids = [
         house.apply(
@@ -172,7 +176,7 @@ def test_only_the_latest_passes_are_kept(house: SkillHome, monkeypatch: pytest.M
     assert [kept.id for kept in house.editor.undo_records()] == [ids[3], ids[2]]
 
 
-def test_a_snapshot_gives_back_the_whole_folder(house: SkillHome) -> None:
+def test_a_snapshot_restores_the_whole_directory(house: SkillHome) -> None:
     (house.skills / ".git").mkdir()
     (house.skills / ".git" / "HEAD").write_text("before")
     (house.skills / "empty").mkdir(mode=0o750)
@@ -202,7 +206,7 @@ def test_a_snapshot_gives_back_the_whole_folder(house: SkillHome) -> None:
     assert {**restored, ".git/HEAD": b"after"} == changed
 
 
-def test_a_snapshot_holds_no_link_to_the_originals(house: SkillHome) -> None:
+def test_a_snapshot_contains_no_hard_link_to_the_originals(house: SkillHome) -> None:
     backups = BackupStore(house.editor.home, house.clock)
     taken = backups.create("test")
     copy = house.editor.home.backups / taken / "skills" / "brew" / "SKILL.md"
@@ -218,6 +222,6 @@ def test_only_the_latest_snapshots_are_kept(house: SkillHome) -> None:
 
 
 @pytest.mark.parametrize("snapshot_id", ["", "..", "nothing", "../skills"])
-def test_a_snapshot_that_is_none_is_refused(house: SkillHome, snapshot_id: str) -> None:
+def test_an_invalid_snapshot_is_refused(house: SkillHome, snapshot_id: str) -> None:
     with pytest.raises(SkillUndoError):
         BackupStore(house.editor.home, house.clock).restore(snapshot_id)

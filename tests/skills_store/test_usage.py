@@ -19,7 +19,7 @@ def usage(tmp_path: Path) -> SkillUsageStore:
     return SkillUsageStore(tmp_path, TickingClock(START))
 
 
-def test_a_record_has_the_fields_of_hermes(usage: SkillUsageStore, tmp_path: Path) -> None:
+def test_a_record_has_the_fields_used_by_hermes(usage: SkillUsageStore, tmp_path: Path) -> None:
     usage.record_creation("brew", "agent")
     usage.count("brew", "view", "use")
     assert json.loads((tmp_path / ".usage.json").read_text()) == {
@@ -39,7 +39,7 @@ def test_a_record_has_the_fields_of_hermes(usage: SkillUsageStore, tmp_path: Pat
     }
 
 
-def test_what_nobody_here_knows_is_kept(usage: SkillUsageStore, tmp_path: Path) -> None:
+def test_unknown_fields_are_preserved(usage: SkillUsageStore, tmp_path: Path) -> None:
     file = tmp_path / ".usage.json"
     file.write_text('{"brew": {"mood": [1], "use_count": 3}, "_version": 2, "odd": "x"}')
     usage.count("brew", "use")
@@ -50,7 +50,7 @@ def test_what_nobody_here_knows_is_kept(usage: SkillUsageStore, tmp_path: Path) 
     assert usage.records().keys() == {"brew", "tea"}
 
 
-def test_values_of_another_kind_count_as_none(usage: SkillUsageStore, tmp_path: Path) -> None:
+def test_values_of_the_wrong_type_count_as_missing(usage: SkillUsageStore, tmp_path: Path) -> None:
     record = {
         "view_count": "3",
         "use_count": True,
@@ -65,7 +65,7 @@ def test_values_of_another_kind_count_as_none(usage: SkillUsageStore, tmp_path: 
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "", "\udcff"], ids=ascii)
-def test_a_broken_file_is_put_aside(usage: SkillUsageStore, tmp_path: Path, content: str) -> None:
+def test_a_broken_file_is_moved_aside(usage: SkillUsageStore, tmp_path: Path, content: str) -> None:
     data = content.encode("utf-8", "surrogateescape")
     (tmp_path / ".usage.json").write_bytes(data)
     assert usage.records() == {}
@@ -74,7 +74,7 @@ def test_a_broken_file_is_put_aside(usage: SkillUsageStore, tmp_path: Path, cont
     assert usage.records().keys() == {"brew"}
 
 
-def test_a_skill_made_anew_begins_at_nought(usage: SkillUsageStore) -> None:
+def test_a_recreated_skill_starts_at_zero(usage: SkillUsageStore) -> None:
     usage.record_creation("brew", "agent")
     usage.count("brew", "use")
     usage.set_state("brew", "archived")
@@ -84,7 +84,7 @@ def test_a_skill_made_anew_begins_at_nought(usage: SkillUsageStore) -> None:
     )
 
 
-def test_states_and_pins_come_and_go(usage: SkillUsageStore) -> None:
+def test_states_and_pins_can_be_set_and_cleared(usage: SkillUsageStore) -> None:
     usage.record_creation("brew", "agent")
     usage.set_state("brew", "archived")
     usage.pin("brew")
@@ -108,7 +108,7 @@ def test_counting_never_fails(tmp_path: Path, caplog: pytest.LogCaptureFixture) 
     assert "was not counted" in caplog.text
 
 
-def test_no_count_is_lost_between_two_writers(tmp_path: Path) -> None:
+def test_no_count_is_lost_between_two_concurrent_writers(tmp_path: Path) -> None:
     def count() -> None:
         usage = SkillUsageStore(tmp_path)
         for _ in range(20):
@@ -124,7 +124,7 @@ def test_no_count_is_lost_between_two_writers(tmp_path: Path) -> None:
     assert record.use_count == 60
 
 
-def test_the_lock_is_that_of_hermes(usage: SkillUsageStore, tmp_path: Path) -> None:
+def test_the_lock_is_shared_with_hermes(usage: SkillUsageStore, tmp_path: Path) -> None:
     usage.pin("brew")
     assert (tmp_path / ".usage.json.lock").exists()
     with locked(tmp_path / ".usage.json"):
@@ -152,11 +152,11 @@ def test_the_lock_is_that_of_hermes(usage: SkillUsageStore, tmp_path: Path) -> N
     ],
     ids=str,
 )
-def test_times_are_read_as_they_were_meant(text: str | None, time: datetime | None) -> None:
+def test_times_are_parsed_in_all_formats(text: str | None, time: datetime | None) -> None:
     assert parse_time(text) == time
 
 
-def test_the_latest_day_comes_first_then_the_name() -> None:
+def test_skills_are_sorted_by_latest_day_then_name() -> None:
     def used(day: int, hour: int) -> UsageRecord:
         return UsageRecord(last_used_at=datetime(2026, 1, day, hour, tzinfo=UTC))
 

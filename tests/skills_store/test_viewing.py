@@ -27,7 +27,7 @@ NO_FILES: dict[str, tuple[str, ...]] = {
 }
 
 
-def test_a_view_has_the_whole_text_and_all_that_goes_with_it(tmp_path: Path) -> None:
+def test_a_view_has_the_whole_text_and_its_supporting_files(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "coding/pdf", "Use: it.")
     for path in ("references/b.md", "references/a/deep.md", "scripts/run.sh", "forms.md"):
         write_file(folder / path)
@@ -55,7 +55,7 @@ def test_a_view_has_the_whole_text_and_all_that_goes_with_it(tmp_path: Path) -> 
     )
 
 
-def test_variables_are_replaced_in_markdown_and_nowhere_else(tmp_path: Path) -> None:
+def test_variables_are_replaced_only_in_markdown(tmp_path: Path) -> None:
     folder = tmp_path / "pdf"
     write_file(folder / "SKILL.md", skill_text("pdf", body=VARIABLES))
     write_file(folder / "references/a.md", VARIABLES)
@@ -71,7 +71,7 @@ def test_variables_are_replaced_in_markdown_and_nowhere_else(tmp_path: Path) -> 
     ]
 
 
-def test_what_is_missing_here_is_told(tmp_path: Path) -> None:
+def test_missing_requirements_are_reported(tmp_path: Path) -> None:
     fields = (
         "prerequisites:\n  commands: [here, gone]\n  env_vars: [SET, EMPTY]\n"
         "required_environment_variables:\n  - name: UNSET"
@@ -94,7 +94,7 @@ def test_what_is_missing_here_is_told(tmp_path: Path) -> None:
         ("large.bin", b"\xff" * (MAX_FILE_BYTES + 1), "application/octet-stream"),
     ],
 )
-def test_of_a_binary_file_size_and_type_are_told(
+def test_a_binary_file_is_described_by_size_and_type(
     tmp_path: Path, name: str, data: bytes, media_type: str
 ) -> None:
     place = write_skill(tmp_path / "pdf") / "assets" / name
@@ -110,7 +110,7 @@ def test_of_a_binary_file_size_and_type_are_told(
     [(b"", ""), (b"\xef\xbb\xbfx\r\n", "x\r\n"), ("é\u2028".encode(), "é\u2028")],
     ids=["empty", "mark", "unicode"],
 )
-def test_text_is_shown_as_it_is(tmp_path: Path, data: bytes, text: str) -> None:
+def test_text_is_shown_unchanged(tmp_path: Path, data: bytes, text: str) -> None:
     place = write_skill(tmp_path / "pdf") / "notes"
     place.write_bytes(data)
     expected = TextFileView("pdf", "notes", place, text, len(data))
@@ -118,7 +118,7 @@ def test_text_is_shown_as_it_is(tmp_path: Path, data: bytes, text: str) -> None:
 
 
 @pytest.mark.parametrize("size", [MAX_FILE_BYTES, MAX_FILE_BYTES + 1])
-def test_a_text_is_shown_up_to_a_size(tmp_path: Path, size: int) -> None:
+def test_text_is_shown_up_to_a_size_limit(tmp_path: Path, size: int) -> None:
     text = "é" * (size // 2) + "x" * (size % 2)
     place = write_file(write_skill(tmp_path / "pdf") / "long.txt", text)
     if size > MAX_FILE_BYTES:
@@ -129,14 +129,14 @@ def test_a_text_is_shown_up_to_a_size(tmp_path: Path, size: int) -> None:
         assert make_library(tmp_path).view_file("pdf", "long.txt") == expected
 
 
-def test_a_document_that_is_too_long_is_shown_in_part_and_said_to_be(tmp_path: Path) -> None:
+def test_an_oversized_document_is_truncated_with_a_notice(tmp_path: Path) -> None:
     write_file(tmp_path / "pdf/SKILL.md", skill_text("pdf", body="x" * MAX_DOCUMENT_CHARACTERS))
     view = make_library(tmp_path).view("pdf")
     assert len(view.content) == MAX_DOCUMENT_CHARACTERS
     assert view.problems == (DocumentProblem(1, "it has 100040 characters, more than 100000"),)
 
 
-def test_a_document_is_shown_as_it_is_now(tmp_path: Path) -> None:
+def test_a_document_is_shown_in_its_current_state(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "pdf")
     library = make_library(tmp_path)
     library.set_watched(is_watched=True)
@@ -150,7 +150,7 @@ def test_a_document_is_shown_as_it_is_now(tmp_path: Path) -> None:
         library.view("pdf")
 
 
-def test_files_of_others_and_litter_are_not_listed(tmp_path: Path) -> None:
+def test_third_party_metadata_and_clutter_are_not_listed(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "pdf")
     write_skill(folder / "inner")
     write_skill(folder / "templates/example")
@@ -174,7 +174,7 @@ def test_files_of_others_and_litter_are_not_listed(tmp_path: Path) -> None:
     )
 
 
-def test_of_many_files_some_are_listed_and_the_rest_counted(tmp_path: Path) -> None:
+def test_a_long_file_list_is_truncated_and_the_rest_counted(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "pdf")
     for number in range(MAX_LISTED + 5):
         write_file(folder / f"assets/{number:04}")

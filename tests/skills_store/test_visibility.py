@@ -73,7 +73,7 @@ def test_a_skill_is_hidden_for_a_reason(fields: str, reason: str | None) -> None
         "platforms: 3.5: x",
     ],
 )
-def test_what_is_unknown_hides_nothing(fields: str) -> None:
+def test_unknown_requirements_hide_nothing(fields: str) -> None:
     assert is_visible(skill_with(fields), VisibilityFacts())
 
 
@@ -84,10 +84,10 @@ def test_a_disabled_skill_is_hidden_everywhere(name: str) -> None:
     )
 
 
-def test_a_set_of_tools_is_there_when_one_of_them_is() -> None:
-    circumstances = visibility_facts({"read_file", "web_fetch", "mcp_jira_list"}, ["jira"], ["x"])
-    assert circumstances.toolsets == {"file", "web", "mcp-jira"}
-    assert (circumstances.disabled, circumstances.tools) == (
+def test_a_toolset_is_available_if_one_of_its_tools_is() -> None:
+    facts = visibility_facts({"read_file", "web_fetch", "mcp_jira_list"}, ["jira"], ["x"])
+    assert facts.toolsets == {"file", "web", "mcp-jira"}
+    assert (facts.disabled, facts.tools) == (
         {"x"},
         {"read_file", "web_fetch", "mcp_jira_list"},
     )
@@ -104,11 +104,11 @@ def test_a_set_of_tools_is_there_when_one_of_them_is() -> None:
         ("haiku", "haiku"),
     ],
 )
-def test_platforms_have_one_name_each(name: str, platform: str) -> None:
+def test_each_platform_has_one_name(name: str, platform: str) -> None:
     assert normalize_platform(name) == platform
 
 
-def test_what_a_skill_needs_is_read_wherever_it_stands() -> None:
+def test_requirements_are_read_from_every_supported_place() -> None:
     skill = skill_with(
         "tags: [a, b]\n"
         "prerequisites:\n  commands: [git, jq]\n  env_vars: [TOKEN]\n"

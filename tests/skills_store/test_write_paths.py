@@ -153,7 +153,7 @@ def house(tmp_path: Path) -> SkillHome:
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
-def test_a_skill_is_not_created_under_such_a_name(house: SkillHome, name: str) -> None:
+def test_a_skill_is_not_created_with_an_invalid_name(house: SkillHome, name: str) -> None:
     before = files_in(house.folder)
     with pytest.raises(InvalidSkillNameError):
         house.editor.plan(ManageCall("create", name, content=skill_document(name)))
@@ -162,7 +162,7 @@ def test_a_skill_is_not_created_under_such_a_name(house: SkillHome, name: str) -
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 @pytest.mark.parametrize("action", ["edit", "patch", "delete", "write_file", "remove_file"])
-def test_no_skill_is_found_under_such_a_name(house: SkillHome, action: str, name: str) -> None:
+def test_no_skill_is_found_by_an_invalid_name(house: SkillHome, action: str, name: str) -> None:
     calls = {
         "edit": ManageCall("edit", name, content=skill_document("brew", "x\n")),
         "patch": ManageCall("patch", name, old_string="Do", new_string="x"),
@@ -175,14 +175,14 @@ def test_no_skill_is_found_under_such_a_name(house: SkillHome, action: str, name
 
 
 @pytest.mark.parametrize("category", CATEGORIES, ids=ascii)
-def test_a_skill_is_not_created_in_such_a_category(house: SkillHome, category: str) -> None:
+def test_a_skill_is_not_created_in_an_invalid_category(house: SkillHome, category: str) -> None:
     call = ManageCall("create", "new", content=skill_document("new"), category=category)
     with pytest.raises(InvalidSkillNameError):
         house.editor.plan(call)
 
 
 @pytest.mark.parametrize("path", FILES, ids=ascii)
-def test_such_a_file_is_neither_written_nor_removed_nor_patched(
+def test_an_invalid_file_path_is_not_written_removed_or_patched(
     house: SkillHome, path: str
 ) -> None:
     before = files_in(house.folder)
@@ -209,18 +209,18 @@ def test_such_a_file_is_neither_written_nor_removed_nor_patched(
     ],
     ids=ascii,
 )
-def test_a_plain_path_is_written(house: SkillHome, path: str) -> None:
+def test_a_valid_path_is_written(house: SkillHome, path: str) -> None:
     house.apply(ManageCall("write_file", "brew", file_path=path, file_content="x"))
     assert (house.skills / "brew" / path).read_text() == "x"
 
 
 @pytest.mark.parametrize("path", ["references/A.md", "references/a.MD"])
-def test_another_case_of_a_file_that_is_there_is_refused(house: SkillHome, path: str) -> None:
+def test_a_file_name_that_differs_only_in_case_is_refused(house: SkillHome, path: str) -> None:
     with pytest.raises(SkillPathRefusedError, match=r"it is there as a\.md"):
         house.editor.plan(ManageCall("write_file", "brew", file_path=path, file_content="x"))
 
 
-def test_another_composition_of_a_name_that_is_there_is_refused(house: SkillHome) -> None:
+def test_a_file_name_that_differs_only_in_unicode_form_is_refused(house: SkillHome) -> None:
     composed, decomposed = "assets/\u00e9", "assets/e\u0301"
     house.apply(ManageCall("write_file", "brew", file_path=composed, file_content="x"))
     with pytest.raises(SkillPathRefusedError):
@@ -258,7 +258,7 @@ def test_nothing_is_written_through_a_link(house: SkillHome, link: str, target: 
     assert after == before
 
 
-def test_a_skill_that_is_a_link_is_neither_changed_nor_archived(house: SkillHome) -> None:
+def test_a_linked_skill_is_neither_changed_nor_archived(house: SkillHome) -> None:
     elsewhere = write_skill(house.folder / "elsewhere", "linked")
     (house.skills / "linked").symlink_to(elsewhere)
     calls = [
@@ -271,7 +271,7 @@ def test_a_skill_that_is_a_link_is_neither_changed_nor_archived(house: SkillHome
             house.editor.plan(call)
 
 
-def test_a_category_that_is_a_link_is_not_written_to(house: SkillHome) -> None:
+def test_a_linked_category_is_not_written_to(house: SkillHome) -> None:
     (house.folder / "outside").mkdir()
     (house.skills / "cat").symlink_to(house.folder / "outside")
     call = ManageCall("create", "new", content=skill_document("new"), category="cat")
@@ -279,7 +279,7 @@ def test_a_category_that_is_a_link_is_not_written_to(house: SkillHome) -> None:
         house.editor.plan(call)
 
 
-def test_a_link_that_came_after_the_plan_is_seen(house: SkillHome) -> None:
+def test_a_link_created_after_planning_is_noticed(house: SkillHome) -> None:
     call = ManageCall("write_file", "brew", file_path="assets/a", file_content="x")
     change = house.editor.plan(call)
     (house.folder / "outside").mkdir()
@@ -289,7 +289,7 @@ def test_a_link_that_came_after_the_plan_is_seen(house: SkillHome) -> None:
     assert files_in(house.folder / "outside") == {}
 
 
-def test_a_link_in_a_deleted_skill_is_moved_and_not_followed(house: SkillHome) -> None:
+def test_a_link_in_a_deleted_skill_is_moved_without_following_it(house: SkillHome) -> None:
     (house.folder / "outside").mkdir()
     (house.folder / "outside" / "a").write_text("a")
     (house.skills / "brew" / "assets").symlink_to(house.folder / "outside")

@@ -119,7 +119,7 @@ def acpx(tmp_path: Path) -> Acpx:
     return Acpx(tmp_path)
 
 
-def test_acpx_shows_the_thought_and_the_answer_of_a_single_prompt(acpx: Acpx) -> None:
+def test_acpx_shows_the_thought_and_the_response_of_a_single_prompt(acpx: Acpx) -> None:
     assert acpx.run("exec", "hello") == (
         "[client] initialize (running)\n"
         "\n"
@@ -132,7 +132,7 @@ def test_acpx_shows_the_thought_and_the_answer_of_a_single_prompt(acpx: Acpx) ->
     )
 
 
-def test_acpx_prompts_changes_the_mode_both_ways_and_prompts_again(acpx: Acpx) -> None:
+def test_acpx_prompts_changes_the_mode_and_back_and_prompts_again(acpx: Acpx) -> None:
     report = {"resumed": False, "acpxRecordId": "sess_1", "acpxSessionId": "sess_2"}
     with acpx.session():
         assert acpx.messages("prompt", "first") == [

@@ -82,7 +82,9 @@ def most_apart(chunks: list[str], sessions: list[str]) -> int:
 
 
 @pytest.mark.parametrize("pause_seconds", [0.0, 0.3], ids=["quick reader", "slow reader"])
-def test_fifty_turns_in_fifty_folders_advance_evenly(tmp_path: Path, pause_seconds: float) -> None:
+def test_fifty_turns_in_fifty_directories_advance_evenly(
+    tmp_path: Path, pause_seconds: float
+) -> None:
     with start_server(tmp_path, SCRIPT) as server:
         sessions = open_sessions(server, tmp_path)
         apart: list[int] = []
@@ -97,7 +99,7 @@ def test_fifty_turns_in_fifty_folders_advance_evenly(tmp_path: Path, pause_secon
     assert server.stderr() == ""
 
 
-def test_fifty_turns_take_hardly_longer_than_one(tmp_path: Path) -> None:
+def test_fifty_turns_take_little_longer_than_one(tmp_path: Path) -> None:
     with start_server(tmp_path, SCRIPT) as server:
         sessions = open_sessions(server, tmp_path)
         begin = time.monotonic()

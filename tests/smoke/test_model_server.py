@@ -103,7 +103,7 @@ def test_a_file_is_read_written_and_counted_in_one_turn(tmp_path: Path, form: st
 @pytest.mark.parametrize(
     "form", [pytest.param(each, marks=() if each == "chat" else pytest.mark.full) for each in FORMS]
 )
-def test_a_run_ends_with_what_that_server_answers(tmp_path: Path, form: str) -> None:
+def test_a_headless_run_ends_with_the_text_of_the_model_server(tmp_path: Path, form: str) -> None:
     with model_server(tmp_path, [said(0, "All is well.")]) as url:
         result = _run(home_for(tmp_path, form, url), tmp_path)
     assert (result["exit_code"], result["text"]) == (0, "All is well.")

@@ -63,7 +63,7 @@ def converse(hostile: HostileRepository, command: list[str], variables: Mapping[
     return done.stdout
 
 
-def test_serving_imports_nothing_of_it(
+def test_serving_imports_nothing_from_the_workspace(
     hostile: HostileRepository, variables: Mapping[str, str]
 ) -> None:
     command = [*serve_command("--model", f"scripted:{hostile.script}")]
@@ -72,7 +72,7 @@ def test_serving_imports_nothing_of_it(
 
 
 @pytest.mark.parametrize("mode", ["plan", "full"])
-def test_a_task_imports_nothing_of_it(
+def test_a_task_imports_nothing_from_the_workspace(
     hostile: HostileRepository, variables: Mapping[str, str], mode: str
 ) -> None:
     command = isolated_server("run", "-", "--mode", mode, "--model", f"scripted:{hostile.script}")
@@ -81,7 +81,7 @@ def test_a_task_imports_nothing_of_it(
     assert hostile.imported() == {}
 
 
-def test_the_processes_of_many_tasks_import_nothing_of_it(
+def test_the_processes_of_many_tasks_import_nothing_from_the_workspace(
     hostile: HostileRepository, variables: Mapping[str, str]
 ) -> None:
     tasks = ("--tasks", str(hostile.task_list()))
@@ -91,7 +91,7 @@ def test_the_processes_of_many_tasks_import_nothing_of_it(
     assert hostile.imported() == {}
 
 
-def test_worktrees_of_tasks_run_no_hook_or_monitor_of_it(hostile: HostileRepository) -> None:
+def test_task_worktrees_run_no_hook_or_monitor_of_the_workspace(hostile: HostileRepository) -> None:
     program = hostile.home / "program"
     program.write_text(PROGRAM.format(path=hostile.canaries / "by-git"))
     program.chmod(0o755)
@@ -106,7 +106,7 @@ def test_worktrees_of_tasks_run_no_hook_or_monitor_of_it(hostile: HostileReposit
     assert hostile.imported() == {}
 
 
-def test_signing_in_by_the_announced_command_imports_nothing_of_it(
+def test_the_advertised_login_command_imports_nothing_from_the_workspace(
     hostile: HostileRepository, variables: Mapping[str, str]
 ) -> None:
     asked: JsonValue = {
@@ -122,7 +122,7 @@ def test_signing_in_by_the_announced_command_imports_nothing_of_it(
     assert hostile.imported() == {}
 
 
-def test_the_command_written_for_editors_imports_nothing_of_it(
+def test_the_command_configured_for_editors_imports_nothing_from_the_workspace(
     hostile: HostileRepository, variables: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     python = hostile.home / "python"  # without an `acp-server` in its directory
@@ -137,20 +137,22 @@ def test_the_command_written_for_editors_imports_nothing_of_it(
 
 
 @pytest.mark.parametrize("line", ["doctor", "demo --fast", "skills list"])
-def test_other_commands_import_nothing_of_it(
+def test_other_commands_import_nothing_from_the_workspace(
     hostile: HostileRepository, variables: Mapping[str, str], line: str
 ) -> None:
     hostile.run(isolated_server(*line.split()), **variables)
     assert hostile.imported() == {}
 
 
-def test_the_installed_command_imports_nothing_of_it(hostile: HostileRepository) -> None:
+def test_the_installed_command_imports_nothing_from_the_workspace(
+    hostile: HostileRepository,
+) -> None:
     program = str(Path(sys.executable).with_name("acp-server"))
     assert '"sessionId"' in converse(hostile, [program, "serve", "--model", "scripted:demo"], KEY)
     assert hostile.imported() == {}
 
 
-def test_a_python_path_into_the_workspace_brings_no_package_of_it(
+def test_a_pythonpath_into_the_workspace_adds_no_package_from_it(
     hostile: HostileRepository,
 ) -> None:
     """What Python itself imports before our first line cannot be held; that is documented."""
@@ -166,7 +168,7 @@ def test_a_python_path_into_the_workspace_brings_no_package_of_it(
     assert hostile.imported() == {}
 
 
-def test_what_python_path_names_in_the_working_directory_is_not_imported_from(
+def test_pythonpath_entries_in_the_working_directory_are_not_imported_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
@@ -179,7 +181,7 @@ def test_what_python_path_names_in_the_working_directory_is_not_imported_from(
     assert path == [environment, ROOT, "/usr/lib"]
 
 
-def test_dependencies_that_python_path_names_beside_the_program_are_kept(
+def test_dependencies_on_pythonpath_next_to_the_program_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -189,7 +191,7 @@ def test_dependencies_that_python_path_names_beside_the_program_are_kept(
     assert path == [f"{tmp_path}/lib", ROOT]
 
 
-def test_a_package_of_the_user_or_of_the_python_path_is_still_found(
+def test_a_package_of_the_user_or_on_pythonpath_is_still_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("site.ENABLE_USER_SITE", True)

@@ -83,7 +83,7 @@ def _shown(home: Path, session_id: str) -> str:
     return ran.stdout
 
 
-def test_a_session_that_is_loaded_shows_the_same_calls_and_their_parents(tmp_path: Path) -> None:
+def test_a_loaded_session_shows_the_same_calls_and_parents(tmp_path: Path) -> None:
     script = SCRIPT.replace("SECOND", "leave something")
     with start_server(tmp_path, script) as server:
         session_id = _open(server, tmp_path)
@@ -108,7 +108,7 @@ def test_a_session_that_is_loaded_shows_the_same_calls_and_their_parents(tmp_pat
     assert f"task: {parent}, task 2, answer: Left." in told
 
 
-def test_a_server_that_is_killed_in_the_midst_leaves_a_session_that_goes_on(
+def test_a_session_continues_after_its_server_is_killed_during_a_task(
     tmp_path: Path,
 ) -> None:
     script = SCRIPT.replace("SECOND", "linger")

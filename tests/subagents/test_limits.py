@@ -37,12 +37,12 @@ def test_toolsets_narrow_the_tools(wanted: tuple[str, ...], tools: set[str]) -> 
 
 
 @pytest.mark.parametrize("name", ["memory", "clarify", "delegation", "session_search", "mcp-x", ""])
-def test_a_toolset_that_no_task_may_have_is_answered_with_those_that_there_are(name: str) -> None:
+def test_a_forbidden_toolset_is_answered_with_the_available_ones(name: str) -> None:
     with pytest.raises(UnknownToolsetError, match="file, terminal, web, skills, todo, mcp-github"):
         tools_for((name,), PRESENT)
 
 
-async def test_an_unknown_toolset_begins_no_task(tmp_path: Path) -> None:
+async def test_an_unknown_toolset_starts_no_task(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(delegate_call("one", "two", toolsets=["browser"]))
         assert (told.status, told.text) == (
@@ -59,7 +59,7 @@ WORDLESS: dict[str, dict[str, JsonValue]] = {
 
 
 @pytest.mark.parametrize("arguments", WORDLESS.values(), ids=WORDLESS.keys())
-async def test_without_a_goal_nothing_is_done(
+async def test_without_a_goal_no_task_starts(
     tmp_path: Path, arguments: dict[str, JsonValue]
 ) -> None:
     async with open_tool_editor(tmp_path) as room:
@@ -70,7 +70,7 @@ async def test_without_a_goal_nothing_is_done(
         )
 
 
-async def test_too_many_tasks_are_none(tmp_path: Path) -> None:
+async def test_no_task_starts_when_too_many_are_requested(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(delegate_call(*(f"task {number}" for number in range(21))))
         assert told.status == "failed"
@@ -78,7 +78,7 @@ async def test_too_many_tasks_are_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tool", sorted(WITHHELD))
-async def test_what_is_withheld_is_not_there(tmp_path: Path, tool: str) -> None:
+async def test_withheld_tools_are_unknown_to_a_task(tmp_path: Path, tool: str) -> None:
     async with open_tool_editor(tmp_path) as room:
         script_sub_agents(
             room, {"try": [call_events(tool, goal="x", plan="x"), text_events("Tried.")]}
@@ -88,7 +88,7 @@ async def test_what_is_withheld_is_not_there(tmp_path: Path, tool: str) -> None:
         assert f"there is no tool '{tool}'; there are read_file" in at_text(result)
 
 
-async def test_the_plan_of_a_task_is_its_own(tmp_path: Path) -> None:
+async def test_each_task_has_its_own_plan(tmp_path: Path) -> None:
     todos: list[JsonValue] = [{"id": "1", "content": "Look", "status": "in_progress"}]
     async with open_tool_editor(tmp_path) as room:
         script_sub_agents(
@@ -99,7 +99,7 @@ async def test_the_plan_of_a_task_is_its_own(tmp_path: Path) -> None:
         assert not any(json_at(each, "sessionUpdate") == "plan" for each in updates)
 
 
-async def test_a_task_whose_calls_are_used_up_says_how_far_it_came(tmp_path: Path) -> None:
+async def test_a_task_that_runs_out_of_calls_reports_its_progress(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         looks = call_events("read_file", path=".")
         script_sub_agents(room, {"dig": [*[looks] * 50, text_events("I got half-way.")]})
@@ -108,7 +108,7 @@ async def test_a_task_whose_calls_are_used_up_says_how_far_it_came(tmp_path: Pat
         assert told.text.endswith("I got half-way.")
 
 
-def test_a_budget_counts_what_is_written_and_what_no_cache_holds() -> None:
+def test_a_budget_counts_output_and_uncached_input() -> None:
     session = UsageTotals()
     spent, budget = TaskUsageTotals(session=session), TaskBudget(max_tokens=100)
     spent.add(Usage(input_tokens=60, output_tokens=39, cache_read_tokens=10_000), 0.5)

@@ -27,7 +27,7 @@ from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.tools.editor_session import open_tool_editor
 
 
-async def test_five_at_once_of_which_one_fails_one_is_cancelled_and_one_asks(
+async def test_five_concurrent_tasks_may_fail_be_cancelled_or_ask(
     tmp_path: Path,
 ) -> None:
     meeting = Barrier(5)
@@ -72,7 +72,7 @@ async def test_five_at_once_of_which_one_fails_one_is_cancelled_and_one_asks(
         assert room.editor.agent_text(room.session_id) == "Done.", "what they say is no message"
 
 
-async def test_their_calls_are_the_sessions_with_ids_of_their_own(tmp_path: Path) -> None:
+async def test_task_calls_are_shown_in_the_session_with_their_own_ids(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, mode="ask") as room:
         room.write_file("a.txt", "alpha\n")
         reads = [call_events("read_file", path="a.txt"), text_events("Read.")]
@@ -99,7 +99,7 @@ async def test_their_calls_are_the_sessions_with_ids_of_their_own(tmp_path: Path
         assert json_at(asked, "params", "toolCall", "toolCallId") in calls
 
 
-async def test_a_cancelled_turn_ends_all_tasks_and_keeps_what_came_of_them(tmp_path: Path) -> None:
+async def test_a_cancelled_turn_ends_all_tasks_and_keeps_their_results(tmp_path: Path) -> None:
     meeting = Barrier(2)
     async with open_tool_editor(tmp_path, mode="bypass") as room:
         script_sub_agents(
@@ -125,7 +125,7 @@ async def test_a_cancelled_turn_ends_all_tasks_and_keeps_what_came_of_them(tmp_p
         assert all(call.status == "completed" for call in sub_agent_calls(room, made.id).values())
 
 
-async def test_a_question_that_is_turned_away_from_ends_the_turn(tmp_path: Path) -> None:
+async def test_a_dismissed_question_ends_the_turn(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, mode="ask") as room:
         script_sub_agents(
             room,
@@ -142,7 +142,7 @@ async def test_a_question_that_is_turned_away_from_ends_the_turn(tmp_path: Path)
         assert not (room.root / "x").exists()
 
 
-async def test_more_tasks_than_may_be_done_at_once_wait(tmp_path: Path) -> None:
+async def test_tasks_beyond_the_concurrency_limit_wait(tmp_path: Path) -> None:
     at_work, most = 0, 0
     meeting = Barrier(5)
 
@@ -161,7 +161,7 @@ async def test_more_tasks_than_may_be_done_at_once_wait(tmp_path: Path) -> None:
         assert most == 5
 
 
-async def test_what_they_use_counts_for_the_session(tmp_path: Path) -> None:
+async def test_task_usage_counts_for_the_session(tmp_path: Path) -> None:
     usage = UsageReported(Usage(input_tokens=30, output_tokens=12, cache_read_tokens=500))
     async with open_tool_editor(tmp_path) as room:
         script_sub_agents(
@@ -194,7 +194,7 @@ async def test_what_they_use_counts_for_the_session(tmp_path: Path) -> None:
         assert not any(json_at(each, "sessionUpdate") == "usage_update" for each in updates)
 
 
-async def test_they_know_their_goal_and_context_and_nothing_else(tmp_path: Path) -> None:
+async def test_tasks_know_only_their_goal_and_context(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         script_sub_agents(room, {"find": [text_events("Found.")]})
         await room.run_one(delegate_call("find it", context="It is in src."))
@@ -215,7 +215,7 @@ async def test_they_know_their_goal_and_context_and_nothing_else(tmp_path: Path)
         ]
 
 
-async def test_what_they_say_last_goes_back_cut_if_it_is_long(tmp_path: Path) -> None:
+async def test_the_last_message_of_a_task_is_returned_and_truncated_if_long(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         script_sub_agents(
             room, {"long": [text_events("begin " + "x" * 100_000 + " end")], "mute": [[]]}

@@ -43,7 +43,7 @@ UNTIL_TOLD = "while ! test -e go; do sleep 0.02; done; touch gone-$$"
 
 
 @pytest.mark.parametrize("mode", ["bypass", "ask"])
-async def test_two_tasks_that_edit_one_file_both_have_their_way(tmp_path: Path, mode: Mode) -> None:
+async def test_two_tasks_can_edit_one_file(tmp_path: Path, mode: Mode) -> None:
     meeting, answered = Barrier(2), list[Object]()
     async with open_tool_editor(tmp_path, mode=mode) as room:
         file = room.write_file("a.txt", "one\ntwo\n")
@@ -72,7 +72,7 @@ async def test_two_tasks_that_edit_one_file_both_have_their_way(tmp_path: Path, 
         assert room.updates_of(made.id).text.count("Changed: a.txt.") == 2
 
 
-async def test_of_two_tasks_that_want_the_same_words_changed_one_is_told_that_they_are_gone(
+async def test_of_two_tasks_editing_the_same_text_the_second_fails_to_match(
     tmp_path: Path,
 ) -> None:
     meeting = Barrier(2)
@@ -90,7 +90,9 @@ async def test_of_two_tasks_that_want_the_same_words_changed_one_is_told_that_th
         assert sorted(statuses) == ["completed", "failed"]
 
 
-async def test_the_instructions_of_a_folder_reach_the_task_that_touches_it(tmp_path: Path) -> None:
+async def test_directory_instructions_reach_the_task_that_touches_the_directory(
+    tmp_path: Path,
+) -> None:
     folder = tmp_path / "root" / "sub"
     folder.mkdir(parents=True)
     (folder / "AGENTS.md").write_text("Always say moo.")
@@ -111,7 +113,7 @@ async def test_the_instructions_of_a_folder_reach_the_task_that_touches_it(tmp_p
 
 
 @needs_sandbox
-async def test_the_commands_of_a_task_are_confined_as_the_sessions_own(tmp_path: Path) -> None:
+async def test_task_commands_are_confined_like_those_of_the_session(tmp_path: Path) -> None:
     stage, puppet = create_secret_workspace(tmp_path), Puppet()
     stage.model = puppet
     confined = replace(
@@ -131,7 +133,7 @@ async def test_the_commands_of_a_task_are_confined_as_the_sessions_own(tmp_path:
 
 
 @needs_sandbox
-async def test_a_task_is_asked_about_what_is_to_leave_the_sandbox(tmp_path: Path) -> None:
+async def test_a_task_asks_permission_to_leave_the_sandbox(tmp_path: Path) -> None:
     stage, puppet = create_secret_workspace(tmp_path), Puppet()
     stage.model = puppet
     confined = replace(
@@ -146,7 +148,7 @@ async def test_a_task_is_asked_about_what_is_to_leave_the_sandbox(tmp_path: Path
     assert [result.is_error for result in puppet.results] == [True]
 
 
-async def test_each_is_told_of_the_ends_of_its_own_background_commands(tmp_path: Path) -> None:
+async def test_each_task_is_notified_only_of_its_own_background_commands(tmp_path: Path) -> None:
     """A task's ends are its own, and the session's do not get lost in a task."""
     async with open_tool_editor(tmp_path, mode="bypass") as room:
         await room.run_one(made_call("terminal", command=UNTIL_TOLD, background=True))

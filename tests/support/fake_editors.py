@@ -61,9 +61,9 @@ class VerbatimEditor:
         self.buffers[path] = text
         self.save(path, text)
 
-    async def open_terminal(self, launch: TerminalCommand) -> EditorTerminal:
+    async def open_terminal(self, command_spec: TerminalCommand) -> EditorTerminal:
         """Refuse: the fakes have no terminals."""
-        del launch
+        del command_spec
         raise EditorError("this editor has no terminals")
 
     def to_buffer_text(self, text: str) -> str:

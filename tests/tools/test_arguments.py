@@ -52,7 +52,7 @@ TOOLS: dict[str, type[Arguments]] = {
 }
 
 
-def test_the_schemas_are_those_that_were_agreed_on() -> None:
+def test_the_tool_schemas_are_unchanged() -> None:
     """They stand in every request: a change of one is a change of all caches."""
     schemas = {name: json_schema_of(arguments) for name, arguments in TOOLS.items()}
     assert json.dumps(schemas, indent=1) + "\n" == SCHEMAS.read_text(encoding="utf-8")
@@ -91,7 +91,7 @@ def read(text: str) -> PartialArguments:
 
 
 @given(arguments=objects, is_ascii=st.booleans())
-def test_what_is_complete_is_final_at_every_prefix(
+def test_completed_arguments_are_final_at_every_prefix(
     *, arguments: dict[str, JsonValue], is_ascii: bool
 ) -> None:
     text = json.dumps(arguments, ensure_ascii=is_ascii)
@@ -108,14 +108,14 @@ def test_what_is_complete_is_final_at_every_prefix(
 
 
 @given(st.text() | st.binary().map(lambda data: data.decode(errors="surrogateescape")))
-def test_whatever_arrives_can_be_read(text: str) -> None:
+def test_any_partial_arguments_can_be_parsed(text: str) -> None:
     stream = ArgumentBuffer()
     for character in text:
         stream.write(character)
         stream.parse()
 
 
-def test_the_beginning_of_a_text_grows() -> None:
+def test_the_partial_value_of_a_text_grows() -> None:
     assert read('{"path": "a", "content": "x\\ny\\u00') == PartialArguments(
         {"path": "a"}, {"content": "x\ny"}
     )
@@ -123,12 +123,12 @@ def test_the_beginning_of_a_text_grows() -> None:
     assert read('{"path": "a').complete_text("path") is None
 
 
-def test_a_number_counts_once_it_has_ended() -> None:
+def test_a_number_is_complete_once_it_has_ended() -> None:
     assert read('{"offset": 1') == PartialArguments({}, {})
     assert read('{"offset": 12,') == PartialArguments({"offset": 12}, {})
 
 
-def test_much_is_read_now_and_then_only() -> None:
+def test_large_arguments_are_parsed_only_occasionally() -> None:
     stream = ArgumentBuffer()
     stream.write("x" * CHEAP_PARSE_CHARACTERS)
     assert [stream.is_due(0.0), stream.is_due(0.0)] == [True, True]

@@ -31,7 +31,7 @@ def link(path: Path, fragment: str = "", name: str = "it") -> Object:
     return {"type": "resource_link", "uri": f"{path.as_uri()}{fragment}", "name": name}
 
 
-async def test_a_file_of_the_workspace_is_attached_unasked(tmp_path: Path) -> None:
+async def test_a_workspace_file_is_attached_without_asking(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, mode="ask") as room:
         path = room.write_file("a b/ünï.py", TEXT)
         uri = path.as_uri()
@@ -52,7 +52,7 @@ async def test_a_file_of_the_workspace_is_attached_unasked(tmp_path: Path) -> No
         ("#section", TEXT),
     ],
 )
-async def test_a_link_may_name_lines(tmp_path: Path, fragment: str, lines: str) -> None:
+async def test_a_link_may_specify_lines(tmp_path: Path, fragment: str, lines: str) -> None:
     assert lines_of(TEXT, fragment.removeprefix("#")) == lines
     async with open_tool_editor(tmp_path) as room:
         path = room.write_file("a.py", TEXT)
@@ -60,7 +60,7 @@ async def test_a_link_may_name_lines(tmp_path: Path, fragment: str, lines: str) 
         assert await attach(room, link(path, fragment)) == (expected,)
 
 
-async def test_a_picture_is_attached_as_one(tmp_path: Path) -> None:
+async def test_an_image_is_attached_as_an_image(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         path = room.write_file("a.gif", b"GIF89a\x01\x00\x01\x00\x00")
         (media,) = await attach(room, link(path))
@@ -68,7 +68,7 @@ async def test_a_picture_is_attached_as_one(tmp_path: Path) -> None:
         assert media.mime_type == "image/gif"
 
 
-async def test_a_file_outside_is_asked_about_and_attached_when_the_user_says_so(
+async def test_a_file_outside_is_attached_after_the_user_allows_it(
     tmp_path: Path,
 ) -> None:
     async with open_tool_editor(tmp_path, mode="ask", answers={ASKING: allow()}) as room:
@@ -82,7 +82,7 @@ async def test_a_file_outside_is_asked_about_and_attached_when_the_user_says_so(
 
 
 @pytest.mark.parametrize("name", [".env", "../outside/notes.txt", "out/notes.txt"])
-async def test_what_the_user_does_not_open_stays_a_link(tmp_path: Path, name: str) -> None:
+async def test_a_file_the_user_does_not_allow_stays_a_link(tmp_path: Path, name: str) -> None:
     answers = {ASKING: allow("reject_once")}
     async with open_tool_editor(tmp_path, mode="accept_edits", answers=answers) as room:
         room.write_file(".env", "KEY=do-not-tell")
@@ -105,7 +105,7 @@ async def test_what_the_user_does_not_open_stays_a_link(tmp_path: Path, name: st
         ("file:///%00", "has a NUL character in it"),
     ],
 )
-async def test_what_is_no_file_here_stays_a_link(
+async def test_a_link_to_no_local_file_stays_a_link(
     tmp_path: Path, uri: str, note: str | None
 ) -> None:
     async with open_tool_editor(tmp_path) as room:
@@ -116,7 +116,7 @@ async def test_what_is_no_file_here_stays_a_link(
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "binary"])
-async def test_what_cannot_be_attached_is_said(tmp_path: Path, kind: str) -> None:
+async def test_a_failed_attachment_is_reported(tmp_path: Path, kind: str) -> None:
     async with open_tool_editor(tmp_path) as room:
         path = room.root / kind
         if kind == "folder":
@@ -130,7 +130,7 @@ async def test_what_cannot_be_attached_is_said(tmp_path: Path, kind: str) -> Non
         assert said[kind] in note.text
 
 
-async def test_a_prompt_that_is_cancelled_while_it_asks_is_answered_at_once(
+async def test_a_prompt_cancelled_during_a_permission_request_returns_at_once(
     tmp_path: Path,
 ) -> None:
     async with open_tool_editor(tmp_path, mode="ask") as room:

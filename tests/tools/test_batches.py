@@ -19,7 +19,7 @@ def endings(room: ToolEditorSession) -> list[tuple[str, str]]:
     ]
 
 
-async def test_seven_calls_end_in_the_order_in_which_they_are_done(tmp_path: Path) -> None:
+async def test_seven_calls_end_in_order_of_completion(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         room.write_file("a.txt", "needle\n")
         room.write_file("b.txt", "one\n")
@@ -45,7 +45,7 @@ async def test_seven_calls_end_in_the_order_in_which_they_are_done(tmp_path: Pat
         assert told[6].text.startswith("missing.txt does not exist")
 
 
-async def test_two_edits_of_one_file_both_land(tmp_path: Path) -> None:
+async def test_two_edits_of_one_file_both_apply(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         path = room.write_file("a.txt", "one\ntwo\n")
         told = await room.run(
@@ -56,7 +56,7 @@ async def test_two_edits_of_one_file_both_land(tmp_path: Path) -> None:
         assert path.read_text() == "1\n2\n"
 
 
-async def test_ten_patches_of_one_file_land_each_on_the_one_before(tmp_path: Path) -> None:
+async def test_ten_patches_of_one_file_apply_on_top_of_each_other(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         path = room.write_file("a.txt", "state 0\n")
         states = [f"state {n}\n" for n in range(11)]
@@ -70,7 +70,7 @@ async def test_ten_patches_of_one_file_land_each_on_the_one_before(tmp_path: Pat
         assert olds == states[:-1]
 
 
-async def test_a_patch_behind_a_write_changes_what_was_written(tmp_path: Path) -> None:
+async def test_a_patch_after_a_write_changes_the_written_content(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         told = await room.run(
             call("write_file", path="a.txt", content="fresh\n"),
@@ -80,7 +80,9 @@ async def test_a_patch_behind_a_write_changes_what_was_written(tmp_path: Path) -
         assert (room.root / "a.txt").read_text() == "patched\n"
 
 
-async def test_edits_of_other_files_do_not_wait_for_one_that_asks(tmp_path: Path) -> None:
+async def test_an_edit_awaiting_permission_does_not_block_edits_of_other_files(
+    tmp_path: Path,
+) -> None:
     """The second edit ends while the first is still a question."""
     async with open_tool_editor(tmp_path, mode="accept_edits") as room:
         asking = call("write_file", path=".env", content="A=1\n")

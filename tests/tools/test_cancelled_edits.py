@@ -62,7 +62,7 @@ async def test_a_cancelled_edit_leaves_nothing_behind(tmp_path: Path, name: str)
             assert made.id not in str(later)
 
 
-async def test_an_edit_that_waits_for_leave_is_cancelled_too(tmp_path: Path) -> None:
+async def test_an_edit_waiting_for_permission_can_be_cancelled(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, mode="ask") as room:
         made = call("write_file", path="new.txt", content=TEXT)
         room.model.rounds = [stream_call(made)]

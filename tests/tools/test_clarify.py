@@ -70,7 +70,7 @@ async def test_a_form_is_answered(tmp_path: Path, answer: Answer, told: str) -> 
         assert room.editor.agent_text(room.session_id) == "Done."
 
 
-async def test_a_form_without_choices_needs_words(tmp_path: Path) -> None:
+async def test_a_form_without_choices_requires_text(tmp_path: Path) -> None:
     answers = {ELICIT: filled(answer="Oslo")}
     async with open_tool_editor(tmp_path, capabilities=FORMS, answers=answers) as room:
         asked = await room.run_one(call("clarify", question="Where?", choices=[" ", ""]))
@@ -83,7 +83,7 @@ async def test_a_form_without_choices_needs_words(tmp_path: Path) -> None:
         }
 
 
-async def test_without_forms_the_question_ends_the_turn_and_the_next_prompt_answers_it(
+async def test_without_form_support_the_question_ends_the_turn(
     tmp_path: Path,
 ) -> None:
     async with open_tool_editor(tmp_path) as room:
@@ -99,7 +99,7 @@ async def test_without_forms_the_question_ends_the_turn_and_the_next_prompt_answ
         assert "Text(text='2')" in str(answer)
 
 
-async def test_a_client_that_fails_at_its_form_is_asked_in_the_chat(tmp_path: Path) -> None:
+async def test_a_client_that_fails_to_show_a_form_is_asked_in_the_chat(tmp_path: Path) -> None:
     def refuse(params: Object) -> JsonValue:
         raise EditorRefusedError(str(params["mode"]))
 
@@ -111,7 +111,7 @@ async def test_a_client_that_fails_at_its_form_is_asked_in_the_chat(tmp_path: Pa
         assert len(room.model.requests) == 1
 
 
-async def test_nobody_is_asked_where_nobody_is(tmp_path: Path) -> None:
+async def test_an_unattended_run_asks_no_question(tmp_path: Path) -> None:
     client = "acp-server-headless"
     async with open_tool_editor(tmp_path, capabilities=FORMS, client=client) as room:
         asked = await room.run_one(call("clarify", question=QUESTION))
@@ -120,7 +120,7 @@ async def test_nobody_is_asked_where_nobody_is(tmp_path: Path) -> None:
         assert room.editor.agent_text(room.session_id) == "Done."
 
 
-async def test_cancelling_takes_an_open_question_back_and_a_late_answer_is_dropped(
+async def test_cancelling_withdraws_an_open_question_and_drops_a_late_answer(
     tmp_path: Path,
 ) -> None:
     async with open_tool_editor(tmp_path, capabilities=FORMS) as room:
@@ -141,7 +141,7 @@ async def test_cancelling_takes_an_open_question_back_and_a_late_answer_is_dropp
         assert "SQLite'" not in str(room.model.requests[-1].messages[-1])
 
 
-async def test_what_was_said_meanwhile_is_the_answer(tmp_path: Path) -> None:
+async def test_a_message_sent_during_the_question_is_its_answer(tmp_path: Path) -> None:
     """The turn goes on when the user has spoken before it could end."""
     async with open_tool_editor(tmp_path) as room:
         made = call("clarify", question=QUESTION)

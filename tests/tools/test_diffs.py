@@ -25,17 +25,17 @@ def applied(old: str, blocks: tuple[FileDiff, ...]) -> str:
     return done + rest
 
 
-def test_a_file_of_ordinary_size_is_one_block() -> None:
+def test_a_file_of_ordinary_size_is_one_diff_block() -> None:
     old = "x" * (MAX_FULL_CHARACTERS // 2)
     assert exact_diff("/a", old, old[1:]) == (FileDiff("/a", old, old[1:]),)
 
 
-def test_a_new_file_is_one_block_however_large() -> None:
+def test_a_new_file_is_one_diff_block_of_any_size() -> None:
     new = "x" * MAX_FULL_CHARACTERS * 2
     assert exact_diff("/a", None, new) == (FileDiff("/a", None, new),)
 
 
-def test_of_a_large_file_each_change_is_shown_with_its_context() -> None:
+def test_each_change_of_a_large_file_is_shown_with_context() -> None:
     new = [*OLD]
     new[100] = "changed\n"
     new[2_000:2_002] = []
@@ -45,7 +45,7 @@ def test_of_a_large_file_each_change_is_shown_with_its_context() -> None:
     assert applied("".join(OLD), blocks) == "".join(new)
 
 
-def test_a_large_file_that_stays_as_it_is_has_no_blocks() -> None:
+def test_an_unchanged_large_file_has_no_diff_blocks() -> None:
     assert exact_diff("/a", "".join(OLD), "".join(OLD)) == ()
 
 
@@ -61,7 +61,7 @@ edits = st.lists(
 
 
 @given(edits=edits, has_last_newline=st.booleans())
-def test_the_blocks_of_a_large_file_make_the_new_text(
+def test_the_diff_blocks_of_a_large_file_produce_the_new_text(
     *, edits: list[tuple[int, int, list[str]]], has_last_newline: bool
 ) -> None:
     new = [*OLD]
@@ -81,7 +81,7 @@ def test_the_blocks_of_a_large_file_make_the_new_text(
         pytest.param(OLD[:2_000], [*OLD[:2_000:2], *TAIL * 3], id="every other line"),
     ],
 )
-def test_no_file_takes_long(old: list[str], new: list[str]) -> None:
+def test_no_file_is_slow_to_diff(old: list[str], new: list[str]) -> None:
     """The event loop waits for it."""
     begin = time.process_time()
     exact_diff("/a", "".join(old), "".join(new))

@@ -42,7 +42,7 @@ def block(path: Path, old: str | None, new: str) -> Object:
     return {"type": "diff", "path": str(path), "oldText": old, "newText": new}
 
 
-async def test_an_edit_is_written_by_the_editor_over_its_unsaved_text(tmp_path: Path) -> None:
+async def test_the_editor_writes_an_edit_over_its_unsaved_text(tmp_path: Path) -> None:
     buffers = Buffers()
     async with open_tool_editor(tmp_path, capabilities=FILES, answers=buffers.matches()) as room:
         path = room.write_file("a.txt", "saved\nend\n")
@@ -54,7 +54,7 @@ async def test_an_edit_is_written_by_the_editor_over_its_unsaved_text(tmp_path: 
         assert buffers.written == [{**session, "content": "typed\nfin\n"}]
 
 
-async def test_a_new_file_is_written_by_the_editor_too(tmp_path: Path) -> None:
+async def test_the_editor_writes_a_new_file(tmp_path: Path) -> None:
     buffers = Buffers()
     async with open_tool_editor(tmp_path, capabilities=FILES, answers=buffers.matches()) as room:
         told = await room.run_one(call("write_file", path="new.txt", content="new\n"))
@@ -63,7 +63,7 @@ async def test_a_new_file_is_written_by_the_editor_too(tmp_path: Path) -> None:
         assert [each["content"] for each in buffers.written] == ["new\n"]
 
 
-async def test_an_editor_that_refuses_makes_the_call_fail(tmp_path: Path) -> None:
+async def test_a_refusal_by_the_editor_fails_the_call(tmp_path: Path) -> None:
     def refuse(_: Object) -> JsonValue:
         raise EditorRefusedError("the file is locked")
 
@@ -78,7 +78,7 @@ async def test_an_editor_that_refuses_makes_the_call_fail(tmp_path: Path) -> Non
         assert path.read_text() == "one\n"
 
 
-async def test_the_question_carries_the_call_and_its_exact_diff(tmp_path: Path) -> None:
+async def test_the_permission_request_contains_the_call_and_its_exact_diff(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, mode="ask", answers={ASK: allow()}) as room:
         path = room.write_file("a.txt", "one\ntwo\n")
         made = call("patch", path="a.txt", old_string="two", new_string="2")
@@ -98,7 +98,7 @@ async def test_the_question_carries_the_call_and_its_exact_diff(tmp_path: Path) 
         assert path.read_text() == "one\n2\n"
 
 
-async def test_a_rejected_edit_fails_and_the_model_is_told(tmp_path: Path) -> None:
+async def test_a_rejected_edit_fails_and_the_model_is_informed(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, mode="ask", answers={ASK: allow("reject_once")}) as room:
         path = room.write_file("a.txt", "one\n")
         told = await room.run_one(call("write_file", path="a.txt", content="two\n"))
@@ -119,7 +119,9 @@ def meddling(change: Callable[[], object]) -> Answer:
     return answer
 
 
-async def test_a_patch_is_redone_when_its_file_changed_while_it_was_asked(tmp_path: Path) -> None:
+async def test_a_patch_is_reapplied_when_its_file_changed_during_the_request(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "workspace" / "a.txt"
     answers = {ASK: meddling(lambda: path.write_text("ONE\ntwo\n"))}
     async with open_tool_editor(tmp_path, mode="ask", answers=answers) as room:
@@ -140,7 +142,7 @@ async def test_a_patch_is_redone_when_its_file_changed_while_it_was_asked(tmp_pa
     ("before", "meanwhile"),
     [pytest.param("one\n", "ONE\n", id="changed"), pytest.param(None, "ONE\n", id="created")],
 )
-async def test_a_whole_file_is_not_written_over_what_changed_meanwhile(
+async def test_a_full_write_does_not_overwrite_changes_made_during_the_request(
     tmp_path: Path, before: str | None, meanwhile: str
 ) -> None:
     path = tmp_path / "workspace" / "a.txt"
@@ -154,7 +156,7 @@ async def test_a_whole_file_is_not_written_over_what_changed_meanwhile(
         assert path.read_text() == meanwhile
 
 
-async def test_a_patch_that_does_not_fit_any_more_fails(tmp_path: Path) -> None:
+async def test_a_patch_that_no_longer_matches_fails(tmp_path: Path) -> None:
     path = tmp_path / "workspace" / "a.txt"
     answers = {ASK: meddling(lambda: path.write_text("nothing of it\n"))}
     async with open_tool_editor(tmp_path, mode="ask", answers=answers) as room:
@@ -166,7 +168,7 @@ async def test_a_patch_that_does_not_fit_any_more_fails(tmp_path: Path) -> None:
         assert len(room.editor.asked(ASK)) == 1
 
 
-async def test_two_calls_never_wait_for_each_other(tmp_path: Path) -> None:
+async def test_two_calls_never_deadlock(tmp_path: Path) -> None:
     """The first has to ask again while the second waits for its file, with a place to ask."""
     path = tmp_path / "workspace" / "a.txt"
     answers = {ASK: meddling(lambda: path.write_text("ONE\ntwo\n"))}
@@ -180,7 +182,7 @@ async def test_two_calls_never_wait_for_each_other(tmp_path: Path) -> None:
         assert path.read_text() == "ONE\n3\n"
 
 
-async def test_one_file_under_two_names_is_asked_about_one_after_the_other(tmp_path: Path) -> None:
+async def test_edits_of_one_file_under_two_names_ask_permission_in_sequence(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, mode="ask", answers={ASK: allow()}) as room:
         path = room.write_file("a.txt", "one\n")
         (room.root / "b.txt").symlink_to(path)

@@ -60,7 +60,7 @@ olds = st.none() | st.integers(0, 2_000).map(lambda count: LINE * count)
 
 
 @given(pieces, olds, st.sampled_from("xé漢😀"))
-def test_the_budget_holds_at_any_speed(
+def test_the_update_budget_holds_at_any_speed(
     pieces: list[tuple[int, float]], old: str | None, letter: str
 ) -> None:
     shown = [diffs_of(event) for event in grow(pieces, old, letter)]
@@ -75,7 +75,7 @@ def test_the_budget_holds_at_any_speed(
 
 
 @given(st.integers(1, 400), st.floats(0.001, 0.5))
-def test_a_file_with_both_exact_diffs_costs_less_than_ten_times_itself(
+def test_a_file_with_both_exact_diffs_costs_less_than_ten_times_its_size(
     characters: int, seconds: float
 ) -> None:
     """200 lines, from a flood to a trickle."""
@@ -88,7 +88,7 @@ def test_a_file_with_both_exact_diffs_costs_less_than_ten_times_itself(
 
 
 @given(pieces)
-def test_states_are_never_closer_than_a_tenth_of_a_second(
+def test_updates_are_at_least_a_tenth_of_a_second_apart(
     pieces: list[tuple[int, float]],
 ) -> None:
     clock, times = Clock(), list[float]()
@@ -105,14 +105,14 @@ def test_states_are_never_closer_than_a_tenth_of_a_second(
     assert all(b - a >= MIN_INTERVAL_SECONDS for a, b in pairwise(times)) or not times
 
 
-def test_nothing_is_shown_of_a_diff_that_may_not_be() -> None:
+def test_a_protected_diff_is_not_shown() -> None:
     sink = MemorySink()
     GrowingDiff(CallReporter("call", sink), Clock()).show_if_due(10_000, lambda: ())
     assert sink.events == []
 
 
 @given(st.text(alphabet="a\n"), st.text(alphabet="b\n"))
-def test_the_old_text_grows_by_whole_lines_in_step(old: str, new: str) -> None:
+def test_the_old_text_grows_in_step_by_whole_lines(old: str, new: str) -> None:
     shown = matching_head(old, new)
     assert old.startswith(shown)
     assert shown == old or shown.count("\n") == new.count("\n") + 1

@@ -42,7 +42,7 @@ def check_growth(told: CallUpdates, exact: list[Object], least: int = LEAST_DIFF
     assert told.diff_bytes() < 10 * sum(len(str(block["newText"])) for block in exact)
 
 
-async def test_a_file_of_200_lines_grows_in_ten_states_over_two_seconds(tmp_path: Path) -> None:
+async def test_a_file_of_200_lines_grows_in_ten_updates_over_two_seconds(tmp_path: Path) -> None:
     """The one test at the pace of a real model."""
     home, root = tmp_path / "home", tmp_path / "root"
     home.mkdir()
@@ -65,7 +65,7 @@ async def test_a_file_of_200_lines_grows_in_ten_states_over_two_seconds(tmp_path
     assert path.read_text() == TEXT
 
 
-async def test_a_file_that_is_replaced_grows_over_its_first_old_lines(
+async def test_a_replaced_file_grows_over_its_first_old_lines(
     tmp_path: Path,
 ) -> None:
     old = lines(200, "what was written here before")
@@ -81,7 +81,9 @@ async def test_a_file_that_is_replaced_grows_over_its_first_old_lines(
         assert path.read_text() == TEXT
 
 
-async def test_of_a_replacement_only_the_region_is_shown_while_it_grows(tmp_path: Path) -> None:
+async def test_only_the_affected_region_of_a_replacement_is_shown_while_growing(
+    tmp_path: Path,
+) -> None:
     before, region, after = lines(50, "before"), "def old():\n    pass\n", lines(50, "after")
     async with open_tool_editor(tmp_path) as room:
         path = room.write_file("code.py", before + region + after)
@@ -119,7 +121,9 @@ async def test_a_patch_of_two_files_grows_file_by_file(tmp_path: Path) -> None:
         assert (one.read_text(), two.read_text()) == (first, second)
 
 
-async def test_what_comes_at_once_is_shown_once_and_then_exactly(tmp_path: Path) -> None:
+async def test_arguments_arriving_at_once_are_shown_at_most_once_before_the_exact_diff(
+    tmp_path: Path,
+) -> None:
     async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(call("write_file", path="notes.txt", content=TEXT))
         assert len(told.growing_diffs()) <= 1
@@ -127,7 +131,7 @@ async def test_what_comes_at_once_is_shown_once_and_then_exactly(tmp_path: Path)
         assert told.diff_states()[-1] == ("completed", [diff(room.root / "notes.txt", None, TEXT)])
 
 
-async def test_even_a_patch_of_all_lines_grows_in_ten_states_below_ten_times_the_file(
+async def test_a_patch_of_all_lines_grows_in_ten_updates_below_ten_times_the_file(
     tmp_path: Path,
 ) -> None:
     """The new text takes two seconds; the old one has come at once before it."""

@@ -46,7 +46,7 @@ def heard(folder: Path) -> Sequence[dict[str, JsonValue]]:
 
 
 @pytest.mark.parametrize("mode", ["bypass", "accept_edits", "ask"])
-async def test_a_hook_refuses_in_every_mode_before_anybody_is_asked(
+async def test_a_hook_refuses_in_every_mode_before_permission_is_requested(
     tmp_path: Path, mode: Mode
 ) -> None:
     stage = create_secret_workspace(tmp_path)
@@ -61,7 +61,7 @@ async def test_a_hook_refuses_in_every_mode_before_anybody_is_asked(
     assert actor.user.questions == []
 
 
-async def test_what_a_hook_lets_by_is_asked_about_all_the_same(tmp_path: Path) -> None:
+async def test_a_call_allowed_by_a_hook_still_asks_permission(tmp_path: Path) -> None:
     stage = create_secret_workspace(tmp_path)
     hooks = before('echo \'{"decision": "allow"}\'')
     async with open_tool_caller(stage, "ask", hooks=hooks) as actor:
@@ -83,7 +83,7 @@ async def test_what_a_hook_lets_by_is_asked_about_all_the_same(tmp_path: Path) -
         pytest.param(HookRules(is_invalid=True), "cannot be understood", id="broken settings"),
     ],
 )
-async def test_a_call_that_was_not_looked_at_is_not_made(
+async def test_a_call_whose_hook_failed_is_not_executed(
     tmp_path: Path, hooks: HookRules, reason: str
 ) -> None:
     stage = create_secret_workspace(tmp_path)
@@ -94,7 +94,7 @@ async def test_a_call_that_was_not_looked_at_is_not_made(
     assert not (stage.root / "new.txt").exists()
 
 
-async def test_the_first_no_ends_it(tmp_path: Path) -> None:
+async def test_the_first_refusal_skips_the_remaining_hooks(tmp_path: Path) -> None:
     stage = create_secret_workspace(tmp_path)
     hooks = before("echo 1 >> ../order", "echo 2 >> ../order; exit 2", "echo 3 >> ../order")
     async with open_tool_caller(stage, "bypass", hooks=hooks) as actor:
@@ -102,14 +102,14 @@ async def test_the_first_no_ends_it(tmp_path: Path) -> None:
     assert (tmp_path / "order").read_text() == "1\n2\n"
 
 
-async def test_only_calls_that_match_are_looked_at(tmp_path: Path) -> None:
+async def test_hooks_run_only_for_matching_calls(tmp_path: Path) -> None:
     stage = create_secret_workspace(tmp_path)
     async with open_tool_caller(stage, "bypass", hooks=before("exit 2", match="terminal")) as actor:
         assert not (await actor.call(*WRITE)).is_error
         assert (await actor.call("terminal", {"command": "true"})).is_error
 
 
-async def test_hooks_are_told_of_a_call_and_its_end(tmp_path: Path) -> None:
+async def test_hooks_receive_a_call_and_its_result(tmp_path: Path) -> None:
     stage = create_secret_workspace(tmp_path)
     keep = Hook("cat >> ../heard")
     async with open_tool_caller(stage, "bypass", hooks=HookRules([keep], [keep])) as actor:
@@ -129,14 +129,14 @@ async def test_hooks_are_told_of_a_call_and_its_end(tmp_path: Path) -> None:
     ]
 
 
-async def test_a_hook_need_not_read(tmp_path: Path) -> None:
+async def test_a_hook_need_not_read_its_input(tmp_path: Path) -> None:
     stage = create_secret_workspace(tmp_path)
     large: dict[str, JsonValue] = {"path": "new.txt", "content": "x" * 3_000_000}
     async with open_tool_caller(stage, "bypass", hooks=before("exec <&-; true")) as actor:
         assert not (await actor.call("write_file", large)).is_error
 
 
-async def test_what_a_hook_says_after_a_call_is_added_and_marked(tmp_path: Path) -> None:
+async def test_the_output_of_a_post_call_hook_is_added_and_marked(tmp_path: Path) -> None:
     stage = create_secret_workspace(tmp_path)
     hooks = after("echo formatted", "true", "echo broken; exit 1", FOREVER, seconds=0.5)
     async with open_tool_caller(stage, "bypass", hooks=hooks) as actor:
@@ -149,14 +149,14 @@ async def test_what_a_hook_says_after_a_call_is_added_and_marked(tmp_path: Path)
     )
 
 
-async def test_what_a_hook_says_is_bounded(tmp_path: Path) -> None:
+async def test_the_output_of_a_hook_is_bounded(tmp_path: Path) -> None:
     stage = create_secret_workspace(tmp_path)
     async with open_tool_caller(stage, "bypass", hooks=after("yes | head -c 10000000")) as actor:
         outcome = await actor.call("todo", {})
     assert len(outcome.text) < 4_000
 
 
-async def test_no_hook_sees_a_secret_of_ours(tmp_path: Path) -> None:
+async def test_no_hook_sees_a_secret_of_the_server(tmp_path: Path) -> None:
     stage = create_secret_workspace(tmp_path)
     async with open_tool_caller(stage, "bypass", hooks=after("env")) as actor:
         outcome = await actor.call("todo", {})
@@ -164,7 +164,7 @@ async def test_no_hook_sees_a_secret_of_ours(tmp_path: Path) -> None:
     assert "hush-key" not in outcome.text
 
 
-async def test_a_hook_whose_time_is_up_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+async def test_a_hook_past_its_timeout_is_killed_with_its_child_processes(tmp_path: Path) -> None:
     stage = create_secret_workspace(tmp_path)
     token = new_token()
     command = f"export {TOKEN_VARIABLE}={token}; setsid {FOREVER} & {FOREVER} & {FOREVER}"
@@ -174,7 +174,7 @@ async def test_a_hook_whose_time_is_up_is_ended_with_all_that_it_started(tmp_pat
         await wait_until(lambda: not running_commands(token))
 
 
-async def test_hooks_of_calls_made_together_run_together(tmp_path: Path) -> None:
+async def test_hooks_of_parallel_calls_run_in_parallel(tmp_path: Path) -> None:
     stage = create_secret_workspace(tmp_path)
     meet = "touch ../$$.here; until [ $(ls ../*.here | wc -l) -ge 2 ]; do sleep 0.01; done"
     async with (
@@ -198,7 +198,7 @@ async def test_a_hook_is_cancelled_with_the_turn(tmp_path: Path) -> None:
                 tasks.cancel_scope.cancel()
 
 
-async def test_a_hook_after_a_turn_is_told_why_it_ended_and_not_waited_for(tmp_path: Path) -> None:
+async def test_a_post_turn_hook_receives_the_stop_reason_and_is_not_awaited(tmp_path: Path) -> None:
     stage = create_secret_workspace(tmp_path)
     hooks = HookRules(after_turn=[Hook("cat >> ../heard"), Hook(f"touch ../begun; {FOREVER}")])
     async with open_tool_caller(stage, "ask", hooks=hooks) as actor:

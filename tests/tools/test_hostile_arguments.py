@@ -59,7 +59,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("made", BROKEN.values(), ids=BROKEN)
-async def test_a_broken_call_fails_in_few_words(tmp_path: Path, made: ToolCall) -> None:
+async def test_a_malformed_call_fails_with_a_short_message(tmp_path: Path, made: ToolCall) -> None:
     async with open_tool_editor(tmp_path) as room:
         old = room.write_file("old.txt", "old\n")
         told, fine = await room.run(made, call("read_file", path="old.txt"))
@@ -90,14 +90,14 @@ FORGIVEN = [
 
 
 @pytest.mark.parametrize("made", FORGIVEN)
-async def test_what_can_be_understood_is_done(tmp_path: Path, made: ToolCall) -> None:
+async def test_understandable_arguments_are_accepted(tmp_path: Path, made: ToolCall) -> None:
     async with open_tool_editor(tmp_path) as room:
         room.write_file("old.txt", "old\n")
         told = await room.run_one(made)
         assert told.status == "completed", told.text
 
 
-async def test_a_megabyte_is_written_and_told_in_brief(tmp_path: Path) -> None:
+async def test_a_megabyte_is_written_and_reported_briefly(tmp_path: Path) -> None:
     content = lines(MEGABYTE // 40)
     async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(call("write_file", path="big.txt", content=content))
@@ -110,7 +110,7 @@ async def test_a_megabyte_is_written_and_told_in_brief(tmp_path: Path) -> None:
         assert raw["content"] == f"{content[:1_000]}… ({len(content):,} characters)"
 
 
-async def test_every_call_tells_what_went_in_and_what_came_out(tmp_path: Path) -> None:
+async def test_every_call_reports_its_input_and_output(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         path = room.write_file("a.txt", "one\n")
         made = [
@@ -135,7 +135,7 @@ async def test_every_call_tells_what_went_in_and_what_came_out(tmp_path: Path) -
         ]
 
 
-async def test_an_unknown_tool_is_shown_and_the_known_ones_are_named(tmp_path: Path) -> None:
+async def test_an_unknown_tool_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(call("delete_file", path="a.txt"))
         reason = f"there is no tool 'delete_file'; there are {', '.join(TOOLS)}"

@@ -48,7 +48,7 @@ async def test_a_fact_is_remembered_and_shown_with_its_text(tmp_path: Path) -> N
     assert "(16/2,200 characters)" in told.shown_text
 
 
-async def test_what_is_forgotten_is_shown_whole(tmp_path: Path) -> None:
+async def test_a_forgotten_fact_is_shown_completely(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         await room.run_one(call("memory", action="add", content="uses uv\nand ruff"))
         told = await room.run_one(call("memory", action="remove", old_text="uv"))
@@ -57,7 +57,7 @@ async def test_what_is_forgotten_is_shown_whole(tmp_path: Path) -> None:
     assert "- uses uv\n- and ruff" in told.shown_text
 
 
-async def test_several_changes_are_one(tmp_path: Path) -> None:
+async def test_several_changes_are_applied_as_one(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         operations: JsonValue = [
             {"action": "add", "content": "one"},
@@ -70,7 +70,7 @@ async def test_several_changes_are_one(tmp_path: Path) -> None:
     assert "```diff\n+ one\n+ §\n+ two\n```" in told.shown_text
 
 
-async def test_calls_made_together_are_all_kept(tmp_path: Path) -> None:
+async def test_parallel_calls_are_all_saved(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         calls = [call("memory", action="add", content=f"fact {n}") for n in range(5)]
         told = await room.run(*calls)
@@ -80,14 +80,14 @@ async def test_calls_made_together_are_all_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["ask", "accept_edits", "bypass"])
-async def test_nobody_is_asked(mode: Mode, tmp_path: Path) -> None:
+async def test_memory_changes_ask_no_permission_by_default(mode: Mode, tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, mode=mode) as room:
         told = await room.run_one(call("memory", action="add", content="a fact"))
         assert told.status == "completed"
         assert room.editor.asked("session/request_permission") == []
 
 
-async def test_plan_mode_refuses_and_nothing_is_written(tmp_path: Path) -> None:
+async def test_plan_mode_refuses_memory_changes(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, mode="plan") as room:
         told = await room.run_one(call("memory", action="add", content="a fact"))
         assert not file(room).exists()
@@ -111,7 +111,7 @@ async def test_plan_mode_refuses_and_nothing_is_written(tmp_path: Path) -> None:
     ],
     ids=["nothing", "no content", "no old text", "no match", "blocked"],
 )
-async def test_what_cannot_be_done_is_said(
+async def test_an_impossible_change_is_explained(
     arguments: dict[str, JsonValue], said: str, tmp_path: Path
 ) -> None:
     async with open_tool_editor(tmp_path) as room:
@@ -121,7 +121,7 @@ async def test_what_cannot_be_done_is_said(
     assert said in told.shown_text
 
 
-async def test_arguments_of_no_kind_are_met_with_words(tmp_path: Path) -> None:
+async def test_invalid_arguments_are_answered_with_an_explanation(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(call("memory", action="read", target="memory"))
     assert told.status == "failed"
@@ -172,19 +172,19 @@ async def run_asked(
     return told[0]
 
 
-async def test_a_user_who_wants_to_be_asked_is_asked(tmp_path: Path) -> None:
+async def test_a_user_who_enabled_confirmation_is_asked(tmp_path: Path) -> None:
     told = await run_asked(GateSetup(tmp_path), "allow_once")
     assert json.loads(told)["success"] is True
     assert (tmp_path / "memories/MEMORY.md").read_text(encoding="utf-8") == "uses uv\n"
 
 
-async def test_what_the_user_rejects_is_not_done(tmp_path: Path) -> None:
+async def test_a_rejected_change_is_not_applied(tmp_path: Path) -> None:
     told = await run_asked(GateSetup(tmp_path), "reject_once")
     assert json.loads(told)["error"] == REJECTED
     assert (tmp_path / "memories/MEMORY.md").read_text(encoding="utf-8") == "uses pip\n"
 
 
-async def test_nothing_is_done_but_what_was_asked_about(tmp_path: Path) -> None:
+async def test_only_the_approved_change_is_applied(tmp_path: Path) -> None:
     meanwhile = EntryOperation("replace", "uses pip and poetry", "pip")
     told = await run_asked(GateSetup(tmp_path), "allow_once", meanwhile)
     assert json.loads(told)["error"] == MEMORY_CHANGED
@@ -192,7 +192,7 @@ async def test_nothing_is_done_but_what_was_asked_about(tmp_path: Path) -> None:
     assert kept == "uses pip and poetry\n"
 
 
-async def test_a_store_that_is_switched_off_is_not_written(tmp_path: Path) -> None:
+async def test_a_disabled_store_is_not_written(tmp_path: Path) -> None:
     setting = GateSetup(tmp_path)
     gate = setting.gate()
     tool = memory_tool(MemoryStores(tmp_path, {"memory": 200}, scan), gate)

@@ -18,7 +18,7 @@ PATCH = """\
 """
 
 
-async def test_a_move_is_asked_about_with_both_its_ends(tmp_path: Path) -> None:
+async def test_a_move_asks_permission_for_both_paths(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, mode="ask", answers={ASKING: allow()}) as room:
         old, new = room.write_file("a.txt", "one\n"), room.root / "sub/b.txt"
         told = await room.run_one(call("patch", mode="patch", patch=PATCH))
@@ -34,7 +34,7 @@ async def test_a_move_is_asked_about_with_both_its_ends(tmp_path: Path) -> None:
         assert (old.exists(), new.read_text()) == (False, "two\n")
 
 
-async def test_nothing_is_moved_onto_another_file_and_nothing_is_asked(tmp_path: Path) -> None:
+async def test_a_move_onto_another_file_is_refused_without_asking(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, mode="ask", answers={ASKING: allow()}) as room:
         old, taken = room.write_file("a.txt", "one\n"), room.write_file("sub/b.txt", "mine\n")
         told = await room.run_one(call("patch", mode="patch", patch=PATCH))
@@ -43,7 +43,7 @@ async def test_nothing_is_moved_onto_another_file_and_nothing_is_asked(tmp_path:
         assert (old.read_text(), taken.read_text()) == ("one\n", "mine\n")
 
 
-async def test_a_name_that_deceives_is_shown_as_what_it_is(tmp_path: Path) -> None:
+async def test_a_deceptive_name_is_shown_escaped(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(call("write_file", path="a\u202etxt.exe", content="x"))
         assert told.title == "Create a\\u202etxt.exe"

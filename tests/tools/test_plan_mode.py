@@ -41,7 +41,7 @@ async def said_to_model(room: ToolEditorSession, text: str = "go") -> list[str]:
 @pytest.mark.parametrize(
     ("choice", "mode"), [("accept_and_ask", "ask"), ("accept_edits", "accept_edits")]
 )
-async def test_a_plan_that_is_accepted_switches_the_mode_and_the_work_goes_on(
+async def test_accepting_a_plan_switches_the_mode_and_work_continues(
     tmp_path: Path, choice: str, mode: str
 ) -> None:
     answers = {ASK: allow(choice)}
@@ -80,7 +80,7 @@ async def test_an_accepted_plan_is_carried_out_in_the_same_turn(tmp_path: Path) 
         assert len(room.editor.asked(ASK)) == 1
 
 
-async def test_a_plan_that_is_not_accepted_leaves_everything_as_it_was(tmp_path: Path) -> None:
+async def test_a_plan_that_is_not_accepted_changes_nothing(tmp_path: Path) -> None:
     answers = {ASK: allow("keep_planning")}
     async with open_tool_editor(tmp_path, mode="plan", answers=answers) as room:
         told = await room.run_one(call("exit_plan", plan=PLAN))
@@ -98,14 +98,14 @@ STRANGE: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("answer", STRANGE.values(), ids=STRANGE.keys())
-async def test_a_strange_answer_accepts_nothing(tmp_path: Path, answer: Answer) -> None:
+async def test_an_unknown_answer_does_not_accept_the_plan(tmp_path: Path, answer: Answer) -> None:
     async with open_tool_editor(tmp_path, mode="plan", answers={ASK: answer}) as room:
         told = await room.run_one(call("exit_plan", plan=PLAN))
         assert told.status == "failed"
         assert modes_told(room) == []
 
 
-async def test_turning_away_from_a_plan_ends_the_turn_and_keeps_the_mode(tmp_path: Path) -> None:
+async def test_dismissing_a_plan_ends_the_turn_and_keeps_the_mode(tmp_path: Path) -> None:
     answers: dict[str, Answer] = {ASK: lambda _: {"outcome": {"outcome": "cancelled"}}}
     async with open_tool_editor(tmp_path, mode="plan", answers=answers) as room:
         made = call("exit_plan", plan=PLAN)
@@ -116,7 +116,7 @@ async def test_turning_away_from_a_plan_ends_the_turn_and_keeps_the_mode(tmp_pat
         assert modes_told(room) == []
 
 
-async def test_a_mode_that_the_user_switched_meanwhile_stays(tmp_path: Path) -> None:
+async def test_a_mode_switched_by_the_user_during_the_question_is_kept(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, mode="plan") as room:
         made = call("exit_plan", plan=PLAN)
         room.model.rounds = [stream_call(made)]
@@ -131,7 +131,7 @@ async def test_a_mode_that_the_user_switched_meanwhile_stays(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("mode", ["ask", "accept_edits", "bypass"])
-async def test_outside_of_plan_mode_there_is_nothing_to_accept(tmp_path: Path, mode: str) -> None:
+async def test_outside_plan_mode_there_is_no_plan_to_accept(tmp_path: Path, mode: str) -> None:
     async with open_tool_editor(tmp_path, mode="ask") as room:
         chosen: Object = {"sessionId": room.session_id, "modeId": mode}
         await room.editor.call("session/set_mode", chosen)
@@ -140,14 +140,14 @@ async def test_outside_of_plan_mode_there_is_nothing_to_accept(tmp_path: Path, m
         assert room.editor.requests == []
 
 
-async def test_no_plan_is_offered_where_nobody_is(tmp_path: Path) -> None:
+async def test_an_unattended_run_offers_no_plan(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, mode="plan", client="acp-server-headless") as room:
         told = await room.run_one(call("exit_plan", plan=PLAN))
         assert (told.text, told.status) == (UNATTENDED, "failed")
         assert room.editor.requests == []
 
 
-async def test_the_model_is_told_of_plan_mode_when_that_is_news(tmp_path: Path) -> None:
+async def test_the_model_is_informed_of_plan_mode_when_it_changes(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path, mode="plan") as room:
         assert await said_to_model(room, "one") == ["one", PLAN_MODE_ON]
         assert await said_to_model(room, "two") == ["two"]

@@ -39,7 +39,7 @@ async def test_each_change_shows_the_whole_plan(tmp_path: Path) -> None:
         ]
 
 
-async def test_a_look_changes_nothing_and_tells_what_was_given_up(tmp_path: Path) -> None:
+async def test_reading_the_plan_changes_nothing_and_shows_cancelled_entries(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         await room.run(call("todo", todos=[item(1), item(2, "cancelled")]))
         told = await room.run_one(call("todo"))
@@ -51,7 +51,7 @@ async def test_a_look_changes_nothing_and_tells_what_was_given_up(tmp_path: Path
         assert len(plans(room)) == 1
 
 
-async def test_a_list_can_be_emptied(tmp_path: Path) -> None:
+async def test_the_plan_can_be_emptied(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         await room.run(call("todo", todos=[item(1)]))
         told = await room.run_one(call("todo", todos=[]))
@@ -69,7 +69,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("todos", "problem"), WRONG)
-async def test_a_wrong_list_fails_and_says_what_is_wrong(
+async def test_an_invalid_plan_fails_and_says_why(
     tmp_path: Path, todos: JsonValue, problem: str
 ) -> None:
     async with open_tool_editor(tmp_path) as room:

@@ -30,7 +30,7 @@ def furnish(room: ToolEditorSession) -> None:
 HIDDEN = [".env", "server.pem", "../outside/far.txt", "link", "folder/new.txt", "harmless.txt"]
 
 
-async def test_until_the_path_is_complete_only_the_title_is_told(tmp_path: Path) -> None:
+async def test_only_the_title_is_shown_until_the_path_is_complete(tmp_path: Path) -> None:
     seen: list[int] = []
     made = call("write_file", content=TEXT, path="late.txt")
     async with open_tool_editor(tmp_path) as room:
@@ -44,7 +44,7 @@ async def test_until_the_path_is_complete_only_the_title_is_told(tmp_path: Path)
         assert room.updates_of(made.id).status == "completed"
 
 
-async def test_a_file_in_the_workspace_is_shown_as_soon_as_its_path_is_known(
+async def test_a_workspace_file_is_shown_as_soon_as_its_path_is_known(
     tmp_path: Path,
 ) -> None:
     made = call("write_file", path="deep/down/new.txt", content=TEXT)
@@ -58,7 +58,7 @@ async def test_a_file_in_the_workspace_is_shown_as_soon_as_its_path_is_known(
 
 
 @pytest.mark.parametrize("name", HIDDEN)
-async def test_a_file_that_nobody_may_see_is_not_shown_while_it_grows(
+async def test_a_protected_file_is_not_shown_while_its_content_arrives(
     tmp_path: Path, name: str
 ) -> None:
     async with open_tool_editor(tmp_path) as room:
@@ -70,7 +70,7 @@ async def test_a_file_that_nobody_may_see_is_not_shown_while_it_grows(
 
 
 @pytest.mark.parametrize("name", [name for name in HIDDEN if name != "folder/new.txt"])
-async def test_a_patch_of_what_nobody_may_see_is_not_shown_while_it_grows(
+async def test_a_patch_of_a_protected_file_is_not_shown_while_it_arrives(
     tmp_path: Path, name: str
 ) -> None:
     added = "".join(f"+{line}\n" for line in TEXT.splitlines())
@@ -87,7 +87,7 @@ async def test_a_patch_of_what_nobody_may_see_is_not_shown_while_it_grows(
 
 
 @pytest.mark.parametrize("name", HIDDEN)
-async def test_no_update_tells_of_a_protected_text_before_leave_is_given(
+async def test_no_update_reveals_protected_text_before_permission_is_granted(
     tmp_path: Path, name: str
 ) -> None:
     answers = {"session/request_permission": allow("reject_once")}
@@ -103,7 +103,9 @@ async def test_no_update_tells_of_a_protected_text_before_leave_is_given(
             assert "do-not-tell" not in str(told)
 
 
-async def test_what_is_protected_is_shown_exactly_once_leave_is_given(tmp_path: Path) -> None:
+async def test_the_exact_protected_diff_is_shown_with_the_permission_request(
+    tmp_path: Path,
+) -> None:
     answers = {"session/request_permission": allow()}
     async with open_tool_editor(tmp_path, mode="accept_edits", answers=answers) as room:
         furnish(room)
@@ -117,7 +119,7 @@ async def test_what_is_protected_is_shown_exactly_once_leave_is_given(tmp_path: 
         assert json_at(asked, "toolCall", "content") == content
 
 
-async def test_a_pipe_in_the_place_of_a_file_holds_nothing_up(tmp_path: Path) -> None:
+async def test_a_named_pipe_in_place_of_a_file_does_not_block(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         os.mkfifo(room.root / "pipe")
         told = await room.run_one(call("write_file", path="pipe", content=TEXT))

@@ -69,7 +69,7 @@ async def test_lines_are_read_page_by_page(
         assert (told.status, told.text) == ("completed", read)
 
 
-async def test_the_place_and_the_line_are_told_and_the_text_is_fenced(tmp_path: Path) -> None:
+async def test_the_path_and_line_are_reported_and_the_text_is_fenced(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         path = room.write_file("a.md", "1\n```\ncode\n```\n")
         told = await room.run_one(call("read_file", path=str(path), offset=2, limit=3))
@@ -90,7 +90,7 @@ async def test_a_file_of_12_mb_is_read_in_pages_that_fit(tmp_path: Path) -> None
         assert told.text.endswith("; go on with offset=11079]")
 
 
-async def test_a_huge_line_is_cut_too(tmp_path: Path) -> None:
+async def test_a_huge_line_is_truncated(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         room.write_file("big.json", "[" + "0," * 6_000_000 + "0]")
         told = await room.run_one(call("read_file", path="big.json"))
@@ -107,7 +107,7 @@ async def test_a_huge_line_is_cut_too(tmp_path: Path) -> None:
     ],
     ids=["a picture", "a document", "a document of bytes"],
 )
-async def test_a_picture_or_a_document_is_seen_by_both(
+async def test_an_image_or_document_is_shown_to_model_and_client(
     tmp_path: Path, name: str, data: bytes, kind: str
 ) -> None:
     encoded = base64.b64encode(data).decode()
@@ -136,7 +136,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("name", "reason"), FAILURES)
-async def test_what_cannot_be_read_is_told_in_a_sentence(
+async def test_an_unreadable_file_is_explained_in_one_sentence(
     tmp_path: Path, name: str, reason: str
 ) -> None:
     async with open_tool_editor(tmp_path) as room:
@@ -149,7 +149,7 @@ async def test_what_cannot_be_read_is_told_in_a_sentence(
         assert told.shown_text == told.text
 
 
-async def test_nothing_of_a_secret_is_read_unasked(tmp_path: Path) -> None:
+async def test_a_secret_is_not_read_without_permission(tmp_path: Path) -> None:
     answers = {"session/request_permission": allow("reject_once")}
     async with open_tool_editor(tmp_path, mode="ask", answers=answers) as room:
         room.write_file(".env", "TOKEN=do-not-tell\n")
@@ -159,7 +159,7 @@ async def test_nothing_of_a_secret_is_read_unasked(tmp_path: Path) -> None:
         assert "do-not-tell" not in str(room.editor.messages)
 
 
-async def test_a_page_is_shown_in_brief(tmp_path: Path) -> None:
+async def test_a_page_is_shown_briefly_to_the_user(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         room.write_file("a.txt", lines(400))
         told = await room.run_one(call("read_file", path="a.txt"))

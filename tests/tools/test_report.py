@@ -33,32 +33,32 @@ def inflated(value: JsonValue) -> JsonValue:
             return value
 
 
-def test_little_is_told_as_it_is() -> None:
+def test_small_values_are_reported_unchanged() -> None:
     values: dict[str, JsonValue] = {"a": "text", "b": [1, None, {"c": True}], "d": {}}
     assert truncate_raw(values) == values
 
 
-def test_a_long_text_is_cut_and_its_length_told() -> None:
+def test_a_long_text_is_truncated_and_its_length_reported() -> None:
     assert truncate_raw({"a": "x" * 5_000}) == {"a": f"{'x' * 1_000}… (5,000 characters)"}
 
 
-def test_of_a_long_list_the_beginning_is_told() -> None:
+def test_a_long_list_is_truncated_to_its_beginning() -> None:
     many: list[JsonValue] = list(range(100))
     assert truncate_raw({"a": many}) == {"a": many[:50]}
 
 
 @given(st.dictionaries(st.text(max_size=9), sizes))
-def test_whatever_it_is_what_is_told_is_bounded(sizes: dict[str, JsonValue]) -> None:
+def test_any_reported_value_is_bounded(sizes: dict[str, JsonValue]) -> None:
     raw = {name: inflated(size) for name, size in sizes.items()}
     assert len(json.dumps(truncate_raw(raw))) < MOST_JSON_CHARACTERS
 
 
-def test_names_are_bounded_too() -> None:
+def test_reported_names_are_bounded() -> None:
     raw: dict[str, JsonValue] = {f"{number}{'x' * 5_000}": number for number in range(1_000)}
     assert len(json.dumps(truncate_raw({"a": raw}))) < MOST_JSON_CHARACTERS
 
 
-async def test_only_news_of_a_title_are_told_in_one_line_that_is_not_too_long() -> None:
+async def test_only_title_changes_are_reported_as_one_bounded_line() -> None:
     sink = MemorySink()
     report = CallReporter("call", sink)
     place = (Location("/a"),)

@@ -19,7 +19,7 @@ def furnish(room: ToolEditorSession) -> None:
     room.write_file(".hermesignore", "private/\n")
 
 
-async def test_hits_are_told_with_their_places(tmp_path: Path) -> None:
+async def test_hits_are_reported_with_their_locations(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         furnish(room)
         made = call("search_files", pattern="needle", path="src", file_glob="*.py")
@@ -30,7 +30,7 @@ async def test_hits_are_told_with_their_places(tmp_path: Path) -> None:
         assert "needle = 2" in told.text
 
 
-async def test_a_search_without_hits_says_so_and_where(tmp_path: Path) -> None:
+async def test_an_empty_search_result_names_the_searched_path(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         furnish(room)
         told = await room.run_one(call("search_files", pattern="haystack"))
@@ -49,7 +49,7 @@ async def test_files_are_found_by_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["ask", "plan", "accept_edits"])
 @pytest.mark.parametrize("output_mode", ["content", "files_only", "count"])
-async def test_no_search_finds_a_secret(tmp_path: Path, mode: Mode, output_mode: str) -> None:
+async def test_no_search_returns_a_secret(tmp_path: Path, mode: Mode, output_mode: str) -> None:
     async with open_tool_editor(tmp_path, mode=mode) as room:
         furnish(room)
         made = call("search_files", pattern="needle", output_mode=output_mode, context=2)
@@ -61,7 +61,7 @@ async def test_no_search_finds_a_secret(tmp_path: Path, mode: Mode, output_mode:
             assert hidden not in str(told)
 
 
-async def test_who_bypasses_all_questions_finds_everything(tmp_path: Path) -> None:
+async def test_bypass_mode_searches_everything(tmp_path: Path) -> None:
     async with open_tool_editor(tmp_path) as room:
         furnish(room)
         told = await room.run_one(call("search_files", pattern="do-not-tell"))
@@ -70,7 +70,7 @@ async def test_who_bypasses_all_questions_finds_everything(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("pattern", ["x" * 100_000, "a\0b"], ids=["a huge one", "one with a NUL"])
-async def test_a_pattern_that_makes_no_sense_is_a_failed_call(tmp_path: Path, pattern: str) -> None:
+async def test_an_invalid_pattern_is_a_failed_call(tmp_path: Path, pattern: str) -> None:
     async with open_tool_editor(tmp_path) as room:
         furnish(room)
         told = await room.run_one(call("search_files", pattern=pattern))

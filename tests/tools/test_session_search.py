@@ -73,8 +73,8 @@ class FakeRecall:
         if self.error is not None:
             raise self.error
 
-    async def search(self, inquiry: SessionQuery) -> SessionSearchResults:
-        self._ask(inquiry)
+    async def search(self, request: SessionQuery) -> SessionSearchResults:
+        self._ask(request)
         return self.findings
 
     async def scroll(self, session_id: str, text_id: int, window: int) -> SessionExcerpt:
@@ -101,7 +101,7 @@ async def use(
     return outcome, titles
 
 
-async def test_a_query_is_looked_for_and_the_session_itself_passed_over() -> None:
+async def test_a_query_searches_all_sessions_except_the_current_one() -> None:
     recall = FakeRecall()
     outcome, titles = await use(
         recall, query=" a  b ", limit=5, sort="newest", role_filter="User, tool"
@@ -128,13 +128,13 @@ async def test_a_query_is_looked_for_and_the_session_itself_passed_over() -> Non
     }
 
 
-async def test_nothing_found_is_an_answer() -> None:
+async def test_an_empty_result_is_not_an_error() -> None:
     outcome, titles = await use(FakeRecall(SessionSearchResults(())), query="x")
     assert json.loads(outcome.text) == {"mode": "discover", "query": "x", "results": []}
     assert (outcome.is_error, titles[-1]) == (False, 'Search past sessions for "x": nothing')
 
 
-async def test_a_session_is_scrolled_through() -> None:
+async def test_a_session_can_be_scrolled() -> None:
     recall = FakeRecall()
     outcome, titles = await use(recall, session_id=" s1 ", around_message_id=5, query="ignored")
     assert (recall.asked, titles) == (["s1", 5, 5], ["Read past session s1 around message 5"])
@@ -147,7 +147,7 @@ async def test_a_session_is_scrolled_through() -> None:
     }
 
 
-async def test_a_session_is_read() -> None:
+async def test_a_session_can_be_read() -> None:
     recall = FakeRecall()
     outcome, titles = await use(recall, session_id="s1")
     assert (recall.asked, titles) == (["s1", READ_MESSAGES], ["Read past session s1"])
@@ -177,7 +177,7 @@ async def test_without_arguments_recent_sessions_are_listed() -> None:
     ],
     ids=["unknown session", "unreadable", "no role", "too many", "no order"],
 )
-async def test_what_cannot_be_done_is_said(
+async def test_an_invalid_request_is_explained(
     error: Exception | None, arguments: dict[str, JsonValue], text: str
 ) -> None:
     outcome, _ = await use(FakeRecall(error=error), None, **arguments)
@@ -185,7 +185,7 @@ async def test_what_cannot_be_done_is_said(
     assert text in outcome.text
 
 
-async def test_a_message_that_is_not_in_the_session_is_said() -> None:
+async def test_a_message_not_in_the_session_is_reported() -> None:
     outcome, _ = await use(
         FakeRecall(passage=SessionExcerpt(SESSION, ())), session_id="s", around_message_id=9
     )
@@ -201,7 +201,7 @@ async def test_a_message_that_is_not_in_the_session_is_said() -> None:
     ],
     ids=["discovery", "scrolling", "reading"],
 )
-async def test_an_answer_is_never_long(arguments: dict[str, JsonValue]) -> None:
+async def test_a_response_is_never_long(arguments: dict[str, JsonValue]) -> None:
     long = "long text\n" * 5_000
     session = PastSession("s" * 36, "hermes", long, "/" + long, AT, AT)
     hits = tuple(
@@ -216,7 +216,7 @@ async def test_an_answer_is_never_long(arguments: dict[str, JsonValue]) -> None:
     assert json.loads(outcome.text)
 
 
-async def test_a_summary_is_made_within_a_budget() -> None:
+async def test_a_summary_is_created_within_a_budget() -> None:
     asked: list[tuple[int, int]] = []
 
     async def condense(instructions: str, text: str, max_tokens: int) -> str:
@@ -239,7 +239,7 @@ async def test_a_summary_is_made_within_a_budget() -> None:
     assert "messages" not in answer["results"][0]
 
 
-async def test_no_model_is_asked_unless_that_is_wanted_and_something_was_found() -> None:
+async def test_the_model_is_called_only_if_a_summary_is_requested_and_there_are_hits() -> None:
     async def condense(instructions: str, text: str, max_tokens: int) -> str:
         raise AssertionError((instructions, text, max_tokens))
 
@@ -247,7 +247,7 @@ async def test_no_model_is_asked_unless_that_is_wanted_and_something_was_found()
     await use(FakeRecall(SessionSearchResults(())), condense, query="q", summarize=True)
 
 
-async def test_where_there_is_no_summary_the_hits_come_as_they_are() -> None:
+async def test_without_a_summary_the_hits_are_returned_unchanged() -> None:
     async def condense(instructions: str, text: str, max_tokens: int) -> str:
         del instructions, text, max_tokens
         raise SummaryError("overloaded")
@@ -262,6 +262,6 @@ async def test_where_there_is_no_summary_the_hits_come_as_they_are() -> None:
         assert len(answer["results"][0]["messages"]) == 2
 
 
-def test_what_the_model_is_told_is_short() -> None:
+def test_the_tool_description_is_short() -> None:
     spec = session_search_tool(SessionSearchContext(FakeRecall(), "me")).spec
     assert len(spec.description) + len(json.dumps(spec.schema)) < 1_000

@@ -33,7 +33,7 @@ def answer(told: CallUpdates) -> Object:
     return cast("Object", json.loads(told.text))
 
 
-async def test_a_skill_is_made_with_its_whole_text_shown(tmp_path: Path) -> None:
+async def test_a_skill_is_created_with_its_whole_text_shown(tmp_path: Path) -> None:
     folder, text = own(tmp_path) / "ops/release", skill_text("release")
     async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(
@@ -60,7 +60,7 @@ async def test_a_skill_is_made_with_its_whole_text_shown(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("mode", "questions"), [("ask", 1), ("accept_edits", 1), ("bypass", 0)])
-async def test_a_skill_of_the_user_is_written_with_leave(
+async def test_a_user_skill_is_written_with_permission(
     mode: Mode, questions: int, tmp_path: Path
 ) -> None:
     made = call("skill_manage", action="create", name="release", content=skill_text("release"))
@@ -75,7 +75,7 @@ async def test_a_skill_of_the_user_is_written_with_leave(
         assert json_at(shown, "content", 0, "newText") == skill_text("release")
 
 
-async def test_what_is_rejected_is_not_written(tmp_path: Path) -> None:
+async def test_a_rejected_change_is_not_written(tmp_path: Path) -> None:
     folder = write_skill(own(tmp_path) / "release")
     before = (folder / "SKILL.md").read_bytes()
     made = call(
@@ -88,7 +88,7 @@ async def test_what_is_rejected_is_not_written(tmp_path: Path) -> None:
     assert (folder / "SKILL.md").read_bytes() == before
 
 
-async def test_plan_mode_refuses_and_nothing_is_written(tmp_path: Path) -> None:
+async def test_plan_mode_refuses_skill_changes(tmp_path: Path) -> None:
     made = call("skill_manage", action="create", name="release", content=skill_text("release"))
     async with open_tool_editor(tmp_path, mode="plan") as room:
         told = await room.run_one(made)
@@ -97,7 +97,7 @@ async def test_plan_mode_refuses_and_nothing_is_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["ask", "accept_edits", "bypass"])
-async def test_what_looks_dangerous_is_asked_about_in_any_mode(mode: Mode, tmp_path: Path) -> None:
+async def test_dangerous_content_asks_permission_in_every_mode(mode: Mode, tmp_path: Path) -> None:
     made = call("skill_manage", action="create", name="clean", content=DANGEROUS)
     answers = {PERMISSION: allow("reject_once")}
     async with open_tool_editor(tmp_path, mode=mode, answers=answers) as room:
@@ -108,7 +108,7 @@ async def test_what_looks_dangerous_is_asked_about_in_any_mode(mode: Mode, tmp_p
     assert not own(tmp_path).exists()
 
 
-async def test_what_was_dangerous_before_is_not_asked_about_again(tmp_path: Path) -> None:
+async def test_existing_dangerous_content_does_not_ask_again(tmp_path: Path) -> None:
     folder = write_skill(own(tmp_path) / "clean")
     (folder / "SKILL.md").write_text(DANGEROUS)
     made = call(
@@ -120,7 +120,7 @@ async def test_what_was_dangerous_before_is_not_asked_about_again(tmp_path: Path
         assert room.editor.asked(PERMISSION) == []
 
 
-async def test_a_patch_is_shown_as_what_it_changes(tmp_path: Path) -> None:
+async def test_a_patch_is_shown_as_a_diff(tmp_path: Path) -> None:
     folder = write_skill(own(tmp_path) / "release")
     before = (folder / "SKILL.md").read_text()
     made = call(
@@ -137,7 +137,7 @@ async def test_a_patch_is_shown_as_what_it_changes(tmp_path: Path) -> None:
     assert "old_string matched: exact" in str(answer(told)["message"])
 
 
-async def test_a_bundled_skill_is_changed_in_a_copy_and_that_is_said(tmp_path: Path) -> None:
+async def test_a_bundled_skill_is_changed_in_a_copy_with_a_notice(tmp_path: Path) -> None:
     made = call(
         "skill_manage",
         action="write_file",
@@ -155,7 +155,7 @@ async def test_a_bundled_skill_is_changed_in_a_copy_and_that_is_said(tmp_path: P
     assert told.title == "Write references/mine.md of the skill code-review"
 
 
-async def test_deleting_archives_and_says_how_to_bring_it_back(tmp_path: Path) -> None:
+async def test_deleting_archives_the_skill_and_explains_how_to_restore_it(tmp_path: Path) -> None:
     folder = write_skill(own(tmp_path) / "release")
     async with open_tool_editor(tmp_path) as room:
         told = await room.run_one(call("skill_manage", action="delete", name="release"))
@@ -167,7 +167,7 @@ async def test_deleting_archives_and_says_how_to_bring_it_back(tmp_path: Path) -
     assert "was archived" in after.text
 
 
-async def test_a_pinned_skill_is_patched_and_not_deleted(tmp_path: Path) -> None:
+async def test_a_pinned_skill_can_be_patched_but_not_deleted(tmp_path: Path) -> None:
     write_skill(own(tmp_path) / "release")
     SkillUsageStore(own(tmp_path)).pin("release")
     patch = call(
@@ -204,7 +204,7 @@ async def test_a_pinned_skill_is_patched_and_not_deleted(tmp_path: Path) -> None
         pytest.param({"action": "delete", "name": "n" * 5_000}, id="a long name"),
     ],
 )
-async def test_a_call_that_cannot_be_fails_in_few_words(
+async def test_an_invalid_call_fails_with_a_short_message(
     arguments: dict[str, str], tmp_path: Path
 ) -> None:
     write_skill(own(tmp_path) / "here")
@@ -217,7 +217,7 @@ async def test_a_call_that_cannot_be_fails_in_few_words(
     assert tree(own(tmp_path)) == before
 
 
-async def test_a_new_skill_grows_while_it_is_written(tmp_path: Path) -> None:
+async def test_a_new_skill_is_shown_growing_while_its_arguments_arrive(tmp_path: Path) -> None:
     text = skill_text("release", body="A step of many words, as steps go.\n" * 100)
     made = call("skill_manage", action="create", name="release", content=text)
     async with open_tool_editor(tmp_path) as room:
@@ -232,7 +232,7 @@ async def test_a_new_skill_grows_while_it_is_written(tmp_path: Path) -> None:
     assert told.diff_bytes() < 10 * len(text)
 
 
-async def test_a_workspaces_own_skill_is_edited_like_its_files(tmp_path: Path) -> None:
+async def test_a_workspace_skill_is_edited_like_a_workspace_file(tmp_path: Path) -> None:
     folder = write_skill(tmp_path / "workspace/.agents/skills/release")
     made = call(
         "skill_manage", action="patch", name="release", old_string="Use it.", new_string="Use me."

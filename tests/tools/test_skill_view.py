@@ -30,7 +30,7 @@ def answer(told: CallUpdates) -> Object:
     return cast("Object", json.loads(told.text))
 
 
-async def test_a_skill_is_loaded_as_a_read_of_its_file(tmp_path: Path) -> None:
+async def test_loading_a_skill_is_shown_as_a_read_of_its_file(tmp_path: Path) -> None:
     folder = write_skill(own(tmp_path) / "ops/release", "Use for a release.")
     write_file(folder / "references/tags.md")
     write_file(folder / "scripts/tag.sh")
@@ -58,7 +58,7 @@ async def test_a_skill_is_loaded_as_a_read_of_its_file(tmp_path: Path) -> None:
     assert (record.view_count, record.use_count) == (1, 1)
 
 
-async def test_a_file_of_a_skill_is_read_at_its_place(tmp_path: Path) -> None:
+async def test_a_skill_file_is_shown_as_a_read_of_its_path(tmp_path: Path) -> None:
     folder = write_skill(own(tmp_path) / "release")
     note = write_file(folder / "references/tags.md", "in ${HERMES_SKILL_DIR}\n")
     logo = folder / "assets/logo.png"
@@ -91,7 +91,7 @@ async def test_a_file_of_a_skill_is_read_at_its_place(tmp_path: Path) -> None:
     assert (record.view_count, record.use_count) == (2, 0)
 
 
-async def test_what_a_skill_lacks_here_is_told(tmp_path: Path) -> None:
+async def test_missing_requirements_of_a_skill_are_reported(tmp_path: Path) -> None:
     fields = "prerequisites:\n  commands: [no-such-command]\n  env_vars: [NO_SUCH_VARIABLE]"
     write_skill(own(tmp_path) / "release", fields=fields)
     async with open_tool_editor(tmp_path) as room:
@@ -112,7 +112,7 @@ async def test_what_a_skill_lacks_here_is_told(tmp_path: Path) -> None:
         ("release", "references/none.md", "has no file 'references/none.md'"),
     ],
 )
-async def test_what_cannot_be_loaded_says_what_to_do(
+async def test_an_unloadable_skill_explains_what_to_do(
     name: str, path: str | None, expected: str, tmp_path: Path
 ) -> None:
     for place in ("release", "one/twice", "two/twice", "gone"):
@@ -133,7 +133,7 @@ async def test_what_cannot_be_loaded_says_what_to_do(
 
 
 @pytest.mark.parametrize("path", ["SKILL.md", "references/more.md"])
-async def test_a_text_that_would_give_orders_is_kept_from_the_model(
+async def test_a_skill_with_injected_instructions_is_withheld_until_trusted(
     path: str, tmp_path: Path
 ) -> None:
     folder = write_skill(own(tmp_path) / "release")
@@ -174,7 +174,7 @@ async def test_skills_are_listed_by_category(tmp_path: Path) -> None:
     assert [told.title for told in (every, some)] == ["List the skills", "List the skills in ops"]
 
 
-async def test_a_list_of_thousands_is_told_within_bounds(tmp_path: Path) -> None:
+async def test_a_list_of_thousands_of_skills_is_bounded(tmp_path: Path) -> None:
     for number in range(300):
         write_skill(own(tmp_path) / f"skill-{number}", "x" * 500)
     async with open_tool_editor(tmp_path) as room:

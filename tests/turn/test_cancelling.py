@@ -68,7 +68,7 @@ CALL = ToolCall("c1", "echo", "{}")
         ([ThinkingDelta("Hm"), ThinkingSigned("seal"), *tool_call_events(CALL)], (NO_ANSWER,)),
     ],
 )
-async def test_what_a_cancelled_model_had_said_is_kept_without_its_calls(
+async def test_the_text_of_a_cancelled_model_is_kept_without_its_calls(
     events: Sequence[ModelEvent], kept: tuple[ReplyPart, ...]
 ) -> None:
     model = RoundModel(ModelRound(events, None))
@@ -80,7 +80,7 @@ async def test_what_a_cancelled_model_had_said_is_kept_without_its_calls(
     assert tools.started_call_ids == []
 
 
-async def test_a_call_that_is_cancelled_while_its_arguments_arrive_is_shown_as_failed() -> None:
+async def test_a_call_cancelled_while_its_arguments_arrive_is_shown_as_failed() -> None:
     events = [ThinkingDelta("Hm"), TextDelta("Hel"), ToolCallStarted("c1", "echo")]
     model = RoundModel(ModelRound(events, None))
     stage = TurnHarness(model, FunctionTools(echo=echo_arguments))
@@ -93,7 +93,7 @@ async def test_a_call_that_is_cancelled_while_its_arguments_arrive_is_shown_as_f
     ]
 
 
-async def test_calls_that_are_cancelled_while_they_run_have_results_all_the_same() -> None:
+async def test_running_calls_that_are_cancelled_still_have_results() -> None:
     """One had ended, one hangs, one was broken from the start."""
     calls = (
         ToolCall("c1", "echo", '{"a": 1}'),
@@ -131,7 +131,7 @@ async def test_calls_that_are_cancelled_while_they_run_have_results_all_the_same
     assert open_calls(stage.sink.events) == []
 
 
-async def test_a_tool_that_breaks_when_it_is_cancelled_has_one_result() -> None:
+async def test_a_tool_that_fails_during_cancellation_has_one_result() -> None:
     waits = anyio.Event()
 
     async def wait(call: ToolCall) -> str:
@@ -152,7 +152,7 @@ async def test_a_tool_that_breaks_when_it_is_cancelled_has_one_result() -> None:
     assert open_calls(stage.sink.events) == []
 
 
-async def test_a_turn_that_is_cancelled_while_it_waits_to_go_on_keeps_what_was_said() -> None:
+async def test_a_turn_cancelled_while_waiting_to_continue_keeps_its_text() -> None:
     class CutOff:
         def __init__(self) -> None:
             self.is_cut = anyio.Event()
@@ -169,7 +169,7 @@ async def test_a_turn_that_is_cancelled_while_it_waits_to_go_on_keeps_what_was_s
     assert stage.history[:2] == [HI, AssistantMessage((Text("One"),))]
 
 
-async def test_wherever_a_turn_is_cancelled_its_history_can_be_sent_and_no_call_is_open() -> None:
+async def test_a_turn_cancelled_at_any_point_leaves_a_valid_history_and_no_open_call() -> None:
     """Every point at which a turn of three answers and four calls can be stopped."""
     last = ModelRound([TextDelta("Done.")])
     for points in range(1, 1000):
@@ -182,7 +182,7 @@ async def test_wherever_a_turn_is_cancelled_its_history_can_be_sent_and_no_call_
         ]
         cut = ModelRound([TextDelta("I")], ModelInterruptedError("broken"))
         stage = TurnHarness(
-            Yielding(cut, ModelRound(reply, "tool_use"), last), FunctionTools(pause=pause)
+            YieldingModel(cut, ModelRound(reply, "tool_use"), last), FunctionTools(pause=pause)
         )
         is_over = await run_for(stage, points)
         assert stage.history[0] == HI
@@ -195,7 +195,7 @@ async def test_wherever_a_turn_is_cancelled_its_history_can_be_sent_and_no_call_
     pytest.fail("the turn does not end")
 
 
-async def test_no_tool_is_begun_once_a_turn_was_cancelled() -> None:
+async def test_no_tool_starts_after_a_turn_is_cancelled() -> None:
     """Also when the model would not be cancelled and ends with a call."""
     model = Uncancellable(ModelRound(tool_call_events(ToolCall("c1", "echo", "{}")), "tool_use"))
     tools = FunctionTools(echo=echo_arguments)
@@ -216,7 +216,7 @@ async def test_no_tool_is_begun_once_a_turn_was_cancelled() -> None:
 # Given up while something ignores being cancelled.
 
 
-async def test_a_turn_is_settled_while_a_call_ignores_being_cancelled() -> None:
+async def test_a_turn_is_settled_while_a_call_ignores_cancellation() -> None:
     begun, may_end = anyio.Event(), anyio.Event()
 
     async def stay(call: ToolCall) -> str:
@@ -247,7 +247,7 @@ async def test_a_turn_is_settled_while_a_call_ignores_being_cancelled() -> None:
     assert stage.history == [*settled, HI]
 
 
-async def test_a_turn_is_settled_while_a_model_ignores_being_cancelled_in_a_call() -> None:
+async def test_a_turn_is_settled_while_a_model_ignores_cancellation_during_a_call() -> None:
     model = Uncancellable(
         ModelRound(
             [TextDelta("Well"), ToolCallStarted("c1", "echo"), ToolCallCompleted("c1")], "tool_use"
@@ -268,7 +268,7 @@ async def test_a_turn_is_settled_while_a_model_ignores_being_cancelled_in_a_call
     assert (stage.history, tools.started_call_ids) == (settled, [])
 
 
-class Yielding(RoundModel):
+class YieldingModel(RoundModel):
     """Waits a moment before each event, so that it can be stopped there."""
 
     async def respond(self, request: ModelRequest, receive: ReceiveEvent) -> ModelStop:

@@ -57,11 +57,11 @@ def joined(*exchanges: list[Message]) -> list[Message]:
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 12])
-def test_a_short_conversation_stays_as_it_is(count: int) -> None:
+def test_a_short_conversation_is_unchanged(count: int) -> None:
     assert split_for_compaction(joined(*(asked(number) for number in range(count)))) is None
 
 
-def test_the_first_and_the_last_messages_stay() -> None:
+def test_the_first_and_last_messages_are_kept() -> None:
     messages = joined(*(asked(number) for number in range(20)))
     parts = split_for_compaction(messages)
     assert parts is not None
@@ -80,7 +80,7 @@ def test_a_call_stays_with_its_result() -> None:
         assert not any(isinstance(part, ToolResult) for part in parts.tail[0].parts)
 
 
-def test_the_results_of_the_first_calls_stay_with_them() -> None:
+def test_the_first_calls_keep_their_results() -> None:
     second_try = UserMessage((Text("again"),))
     messages = [second_try, *joined(*(worked(number) for number in range(10)))]
     parts = split_for_compaction(messages)
@@ -88,7 +88,7 @@ def test_the_results_of_the_first_calls_stay_with_them() -> None:
     assert parts.head == tuple(messages[:4])
 
 
-def test_the_question_for_a_summary_leaves_all_before_it_as_it_was() -> None:
+def test_the_summary_request_leaves_all_earlier_messages_unchanged() -> None:
     messages = joined(asked(1))
     *before, question = build_summary_request(messages, "the tests")
     assert before == messages
@@ -98,7 +98,7 @@ def test_the_question_for_a_summary_leaves_all_before_it_as_it_was() -> None:
     assert text.text.endswith("Pay particular attention to: the tests")
 
 
-def test_the_question_joins_a_last_message_of_the_users() -> None:
+def test_the_summary_request_is_merged_into_a_last_user_message() -> None:
     messages = worked(1)[:3]
     *before, last = build_summary_request(messages)
     assert before == messages[:2]
@@ -107,7 +107,7 @@ def test_the_question_joins_a_last_message_of_the_users() -> None:
     assert len(last.parts) == 2
 
 
-def test_the_summary_stands_before_what_stays_and_thinking_is_gone() -> None:
+def test_the_summary_precedes_the_kept_messages_and_reasoning_is_dropped() -> None:
     messages = joined(*(asked(number) for number in range(20)))
     parts = split_for_compaction(messages)
     assert parts is not None
@@ -116,7 +116,7 @@ def test_the_summary_stands_before_what_stays_and_thinking_is_gone() -> None:
     assert rest[:3] == [messages[2], AssistantMessage((SUMMARY,)), messages[20]]
 
 
-def test_behind_results_the_summary_joins_them() -> None:
+def test_after_results_the_summary_is_merged_into_them() -> None:
     messages = joined(*(worked(number) for number in range(10)))[:-1]
     parts = split_for_compaction(messages)
     assert parts is not None
@@ -126,7 +126,7 @@ def test_behind_results_the_summary_joins_them() -> None:
 
 
 @pytest.mark.parametrize("exchange", [asked, worked])
-def test_a_second_summary_takes_the_place_of_the_first(
+def test_a_second_summary_replaces_the_first(
     exchange: Callable[[int], list[Message]],
 ) -> None:
     messages: Sequence[Message] = joined(*(exchange(number) for number in range(15)))
@@ -140,7 +140,7 @@ def test_a_second_summary_takes_the_place_of_the_first(
         messages = [*short, *joined(*(exchange(number) for number in range(20, 25)))]
 
 
-def test_old_output_is_cut_and_new_output_stays() -> None:
+def test_old_output_is_truncated_and_new_output_kept() -> None:
     long = "x" * (MAX_OLD_RESULT_CHARACTERS + 1)
     messages = joined(*(worked(number, long) for number in range(12)))
     parts = split_for_compaction(messages)
@@ -157,7 +157,7 @@ def test_old_output_is_cut_and_new_output_stays() -> None:
 
 
 @given(st.lists(st.sampled_from(["asked", "worked", "sealed"]), min_size=6, max_size=30))
-def test_what_comes_out_is_taken_back_by_a_provider(kinds: Sequence[str]) -> None:
+def test_a_compacted_history_is_valid_for_a_provider(kinds: Sequence[str]) -> None:
     exchanges: list[list[Message]] = []
     for number, kind in enumerate(kinds):
         exchange = worked(number) if kind == "worked" else asked(number)

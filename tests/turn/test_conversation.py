@@ -18,14 +18,14 @@ FIRST = UserMessage((Text("one"),))
 SECOND = AssistantMessage((Text("two"),))
 
 
-def test_messages_stay_in_the_order_in_which_they_came() -> None:
+def test_messages_keep_their_order() -> None:
     conversation = Conversation()
     conversation.append(FIRST)
     conversation.append(SECOND)
     assert (list(conversation), len(conversation)) == ([FIRST, SECOND], 2)
 
 
-def test_reading_a_conversation_is_not_disturbed_by_what_is_added_meanwhile() -> None:
+def test_reading_a_conversation_is_not_affected_by_concurrent_additions() -> None:
     conversation = Conversation()
     conversation.append(FIRST)
     reading = iter(conversation)
@@ -43,7 +43,7 @@ def test_reading_a_conversation_is_not_disturbed_by_what_is_added_meanwhile() ->
         ((Text("see"), Link("file:///x", "x"), Text("")), "see\n[x](file:///x)\n"),
     ],
 )
-def test_a_prompt_as_text_has_its_parts_on_lines_of_their_own(
+def test_a_prompt_as_text_has_its_parts_on_separate_lines(
     parts: Sequence[PromptPart], text: str
 ) -> None:
     assert prompt_to_text(parts) == text

@@ -40,7 +40,7 @@ def notice(message_id: str) -> NoticeRaised:
     )
 
 
-async def test_a_model_that_is_cut_off_in_a_text_goes_on_in_the_same_message() -> None:
+async def test_an_interrupted_text_continues_in_the_same_message() -> None:
     model = RoundModel(ModelRound([TextDelta("One, ")], CUT), ModelRound([TextDelta("two.")]))
     stage = TurnHarness(model)
     assert await stage.run() == "end_turn"
@@ -54,7 +54,7 @@ async def test_a_model_that_is_cut_off_in_a_text_goes_on_in_the_same_message() -
     assert stage.history == [HI, first, ASKED_TO_GO_ON, AssistantMessage((Text("two."),))]
 
 
-async def test_only_the_first_text_goes_on_in_the_same_message() -> None:
+async def test_only_the_first_text_continues_in_the_same_message() -> None:
     rest = [ThinkingDelta("Where was I?"), TextDelta("two."), TextDelta("Three.", is_new=True)]
     stage = TurnHarness(RoundModel(ModelRound([TextDelta("One, ")], CUT), ModelRound(rest)))
     await stage.run()
@@ -67,7 +67,7 @@ async def test_only_the_first_text_goes_on_in_the_same_message() -> None:
 
 
 @pytest.mark.parametrize("events", [[], [ThinkingDelta("Hm.")], [TextDelta(" \n")]])
-async def test_a_model_that_is_cut_off_before_a_word_is_asked_the_same_again(
+async def test_an_interruption_before_any_output_repeats_the_same_request(
     events: list[TextDelta | ThinkingDelta],
 ) -> None:
     model = RoundModel(ModelRound(events, CUT), ModelRound([TextDelta("Hello.")]))
@@ -77,7 +77,7 @@ async def test_a_model_that_is_cut_off_before_a_word_is_asked_the_same_again(
     assert stage.history == [HI, AssistantMessage((Text("Hello."),))]
 
 
-async def test_a_model_that_is_cut_off_twice_goes_on_in_the_same_message_all_the_same() -> None:
+async def test_a_model_interrupted_twice_still_continues_in_the_same_message() -> None:
     """The second time before it said anything: it is asked to go on only once."""
     model = RoundModel(
         ModelRound([TextDelta("One, ")], CUT), ModelRound([], CUT), ModelRound([TextDelta("two.")])
@@ -96,7 +96,7 @@ async def test_a_model_that_is_cut_off_twice_goes_on_in_the_same_message_all_the
     assert stage.history == [HI, first, ASKED_TO_GO_ON, AssistantMessage((Text("two."),))]
 
 
-async def test_whole_calls_of_a_model_that_is_cut_off_are_run_and_half_ones_closed() -> None:
+async def test_complete_calls_of_an_interrupted_model_run_and_partial_ones_are_closed() -> None:
     whole = ToolCall("c1", "echo", "{}")
     half = [ToolCallStarted("c2", "echo"), ToolCallDelta("c2", '{"a')]
     model = RoundModel(
@@ -123,7 +123,7 @@ async def test_whole_calls_of_a_model_that_is_cut_off_are_run_and_half_ones_clos
     ]
 
 
-async def test_a_model_that_is_cut_off_in_a_call_keeps_the_text_before_it() -> None:
+async def test_an_interruption_within_a_call_keeps_the_text_before_it() -> None:
     half = [ToolCallStarted("c1", "echo"), ToolCallDelta("c1", '{"a')]
     call = ToolCall("c2", "echo", "{}")
     model = RoundModel(
@@ -144,7 +144,7 @@ async def test_a_model_that_is_cut_off_in_a_call_keeps_the_text_before_it() -> N
     assert stage.sink.events[-1] == MessageChunk("m3", "Done.")
 
 
-async def test_a_model_that_is_cut_off_again_and_again_fails_in_the_end() -> None:
+async def test_a_model_interrupted_repeatedly_finally_fails() -> None:
     model = RoundModel(ModelRound([TextDelta("a")], CUT))
     stage = TurnHarness(model)
     with pytest.raises(ModelInterruptedError) as raised:
@@ -158,7 +158,7 @@ async def test_a_model_that_is_cut_off_again_and_again_fails_in_the_end() -> Non
     ]
 
 
-async def test_the_model_is_not_asked_to_go_on_more_often_than_it_may_be_asked() -> None:
+async def test_the_number_of_continuation_requests_is_limited() -> None:
     stage = TurnHarness(RoundModel(ModelRound([TextDelta("a")], CUT)), max_requests=2)
     assert await stage.run() == "max_turn_requests"
     said = AssistantMessage((Text("a"),))

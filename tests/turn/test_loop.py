@@ -47,14 +47,14 @@ HANG = UserMessage((Text("hang"),))
 CALL = ToolCall("c1", "echo", '{"a": 1}')
 
 
-async def test_a_turn_shows_the_answer_and_leaves_both_sides_in_the_conversation() -> None:
+async def test_a_turn_shows_the_response_and_stores_both_messages() -> None:
     stage = TurnHarness(EchoModel())
     assert await stage.run(HI) == "end_turn"
     assert stage.sink.events == [MessageChunk("m1", "hi")]
     assert stage.history == [HI, AssistantMessage((Text("hi"),))]
 
 
-async def test_the_model_is_asked_with_all_that_was_said_the_newest_prompt_last() -> None:
+async def test_the_request_contains_the_whole_conversation_with_the_newest_prompt_last() -> None:
     model = UncancellableModel()
     stage = TurnHarness(model)
     for _ in range(2):
@@ -63,16 +63,14 @@ async def test_the_model_is_asked_with_all_that_was_said_the_newest_prompt_last(
     assert model.requests == [ModelRequest((HI,)), ModelRequest((HI, answer, HI))]
 
 
-async def test_a_turn_that_fails_leaves_what_was_said() -> None:
+async def test_a_failed_turn_keeps_its_output() -> None:
     stage = TurnHarness(FailingModel(ModelFailedError("x")))
     with pytest.raises(ModelFailedError):
         await stage.run(HI)
     assert stage.history == [HI, AssistantMessage((Text("So far"),))]
 
 
-async def test_a_turn_that_fails_before_a_word_leaves_the_prompt_and_why_there_is_no_answer() -> (
-    None
-):
+async def test_a_turn_that_fails_before_any_output_keeps_the_prompt_and_the_reason() -> None:
     stage = TurnHarness(FailingModel(ModelFailedError("the endpoint is down"), said=""))
     with pytest.raises(ModelFailedError):
         await stage.run(HI)
@@ -80,7 +78,7 @@ async def test_a_turn_that_fails_before_a_word_leaves_the_prompt_and_why_there_i
     assert stage.history == [HI, AssistantMessage((no_answer,))]
 
 
-async def test_a_turn_that_fails_amid_a_call_closes_it_and_leaves_what_was_said_before() -> None:
+async def test_a_turn_that_fails_within_a_call_closes_it_and_keeps_earlier_output() -> None:
     events = [TextDelta("Let me see."), ToolCallStarted("c1", "echo"), ToolCallDelta("c1", '{"a')]
     stage = TurnHarness(
         RoundModel(ModelRound(events, ModelFailedError("broken"))),
@@ -96,7 +94,7 @@ async def test_a_turn_that_fails_amid_a_call_closes_it_and_leaves_what_was_said_
     assert stage.history == [HI, AssistantMessage((Text("Let me see."),))]
 
 
-async def test_a_model_that_only_thinks_leaves_a_message_that_a_provider_takes_back() -> None:
+async def test_a_reasoning_only_response_is_stored_in_a_form_a_provider_accepts() -> None:
     stage = TurnHarness(RoundModel(ModelRound([ThinkingDelta("Hm.")])))
     assert await stage.run(HI) == "end_turn"
     no_answer = Text("(There was no answer: it said nothing)")
@@ -104,14 +102,14 @@ async def test_a_model_that_only_thinks_leaves_a_message_that_a_provider_takes_b
 
 
 @pytest.mark.parametrize("last", [ThinkingDelta("c"), ThinkingRedacted("c")])
-async def test_with_thinking_behind_the_last_word_no_thinking_is_kept(last: ModelEvent) -> None:
+async def test_reasoning_after_the_last_text_drops_all_reasoning(last: ModelEvent) -> None:
     """A message may not end in it, and one that lacks some of it counts as changed."""
     stage = TurnHarness(RoundModel(ModelRound([ThinkingDelta("a"), TextDelta("b"), last])))
     await stage.run(HI)
     assert stage.history == [HI, AssistantMessage((Text("b"),))]
 
 
-async def test_thinking_before_the_last_word_is_kept() -> None:
+async def test_reasoning_before_the_last_text_is_kept() -> None:
     thinking = [ThinkingDelta("a"), ThinkingSigned("seal"), ThinkingRedacted("c")]
     stage = TurnHarness(RoundModel(ModelRound([*thinking, TextDelta("b")])))
     await stage.run(HI)
@@ -130,7 +128,7 @@ async def test_thinking_before_the_last_word_is_kept() -> None:
         ("tool_use", "end_turn"),
     ],
 )
-async def test_why_the_model_stopped_is_why_the_turn_ended(
+async def test_the_stop_reason_of_the_model_is_that_of_the_turn(
     stop: ModelStop, reason: StopReason
 ) -> None:
     """Also of one that says it waits for results, and has made no call."""
@@ -140,7 +138,7 @@ async def test_why_the_model_stopped_is_why_the_turn_ended(
 
 
 @pytest.mark.parametrize("stop", ["max_tokens", "refusal", "end_turn"])
-async def test_calls_of_a_model_that_does_not_wait_for_them_are_closed_and_not_run(
+async def test_calls_of_a_model_that_stopped_for_another_reason_are_closed_and_not_run(
     stop: ModelStop,
 ) -> None:
     """A whole call, and one whose arguments end in the middle."""
@@ -160,7 +158,7 @@ async def test_calls_of_a_model_that_does_not_wait_for_them_are_closed_and_not_r
     assert (tools.started_call_ids, len(model.requests)) == ([], 1)
 
 
-async def test_a_model_that_pauses_is_asked_to_go_on_with_what_it_said() -> None:
+async def test_a_paused_model_is_asked_to_continue_from_its_output() -> None:
     model = RoundModel(ModelRound([TextDelta("One")], "pause"), ModelRound([TextDelta("two")]))
     stage = TurnHarness(model)
     assert await stage.run(HI) == "end_turn"
@@ -173,7 +171,7 @@ async def test_a_model_that_pauses_is_asked_to_go_on_with_what_it_said() -> None
     assert stage.sink.events == [MessageChunk("m1", "One"), MessageChunk("m2", "two")]
 
 
-async def test_a_turn_asks_the_model_so_often_and_no_more() -> None:
+async def test_the_number_of_model_requests_per_turn_is_limited() -> None:
     model = RoundModel(
         *(ModelRound(tool_call_events(ToolCall(f"c{n}", "echo", "{}")), "tool_use") for n in "123")
     )
@@ -186,7 +184,7 @@ async def test_a_turn_asks_the_model_so_often_and_no_more() -> None:
 # The size of a prompt.
 
 
-async def test_a_prompt_that_does_not_fit_the_window_is_refused_and_not_stored() -> None:
+async def test_a_prompt_exceeding_the_context_window_is_refused_and_not_stored() -> None:
     model = RoundModel(ModelRound())
     stage = TurnHarness(model, meter=CharacterMeter(window_tokens=10))
     with pytest.raises(PromptTooLargeError) as raised:
@@ -200,7 +198,7 @@ async def test_a_prompt_that_does_not_fit_the_window_is_refused_and_not_stored()
     assert await stage.run(UserMessage((Text("x" * 10),))) == "end_turn"
 
 
-async def test_what_was_said_before_counts_too() -> None:
+async def test_earlier_messages_count_toward_the_context_window() -> None:
     stage = TurnHarness(EchoModel(), meter=CharacterMeter(window_tokens=10))
     await stage.run(UserMessage((Text("x" * 6),)))
     with pytest.raises(PromptTooLargeError):
@@ -208,7 +206,7 @@ async def test_what_was_said_before_counts_too() -> None:
     assert len(stage.history) == 2
 
 
-async def test_the_middle_of_a_long_attachment_is_cut_out_and_its_file_named() -> None:
+async def test_the_middle_of_a_long_attachment_is_omitted_and_its_file_named() -> None:
     long = Attachment("file:///a.txt", "h" * 700 + "m" * 1000 + "t" * 300)
     parts = (Text("t" * 400), Link("file:///b", "b"), long)
     stage = TurnHarness(
@@ -227,7 +225,7 @@ async def test_the_middle_of_a_long_attachment_is_cut_out_and_its_file_named() -
     )
 
 
-async def test_an_attachment_that_just_fits_is_left_alone() -> None:
+async def test_an_attachment_that_just_fits_is_unchanged() -> None:
     attachment = Attachment("file:///a.txt", "x" * 625)
     stage = TurnHarness(EchoModel(), meter=CharacterMeter(window_tokens=1000))
     await stage.run(UserMessage((attachment,)))
@@ -237,7 +235,7 @@ async def test_an_attachment_that_just_fits_is_left_alone() -> None:
 # A turn that is given up.
 
 
-async def test_a_turn_that_is_settled_early_keeps_what_was_said_until_then_and_no_more() -> None:
+async def test_a_turn_settled_early_keeps_only_its_output_so_far() -> None:
     model = UncancellableModel()
     stage = TurnHarness(model)
     turn = stage.make_turn()
@@ -253,7 +251,7 @@ async def test_a_turn_that_is_settled_early_keeps_what_was_said_until_then_and_n
     assert stage.sink.text == "Working, too late"
 
 
-def test_settling_a_turn_that_has_not_begun_changes_nothing() -> None:
+def test_settling_a_turn_that_has_not_started_changes_nothing() -> None:
     stage = TurnHarness(EchoModel())
     stage.make_turn().flush()
     assert stage.history == []

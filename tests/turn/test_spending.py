@@ -24,7 +24,7 @@ def measures(events: list[Event]) -> list[ContextMeasured]:
     return [event for event in events if isinstance(event, ContextMeasured)]
 
 
-async def test_the_last_report_of_a_call_counts_and_is_told_when_it_has_ended() -> None:
+async def test_the_last_usage_report_of_a_call_is_reported_when_it_ends() -> None:
     reports = [UsageReported(Usage(1)), TextDelta("Hi"), UsageReported(USAGE)]
     stage = TurnHarness(RoundModel(ModelRound(reports)), meter=CharacterMeter(window_tokens=100))
     await stage.run()
@@ -32,7 +32,7 @@ async def test_the_last_report_of_a_call_counts_and_is_told_when_it_has_ended() 
     assert stage.usage == UsageTotals(USAGE, 1, 2.0)
 
 
-async def test_calls_of_a_turn_and_of_a_session_add_up() -> None:
+async def test_usage_adds_up_over_the_calls_of_a_turn_and_session() -> None:
     """Each measure has the window of its call, and the cost of all calls until then."""
     call = ToolCall("c1", "echo", "{}")
     model = RoundModel(
@@ -52,7 +52,7 @@ async def test_calls_of_a_turn_and_of_a_session_add_up() -> None:
     assert stage.usage == UsageTotals(Usage(50, 5), 3, 5.0)
 
 
-async def test_a_call_that_fails_or_is_cancelled_has_been_used_all_the_same() -> None:
+async def test_a_failed_or_cancelled_call_still_counts_as_used() -> None:
     report = [UsageReported(USAGE)]
     failing = TurnHarness(RoundModel(ModelRound(report, ModelFailedError("x"))))
     with pytest.raises(ModelFailedError):
@@ -65,13 +65,13 @@ async def test_a_call_that_fails_or_is_cancelled_has_been_used_all_the_same() ->
         assert len(measures(stage.sink.events)) == 1
 
 
-async def test_a_model_that_reports_nothing_has_used_nothing() -> None:
+async def test_a_model_without_usage_reports_has_no_usage() -> None:
     stage = TurnHarness(RoundModel(ModelRound([TextDelta("Hi")])))
     await stage.run()
     assert (stage.usage, measures(stage.sink.events)) == (UsageTotals(), [])
 
 
-async def test_a_price_that_is_not_known_is_none() -> None:
+async def test_an_unknown_price_gives_no_cost() -> None:
     stage = TurnHarness(
         RoundModel(ModelRound([UsageReported(USAGE)])),
         meter=CharacterMeter(window_tokens=100, has_prices=False),
@@ -81,7 +81,7 @@ async def test_a_price_that_is_not_known_is_none() -> None:
     assert stage.usage == UsageTotals(USAGE, 1, None)
 
 
-def test_what_was_used_since_is_the_difference() -> None:
+def test_usage_since_a_point_is_the_difference() -> None:
     spent = UsageTotals()
     nothing = spent.copy()
     assert spent.since(nothing) == UsageTotals()
@@ -96,7 +96,7 @@ def test_what_was_used_since_is_the_difference() -> None:
 @pytest.mark.parametrize(
     ("wait_seconds", "wait"), [(0.2, "a moment"), (1.0, "1 s"), (2.4, "2 s"), (60.0, "60 s")]
 )
-async def test_a_retry_is_told_with_its_cause(wait_seconds: float, wait: str) -> None:
+async def test_a_retry_is_reported_with_its_cause(wait_seconds: float, wait: str) -> None:
     stage = TurnHarness(
         RoundModel(ModelRound([Retrying("overloaded", wait_seconds, 2, 5), TextDelta("Hi")]))
     )
@@ -106,7 +106,7 @@ async def test_a_retry_is_told_with_its_cause(wait_seconds: float, wait: str) ->
     )
 
 
-def test_costs_are_added_without_the_noise_of_floats() -> None:
+def test_costs_are_added_without_float_noise() -> None:
     spent = UsageTotals()
     spent.add(USAGE, 0.1)
     before = spent.copy()

@@ -22,7 +22,7 @@ NOTHING_SAID = ModelRequest(())
 TOOLS = FunctionTools(echo=echo_arguments)
 
 
-async def test_each_run_of_text_or_thinking_is_a_message_of_its_own() -> None:
+async def test_each_run_of_text_or_reasoning_is_a_separate_message() -> None:
     sink = MemorySink()
     events = [
         ThinkingDelta("h"),
@@ -45,7 +45,7 @@ async def test_each_run_of_text_or_thinking_is_a_message_of_its_own() -> None:
     assert step.reply(with_calls=True) == (Thinking("hm"), Text("ab"), Thinking("x"), Text("c"))
 
 
-async def test_empty_pieces_are_neither_shown_nor_kept() -> None:
+async def test_empty_chunks_are_neither_shown_nor_kept() -> None:
     sink = MemorySink()
     step = ModelStep(
         RoundModel(ModelRound([TextDelta("a"), ThinkingDelta(""), TextDelta(""), TextDelta("b")])),
@@ -59,7 +59,7 @@ async def test_empty_pieces_are_neither_shown_nor_kept() -> None:
     assert step.reply(with_calls=True) == (Text("ab"),)
 
 
-async def test_a_model_that_says_nothing_leaves_no_message() -> None:
+async def test_a_model_without_output_leaves_no_message() -> None:
     step = ModelStep(
         RoundModel(ModelRound([TextDelta("")])), TOOLS, MemorySink(), SequentialIds(), None
     )
@@ -68,7 +68,7 @@ async def test_a_model_that_says_nothing_leaves_no_message() -> None:
 
 
 @pytest.mark.parametrize("stop", ["end_turn", "max_tokens", "refusal"])
-async def test_the_reason_of_the_model_is_passed_on(stop: ModelStop) -> None:
+async def test_the_stop_reason_of_the_model_is_passed_on(stop: ModelStop) -> None:
     assert (
         await ModelStep(
             RoundModel(ModelRound([], stop)), TOOLS, MemorySink(), SequentialIds(), None
@@ -80,7 +80,7 @@ async def test_the_reason_of_the_model_is_passed_on(stop: ModelStop) -> None:
 @pytest.mark.parametrize(
     "error", [TurnError("a"), ModelFailedError("b"), ModelUnavailableError("c")]
 )
-async def test_an_error_that_the_port_knows_is_passed_on_as_it_is(error: TurnError) -> None:
+async def test_a_known_error_is_passed_on_unchanged(error: TurnError) -> None:
     with pytest.raises(TurnError) as raised:
         await ModelStep(
             RoundModel(ModelRound([], error)), TOOLS, MemorySink(), SequentialIds(), None
@@ -88,7 +88,7 @@ async def test_an_error_that_the_port_knows_is_passed_on_as_it_is(error: TurnErr
     assert raised.value is error
 
 
-async def test_an_error_that_the_port_does_not_know_becomes_one_with_its_name_and_cause() -> None:
+async def test_an_unknown_error_is_wrapped_with_its_name_and_cause() -> None:
     error = KeyError("choices")
     with pytest.raises(ModelFailedError) as raised:
         await ModelStep(
@@ -98,7 +98,7 @@ async def test_an_error_that_the_port_does_not_know_becomes_one_with_its_name_an
     assert raised.value.__cause__ is error
 
 
-async def test_what_a_failed_model_had_said_is_kept() -> None:
+async def test_the_output_of_a_failed_model_is_kept() -> None:
     step = ModelStep(
         RoundModel(ModelRound([TextDelta("so far")], ModelFailedError("x"))),
         TOOLS,
@@ -111,7 +111,7 @@ async def test_what_a_failed_model_had_said_is_kept() -> None:
     assert step.reply(with_calls=True) == (Text("so far"),)
 
 
-async def test_a_model_waits_until_each_piece_is_shown() -> None:
+async def test_a_model_waits_until_each_chunk_is_shown() -> None:
     sink, model = BlockedSink(), RoundModel(ModelRound([TextDelta("a"), TextDelta("b")]))
     step = ModelStep(model, TOOLS, sink, SequentialIds(), None)
     with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -123,7 +123,7 @@ async def test_a_model_waits_until_each_piece_is_shown() -> None:
     assert (model.delivered_count, sink.text) == (2, "ab")
 
 
-async def test_what_a_cancelled_model_had_said_is_kept() -> None:
+async def test_the_output_of_a_cancelled_model_is_kept() -> None:
     sink = BlockedSink()
     step = ModelStep(
         RoundModel(ModelRound([TextDelta("a"), TextDelta("b")])), TOOLS, sink, SequentialIds(), None
@@ -135,7 +135,7 @@ async def test_what_a_cancelled_model_had_said_is_kept() -> None:
     assert step.reply(with_calls=True) == (Text("a"),)
 
 
-async def test_a_character_that_the_stream_cut_in_two_is_kept_whole() -> None:
+async def test_a_character_split_by_the_stream_is_joined() -> None:
     halves = [TextDelta("a\ud83d"), TextDelta("\ude00b\ud83d")]
     step = ModelStep(RoundModel(ModelRound(halves)), TOOLS, MemorySink(), SequentialIds(), None)
     await step.run(NOTHING_SAID)

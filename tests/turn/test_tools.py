@@ -39,7 +39,7 @@ AGAIN = "; make the call again, whole"
 DONE = ModelRound([TextDelta("Done.")])
 
 
-async def test_a_call_is_shown_run_and_answered_and_the_model_goes_on() -> None:
+async def test_a_call_is_shown_run_and_answered_and_the_model_continues() -> None:
     call = ToolCall("c1", "echo", '{"a": 1}')
     model = RoundModel(
         ModelRound(
@@ -73,7 +73,7 @@ async def test_a_call_is_shown_run_and_answered_and_the_model_goes_on() -> None:
     assert stage.history == [HI, said, result, AssistantMessage((Text("Done."),))]
 
 
-async def test_calls_of_one_reply_run_together_and_each_is_shown_as_it_ends() -> None:
+async def test_parallel_calls_are_shown_as_they_end() -> None:
     """The first one waits for the last one; results keep the order of the calls."""
     ended = {name: anyio.Event() for name in "abc"}
     waits_for = {"a": ["b", "c"], "b": ["c"], "c": list[str]()}
@@ -99,7 +99,7 @@ async def test_calls_of_one_reply_run_together_and_each_is_shown_as_it_ends() ->
     )
 
 
-async def test_the_arguments_of_calls_may_arrive_entangled() -> None:
+async def test_arguments_of_several_calls_may_arrive_interleaved() -> None:
     events = [
         ToolCallStarted("c1", "echo"),
         ToolCallStarted("c2", "echo"),
@@ -118,7 +118,7 @@ async def test_the_arguments_of_calls_may_arrive_entangled() -> None:
     )
 
 
-async def test_a_call_without_arguments_has_none() -> None:
+async def test_a_call_without_arguments_has_an_empty_object() -> None:
     events = [ToolCallStarted("c1", "echo"), ToolCallCompleted("c1")]
     stage = TurnHarness(
         RoundModel(ModelRound(events, "tool_use"), DONE), FunctionTools(echo=echo_arguments)
@@ -138,7 +138,7 @@ async def test_a_call_without_arguments_has_none() -> None:
         ("null", "the arguments must be a JSON object"),
     ],
 )
-async def test_a_call_with_broken_arguments_is_not_run_and_the_model_is_told(
+async def test_a_call_with_invalid_arguments_is_not_run_and_the_model_is_informed(
     arguments: str, problem: str
 ) -> None:
     call, good = ToolCall("c1", "echo", arguments), ToolCall("c2", "echo", "{}")
@@ -161,7 +161,7 @@ async def test_a_call_with_broken_arguments_is_not_run_and_the_model_is_told(
     ['{"a": NaN}', '{"a": 1e999}', '{"a": "\\ud83d"}', '{"a": ' + "[" * 100_000],
     ids=["no number", "endless number", "half a character", "too deep"],
 )
-async def test_arguments_that_could_not_be_sent_back_are_broken_too(arguments: str) -> None:
+async def test_arguments_that_cannot_be_sent_back_are_invalid(arguments: str) -> None:
     call = ToolCall("c1", "echo", arguments)
     tools = FunctionTools(echo=echo_arguments)
     stage = TurnHarness(RoundModel(ModelRound(tool_call_events(call), "tool_use"), DONE), tools)
@@ -173,7 +173,7 @@ async def test_arguments_that_could_not_be_sent_back_are_broken_too(arguments: s
     assert result.text.endswith(AGAIN)
 
 
-async def test_a_tool_that_raises_is_a_failed_call_and_the_others_go_on() -> None:
+async def test_a_tool_that_raises_is_a_failed_call_and_the_others_continue() -> None:
     async def divide(call: ToolCall) -> str:
         return str(1 / len(call.name[6:]))
 
@@ -190,7 +190,7 @@ async def test_a_tool_that_raises_is_a_failed_call_and_the_others_go_on() -> Non
     )
 
 
-async def test_half_a_call_behind_a_whole_one_is_closed_and_the_whole_one_is_run() -> None:
+async def test_a_partial_call_after_a_complete_one_is_closed_and_the_complete_one_runs() -> None:
     whole = ToolCall("c1", "echo", "{}")
     half = [ToolCallStarted("c2", "echo"), ToolCallDelta("c2", '{"a')]
     stage = TurnHarness(
@@ -207,7 +207,7 @@ async def test_half_a_call_behind_a_whole_one_is_closed_and_the_whole_one_is_run
     assert stage.history[1] == AssistantMessage((whole,))
 
 
-async def test_what_happened_meanwhile_is_told_behind_the_results_and_the_prompt() -> None:
+async def test_pending_notices_follow_the_prompt_and_the_results() -> None:
     call = ToolCall("c1", "echo", "{}")
     model = RoundModel(ModelRound(tool_call_events(call), "tool_use"), DONE)
     stage = TurnHarness(model, FunctionTools(echo=echo_arguments))

@@ -31,7 +31,7 @@ command.main()
 """
 
 
-def test_a_stray_print_a_write_and_a_child_end_on_stderr(tmp_path: Path) -> None:
+def test_stray_output_of_print_write_and_child_processes_goes_to_stderr(tmp_path: Path) -> None:
     arguments = command_line(tmp_path)[3:]
     command = [sys.executable, "-c", NOISY_SERVER, *arguments]
     with start_server(tmp_path, command=command) as server:
@@ -48,7 +48,7 @@ def test_a_stray_print_a_write_and_a_child_end_on_stderr(tmp_path: Path) -> None
     assert "stdin read ''" in said
 
 
-def test_a_log_of_everything_ends_on_stderr(tmp_path: Path) -> None:
+def test_all_log_records_go_to_stderr(tmp_path: Path) -> None:
     command = command_line(tmp_path, HELLO_SCRIPT, ["--log-level", "debug"])
     with start_server(tmp_path, command=command) as server:
         server.initialize()
@@ -73,7 +73,9 @@ os.write(wire.write, repr((shared, inherited)).encode())
 
 
 @pytest.mark.parametrize("redirection", ["", "2>&-", "2>/dev/null"])
-def test_no_standard_descriptor_leads_to_the_client(tmp_path: Path, redirection: str) -> None:
+def test_no_standard_descriptor_is_connected_to_the_client(
+    tmp_path: Path, redirection: str
+) -> None:
     finished = subprocess.run(
         ["/bin/sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-c", WHERE_THEY_LEAD],
         stdin=subprocess.PIPE,

@@ -132,7 +132,7 @@ def terminate(server: ServerProcess) -> None:
     [(kill, -signal.SIGKILL), (hang_up, 0), (terminate, 0)],
     ids=["kill -9", "stdin closed", "SIGTERM"],
 )
-def test_nothing_outlives_the_server(
+def test_no_process_outlives_the_server(
     tmp_path: Path,
     token: Token,
     command: str,
@@ -162,7 +162,7 @@ def test_no_background_command_outlives_the_server(
 
 
 @commands
-def test_a_cancel_is_answered_at_once_and_ends_what_runs(
+def test_a_cancel_is_answered_at_once_and_ends_running_commands(
     tmp_path: Path, token: Token, command: str
 ) -> None:
     with serving(tmp_path, token.command(command)) as server:
@@ -180,7 +180,7 @@ def test_a_cancel_is_answered_at_once_and_ends_what_runs(
 @pytest.mark.parametrize(
     "megabytes", [20, pytest.param(100, marks=pytest.mark.full)], ids=["20 MB", "100 MB"]
 )
-def test_a_flood_costs_little_memory_and_keeps_nobody_waiting(
+def test_a_flood_of_output_uses_little_memory_and_delays_no_request(
     tmp_path: Path, megabytes: int
 ) -> None:
     line = "yes 'a line like any other' | head -c 1000000"

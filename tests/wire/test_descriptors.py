@@ -34,7 +34,7 @@ INITIALIZE: Object = {
 
 
 @pytest.mark.parametrize("ends", KINDS.values(), ids=KINDS.keys())
-def test_a_conversation_works_both_ways_however_large(
+def test_a_conversation_of_any_size_works_in_both_directions(
     tmp_path: Path, ends: Callable[[], ConnectionEnds]
 ) -> None:
     with start_server(tmp_path, LONG, connection=ends()) as server:
@@ -48,7 +48,7 @@ def test_a_conversation_works_both_ways_however_large(
         assert (server.wait(), server.stderr()) == (0, "")
 
 
-def test_a_conversation_works_on_a_terminal_and_the_person_there_gets_a_hint(
+def test_a_conversation_works_on_a_terminal_and_the_user_gets_a_hint(
     tmp_path: Path,
 ) -> None:
     with start_server(tmp_path, LONG, connection=open_terminal()) as server:
@@ -65,7 +65,7 @@ def test_a_conversation_works_on_a_terminal_and_the_person_there_gets_a_hint(
 
 
 @dataclass(frozen=True)
-class Ran:
+class ServerRunResult:
     """What came of a server that was run to its end."""
 
     exit_code: int
@@ -73,7 +73,7 @@ class Ran:
     stderr: str
 
 
-def run_on_files(home: Path, data: bytes, script: str = HELLO_SCRIPT) -> Ran:
+def run_on_files(home: Path, data: bytes, script: str = HELLO_SCRIPT) -> ServerRunResult:
     """Run the server as `acp-server < in.jsonl > out.jsonl` does."""
     (home / "in.jsonl").write_bytes(data)
     with (home / "in.jsonl").open("rb") as stdin, (home / "out.jsonl").open("wb") as stdout:
@@ -87,7 +87,7 @@ def run_on_files(home: Path, data: bytes, script: str = HELLO_SCRIPT) -> Ran:
             check=False,
         )
     lines = (home / "out.jsonl").read_bytes().splitlines()
-    return Ran(
+    return ServerRunResult(
         finished.returncode, [check_message(each) for each in lines], finished.stderr.decode()
     )
 
@@ -118,7 +118,7 @@ def test_the_last_line_of_a_file_is_answered_without_its_newline(tmp_path: Path)
     assert ran.exit_code == 0
 
 
-def test_a_file_with_nothing_but_an_initialize_is_answered(tmp_path: Path) -> None:
+def test_a_file_containing_only_an_initialize_is_answered(tmp_path: Path) -> None:
     for data in (lines_of(INITIALIZE), lines_of(INITIALIZE).rstrip()):
         ran = run_on_files(tmp_path, data)
         assert [message["id"] for message in ran.messages] == ["hello"]
@@ -131,11 +131,11 @@ def test_every_malformed_line_of_a_long_file_is_answered(tmp_path: Path) -> None
     assert ran.exit_code == 0
 
 
-def test_an_empty_file_is_a_client_that_never_came(tmp_path: Path) -> None:
-    assert run_on_files(tmp_path, b"") == Ran(0, [], "")
+def test_an_empty_file_counts_as_no_client(tmp_path: Path) -> None:
+    assert run_on_files(tmp_path, b"") == ServerRunResult(0, [], "")
 
 
-def test_nothing_for_stdin_is_a_client_that_never_came(tmp_path: Path) -> None:
+def test_dev_null_as_stdin_counts_as_no_client(tmp_path: Path) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     read, write = os.pipe()
     unused = os.open(os.devnull, os.O_WRONLY)
@@ -144,7 +144,7 @@ def test_nothing_for_stdin_is_a_client_that_never_came(tmp_path: Path) -> None:
         assert (server.wait(), server.stderr()) == (0, "")
 
 
-def test_nothing_for_stdout_is_written_to_all_the_same(tmp_path: Path) -> None:
+def test_dev_null_as_stdout_is_accepted(tmp_path: Path) -> None:
     read, write = os.pipe()
     unused = os.open(os.devnull, os.O_RDONLY)
     ends = ConnectionEnds(read, os.open(os.devnull, os.O_WRONLY), write, unused)
@@ -155,7 +155,7 @@ def test_nothing_for_stdout_is_written_to_all_the_same(tmp_path: Path) -> None:
         assert (server.wait(), server.stderr()) == (0, "")
 
 
-def shell(home: Path, redirection: str, stdin: bytes = b"") -> Ran:
+def shell(home: Path, redirection: str, stdin: bytes = b"") -> ServerRunResult:
     """Run the server through a shell, which can close descriptors."""
     finished = subprocess.run(
         ["/bin/sh", "-c", f'exec "$@" {redirection}', "sh", *command_line(home)],
@@ -166,24 +166,24 @@ def shell(home: Path, redirection: str, stdin: bytes = b"") -> Ran:
         check=False,
     )
     messages = [check_message(line) for line in finished.stdout.splitlines()]
-    return Ran(finished.returncode, messages, finished.stderr.decode())
+    return ServerRunResult(finished.returncode, messages, finished.stderr.decode())
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-"])
-def test_a_closed_stdin_or_stdout_is_said_in_one_line(tmp_path: Path, closed: str) -> None:
+def test_a_closed_stdin_or_stdout_is_reported_in_one_line(tmp_path: Path, closed: str) -> None:
     ran = shell(tmp_path, closed)
     assert (ran.exit_code, ran.messages) == (1, [])
     assert ran.stderr.startswith("acp-server: stdin and stdout must be open: ")
     assert ran.stderr.count("\n") == 1
 
 
-def test_a_closed_stderr_is_done_without(tmp_path: Path) -> None:
+def test_a_closed_stderr_is_tolerated(tmp_path: Path) -> None:
     ran = shell(tmp_path, "2>&-", lines_of(INITIALIZE) + b"nonsense\n")
     assert [message["id"] for message in ran.messages] == ["hello", None]
     assert ran.exit_code == 0
 
 
-def test_a_slow_reader_of_what_a_file_asked_gets_everything(tmp_path: Path) -> None:
+def test_a_slow_reader_gets_every_response_to_a_file(tmp_path: Path) -> None:
     unknown: list[JsonValue] = [
         {"jsonrpc": "2.0", "id": number, "method": "no/such"} for number in range(3000)
     ]

@@ -86,11 +86,11 @@ def hello(identifier: JsonValue = 0, **params: JsonValue) -> bytes:
     return json.dumps({**message, "params": {"protocolVersion": 1, **params}}).encode()
 
 
-def test_an_ordinary_initialize_is_answered_on_the_short_way() -> None:
+def test_an_ordinary_initialize_is_answered_on_the_fast_path() -> None:
     assert greeting_of(HELLO + b"\n") == Greeting(long_answer_to(HELLO), b"", is_over=True)
 
 
-def test_what_follows_the_initialize_is_left_for_the_peer() -> None:
+def test_input_after_the_initialize_is_left_for_the_peer() -> None:
     greeting = greeting_of(HELLO + b'\n{"jsonrpc"')
     assert greeting == Greeting(long_answer_to(HELLO), b'{"jsonrpc"', is_over=False)
 
@@ -114,7 +114,7 @@ SHORT = {
 
 
 @pytest.mark.parametrize("line", SHORT.values(), ids=SHORT.keys())
-def test_the_short_way_answers_byte_for_byte_as_the_long_one(line: bytes) -> None:
+def test_the_fast_path_answers_byte_for_byte_like_the_normal_path(line: bytes) -> None:
     assert greeting_of(line + b"\n") == Greeting(long_answer_to(line), b"", is_over=True)
 
 
@@ -148,12 +148,12 @@ LONG = {
 
 
 @pytest.mark.parametrize("line", LONG.values(), ids=LONG.keys())
-def test_anything_unexpected_is_handed_over_unanswered(line: bytes) -> None:
+def test_unexpected_input_is_handed_over_unanswered(line: bytes) -> None:
     assert greeting_of(line + b"\n") == Greeting(b"", line + b"\n", is_over=False)
 
 
 @pytest.mark.parametrize("examples", [300, pytest.param(20_000, marks=pytest.mark.full)])
-def test_whatever_the_short_way_answers_the_long_way_would_answer_alike(examples: int) -> None:
+def test_any_fast_path_response_equals_the_normal_path_response(examples: int) -> None:
     @settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
     @given(mutated_messages("initialize"))
     def check(message: JsonValue) -> None:
@@ -167,25 +167,25 @@ def test_whatever_the_short_way_answers_the_long_way_would_answer_alike(examples
     check()
 
 
-def test_an_initialize_in_two_pieces_is_answered() -> None:
+def test_an_initialize_in_two_chunks_is_answered() -> None:
     greeting = greeting_of(HELLO[:20], HELLO[20:] + b"\n" + b"rest")
     assert greeting == Greeting(long_answer_to(HELLO), b"rest", is_over=False)
 
 
-def test_half_a_line_before_the_end_is_handed_over() -> None:
+def test_an_incomplete_line_before_the_end_is_handed_over() -> None:
     assert greeting_of(HELLO) == Greeting(b"", HELLO, is_over=False)
 
 
-def test_a_client_that_says_nothing_is_handed_over() -> None:
+def test_a_silent_client_is_handed_over() -> None:
     assert greeting_of() == Greeting(b"", b"", is_over=False)
 
 
-def test_a_first_line_too_long_for_a_greeting_is_handed_over_whole() -> None:
+def test_an_overlong_first_line_is_handed_over_completely() -> None:
     line = hello(x="y" * 3_000_000) + b"\n"
     assert greeting_of(line) == Greeting(b"", line, is_over=False)
 
 
-def test_what_was_read_of_a_nonblocking_descriptor_is_not_lost() -> None:
+def test_data_read_from_a_nonblocking_descriptor_is_not_lost() -> None:
     ends = open_nonblocking_pipes()
     os.write(ends.write, HELLO[:20])
     wire = ClaimedStdio(ends.server_reads, ends.server_writes)
@@ -195,7 +195,7 @@ def test_what_was_read_of_a_nonblocking_descriptor_is_not_lost() -> None:
         os.close(descriptor)
 
 
-def test_a_client_that_does_not_read_its_answer_is_over() -> None:
+def test_a_client_that_closed_its_reading_end_has_left() -> None:
     read, client_write = os.pipe()
     client_read, write = os.pipe()
     os.write(client_write, HELLO + b"\n")

@@ -44,7 +44,9 @@ def _settle(home: Path, settings: str) -> None:
     [(BEFORE, "not on Fridays"), (BROKEN, "acp-server config check")],
     ids=["it refuses", "it cannot be understood"],
 )
-def test_a_hook_of_the_settings_refuses_a_call(tmp_path: Path, settings: str, reason: str) -> None:
+def test_a_hook_from_the_settings_refuses_a_call(
+    tmp_path: Path, settings: str, reason: str
+) -> None:
     _settle(tmp_path, settings)
     command = command_line(tmp_path, SCRIPT, ["--mode", "bypass"])
     with start_server(tmp_path, command=command) as server:
@@ -55,7 +57,7 @@ def test_a_hook_of_the_settings_refuses_a_call(tmp_path: Path, settings: str, re
     assert not (tmp_path / "new.txt").exists()
 
 
-def test_a_hook_after_a_turn_delays_no_answer_and_ends_with_the_server(tmp_path: Path) -> None:
+def test_a_post_turn_hook_delays_no_response_and_ends_with_the_server(tmp_path: Path) -> None:
     _settle(tmp_path, AFTER)
     command = command_line(tmp_path, SCRIPT, ["--mode", "bypass"])
     with start_server(tmp_path, command=command) as server:

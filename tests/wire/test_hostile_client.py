@@ -87,7 +87,7 @@ async def survive(message: JsonValue, home: Path, *, is_first: bool) -> None:
 
 @a_few_or(5000, few=75)
 @pytest.mark.parametrize("is_first", [False, True], ids=["ready", "first"])
-def test_whatever_a_client_sends_gets_its_one_answer_and_the_next_request_works(
+def test_any_client_message_gets_one_response_and_the_next_request_works(
     examples: int, *, is_first: bool, tmp_path: Path
 ) -> None:
     @settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
@@ -101,7 +101,7 @@ def test_whatever_a_client_sends_gets_its_one_answer_and_the_next_request_works(
     check_one()
 
 
-class Torment:
+class HostileClient:
     """One real server that gets one hostile message after the other."""
 
     def __init__(self, server: ServerProcess) -> None:
@@ -146,9 +146,9 @@ class Torment:
 
 
 @a_few_or(20_000, few=200)
-def test_a_real_server_outlives_any_number_of_hostile_messages(examples: int) -> None:
+def test_a_real_server_survives_any_number_of_hostile_messages(examples: int) -> None:
     with TemporaryDirectory() as home, start_server(Path(home), ECHO) as server:
-        torment = Torment(server)
+        torment = HostileClient(server)
 
         @settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
         @given(messages)

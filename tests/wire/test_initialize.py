@@ -20,7 +20,9 @@ def result(identifier: JsonValue) -> Object:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2, 65535])
-async def test_every_version_is_answered_with_ours(tmp_path: Path, version: int) -> None:
+async def test_every_version_is_answered_with_the_server_version(
+    tmp_path: Path, version: int
+) -> None:
     async with open_editor(make_configuration(tmp_path)) as editor:
         assert await editor.initialize(protocolVersion=version) == initialize_result({})
     assert json_at(initialize_result({}), "protocolVersion") == 1
@@ -34,14 +36,14 @@ async def test_a_second_initialize_is_answered_like_the_first(tmp_path: Path) ->
         assert await editor.prompt(session_id, "hi") == {"stopReason": "end_turn"}
 
 
-async def test_an_initialize_that_was_answered_elsewhere_counts(tmp_path: Path) -> None:
+async def test_an_initialize_answered_on_the_fast_path_counts(tmp_path: Path) -> None:
     params: JsonValue = {"protocolVersion": 1}
     async with open_editor(make_configuration(tmp_path), initialize_params=params) as editor:
         assert (await editor.new_session()).startswith("sess_")
 
 
 @pytest.mark.parametrize("version", ["1", 1.0, True, None, -1, 65536, [1], {}])
-async def test_a_version_that_is_none_is_refused(tmp_path: Path, version: JsonValue) -> None:
+async def test_an_invalid_version_is_rejected(tmp_path: Path, version: JsonValue) -> None:
     async with open_editor(make_configuration(tmp_path)) as editor:
         response = await editor.call("initialize", {"protocolVersion": version})
         assert json_at(response, "error", "code") == -32602
@@ -49,7 +51,7 @@ async def test_a_version_that_is_none_is_refused(tmp_path: Path, version: JsonVa
 
 
 @pytest.mark.parametrize("params", [None, {}, [], [1]])
-async def test_an_initialize_without_a_version_is_refused(
+async def test_an_initialize_without_a_version_is_rejected(
     tmp_path: Path, params: JsonValue
 ) -> None:
     async with open_editor(make_configuration(tmp_path)) as editor:
@@ -58,7 +60,7 @@ async def test_an_initialize_without_a_version_is_refused(
 
 
 @pytest.mark.parametrize("method", sorted(PARAMS.keys() - NOTIFICATIONS - {"initialize"}))
-async def test_other_methods_wait_for_initialize(tmp_path: Path, method: str) -> None:
+async def test_other_methods_require_initialize(tmp_path: Path, method: str) -> None:
     reason: JsonValue = {"message": "send `initialize` first"}
     async with open_editor(make_configuration(tmp_path)) as editor:
         response = await editor.call(method, PARAMS[method])
@@ -68,7 +70,7 @@ async def test_other_methods_wait_for_initialize(tmp_path: Path, method: str) ->
         await editor.new_session()
 
 
-async def test_notifications_before_initialize_get_silence(tmp_path: Path) -> None:
+async def test_notifications_before_initialize_are_ignored(tmp_path: Path) -> None:
     async with open_editor(make_configuration(tmp_path)) as editor:
         editor.cancel("none")
         editor.notify("$/cancel_request", {"requestId": 1})
@@ -77,7 +79,7 @@ async def test_notifications_before_initialize_get_silence(tmp_path: Path) -> No
         assert len(editor.messages) == 1
 
 
-def test_a_real_server_answers_alike_on_both_ways(tmp_path: Path) -> None:
+def test_a_real_server_answers_identically_on_both_paths(tmp_path: Path) -> None:
     with start_server(tmp_path) as server:
         server.send_bytes(b'  {"jsonrpc":"2.0","id":"x","method":"initialize",')
         server.send_bytes(b'"params":{"protocolVersion":65535}}\n')
@@ -94,14 +96,14 @@ def test_a_real_server_answers_alike_on_both_ways(tmp_path: Path) -> None:
         assert (server.wait(), server.stderr()) == (0, "")
 
 
-def test_a_real_server_that_is_greeted_by_surprise_answers_too(tmp_path: Path) -> None:
+def test_a_real_server_answers_an_initialize_with_a_null_id(tmp_path: Path) -> None:
     with start_server(tmp_path) as server:
         server.send(hello(None, protocolVersion=1))
         assert server.receive() == result(None)
         assert server.new_session().startswith("sess_")
 
 
-def test_a_real_server_stays_uninitialized_when_the_greeting_was_refused(tmp_path: Path) -> None:
+def test_a_real_server_stays_uninitialized_after_a_rejected_initialize(tmp_path: Path) -> None:
     with start_server(tmp_path) as server:
         assert (
             json_at(server.call("initialize", {"protocolVersion": "1"}), "error", "code") == -32602

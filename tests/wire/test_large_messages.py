@@ -50,7 +50,7 @@ def seconds_for(server: ServerProcess, session_id: str, size_mib: int, rounds: i
     return min(times)
 
 
-def test_prompts_of_many_mebibytes_take_time_in_proportion(tmp_path: Path) -> None:
+def test_prompts_of_many_mebibytes_take_proportional_time(tmp_path: Path) -> None:
     with start_server(tmp_path) as server:
         server.initialize()
         session_id = server.new_session()
@@ -60,7 +60,7 @@ def test_prompts_of_many_mebibytes_take_time_in_proportion(tmp_path: Path) -> No
         assert per_mebibyte[50] < 8 * per_mebibyte[1]
 
 
-def test_a_prompt_of_surrogate_pairs_that_are_escaped_takes_time_in_proportion(
+def test_a_prompt_of_escaped_surrogate_pairs_takes_proportional_time(
     tmp_path: Path,
 ) -> None:
     with start_server(tmp_path) as server:
@@ -73,7 +73,7 @@ def test_a_prompt_of_surrogate_pairs_that_are_escaped_takes_time_in_proportion(
 
 
 @pytest.mark.parametrize("request_id", ["big", 7])
-def test_a_line_above_the_cap_is_refused_under_its_id_and_the_next_request_works(
+def test_a_line_above_the_limit_is_rejected_with_its_id_and_the_next_works(
     tmp_path: Path, request_id: JsonValue
 ) -> None:
     with start_server(tmp_path) as server:
@@ -86,7 +86,9 @@ def test_a_line_above_the_cap_is_refused_under_its_id_and_the_next_request_works
         assert server.wait() == 0
 
 
-def test_a_first_line_above_the_cap_is_refused_and_the_next_request_works(tmp_path: Path) -> None:
+def test_a_first_line_above_the_limit_is_rejected_and_the_next_request_works(
+    tmp_path: Path,
+) -> None:
     with start_server(tmp_path) as server:
         server.send_bytes(b"[" * (CAP_MIB * MIB + 1) + b"\n")
         assert server.receive() == too_large(None)
@@ -94,7 +96,7 @@ def test_a_first_line_above_the_cap_is_refused_and_the_next_request_works(tmp_pa
         assert server.prompt(server.new_session())["result"] == {"stopReason": "end_turn"}
 
 
-def test_an_answer_above_the_cap_gets_no_answer(tmp_path: Path) -> None:
+def test_a_response_above_the_limit_is_not_answered(tmp_path: Path) -> None:
     with start_server(tmp_path) as server:
         server.initialize()
         server.send_bytes(b'{"jsonrpc":"2.0","id":1,"result":{"content":"')
@@ -103,7 +105,7 @@ def test_an_answer_above_the_cap_gets_no_answer(tmp_path: Path) -> None:
         assert len([each for each in server.messages if "method" not in each]) == 2
 
 
-def test_two_hundred_mebibytes_without_a_newline_cost_no_more_than_the_cap(tmp_path: Path) -> None:
+def test_200_mebibytes_without_a_newline_use_no_more_memory_than_the_limit(tmp_path: Path) -> None:
     with start_server(tmp_path) as server:
         server.initialize()
         server.new_session()
@@ -119,7 +121,7 @@ def test_two_hundred_mebibytes_without_a_newline_cost_no_more_than_the_cap(tmp_p
 
 
 @pytest.mark.parametrize("missing", [0, 1])
-async def test_the_cap_counts_the_whole_line_and_no_more(tmp_path: Path, missing: int) -> None:
+async def test_the_limit_applies_to_the_whole_line_only(tmp_path: Path, missing: int) -> None:
     async with open_editor(
         make_configuration(tmp_path, HELLO_SCRIPT), limit_bytes=10_000
     ) as editor:

@@ -69,7 +69,7 @@ def assert_gone(server: ServerProcess, exit_code: int = 0) -> None:
 
 
 @stages
-def test_a_client_that_hangs_up_is_the_end(
+def test_the_server_ends_when_the_client_disconnects(
     tmp_path: Path, stage: Callable[[ServerProcess], None]
 ) -> None:
     with start_server(tmp_path, STREAM) as server:
@@ -78,28 +78,28 @@ def test_a_client_that_hangs_up_is_the_end(
         assert_gone(server)
 
 
-def test_a_client_that_hangs_up_in_a_silent_turn_is_the_end(tmp_path: Path) -> None:
+def test_the_server_ends_when_the_client_disconnects_during_a_silent_turn(tmp_path: Path) -> None:
     with start_server(tmp_path, SILENCE) as server:
         prompting(server)
         server.close_stdin()
         assert_gone(server)
 
 
-def test_a_client_that_hangs_up_without_having_read_is_the_end(tmp_path: Path) -> None:
+def test_the_server_ends_when_the_client_disconnects_without_reading(tmp_path: Path) -> None:
     with start_server(tmp_path, STREAM_FAST) as server:
         deaf(server)
         server.close_stdin()
         assert_gone(server)
 
 
-def test_a_turn_that_ignores_being_cancelled_does_not_keep_the_server(tmp_path: Path) -> None:
+def test_a_turn_that_ignores_cancellation_does_not_keep_the_server_alive(tmp_path: Path) -> None:
     with start_server(tmp_path, "prompt: *\nsay: now\ndeaf: 600s") as server:
         streaming(server)
         server.close_stdin()
         assert_gone(server)
 
 
-def test_a_client_that_vanishes_is_the_end(tmp_path: Path) -> None:
+def test_the_server_ends_when_the_client_vanishes(tmp_path: Path) -> None:
     with start_server(tmp_path, STREAM) as server:
         streaming(server)
         server.close_stdout()
@@ -107,7 +107,7 @@ def test_a_client_that_vanishes_is_the_end(tmp_path: Path) -> None:
         assert_gone(server)
 
 
-def test_a_client_that_stops_listening_is_the_end_as_soon_as_something_is_said(
+def test_the_server_ends_on_the_next_write_when_the_client_stops_reading(
     tmp_path: Path,
 ) -> None:
     with start_server(tmp_path, STREAM) as server:
@@ -116,7 +116,7 @@ def test_a_client_that_stops_listening_is_the_end_as_soon_as_something_is_said(
         assert_gone(server)
 
 
-def test_a_client_that_stops_listening_before_the_greeting_is_the_end(tmp_path: Path) -> None:
+def test_the_server_ends_when_the_client_stops_reading_before_initialize(tmp_path: Path) -> None:
     with start_server(tmp_path) as server:
         server.close_stdout()
         server.start_request("initialize", {"protocolVersion": 1})
@@ -139,7 +139,7 @@ EXIT_CODES = {signal.SIGTERM: 0, signal.SIGHUP: 0, signal.SIGINT: 130}
         for stage in STAGES
     ],
 )
-def test_a_signal_is_the_end(
+def test_a_signal_ends_the_server(
     tmp_path: Path,
     stage: Callable[[ServerProcess], None],
     number: signal.Signals,
@@ -155,7 +155,7 @@ def test_a_signal_is_the_end(
 
 @scripts
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
-def test_a_prompt_that_runs_when_a_signal_comes_is_answered_as_cancelled(
+def test_a_prompt_running_during_a_signal_is_answered_as_cancelled(
     tmp_path: Path, script: str, number: signal.Signals
 ) -> None:
     with start_server(tmp_path, script) as server:
@@ -193,7 +193,7 @@ def test_a_second_signal_leaves_no_traceback(tmp_path: Path, number: signal.Sign
         assert_gone(server, 130 if number == signal.SIGINT else 0)
 
 
-def test_a_signal_right_behind_the_hanging_up_leaves_no_traceback(tmp_path: Path) -> None:
+def test_a_signal_right_after_a_disconnect_leaves_no_traceback(tmp_path: Path) -> None:
     with start_server(tmp_path, STREAM_FAST) as server:
         deaf(server)
         server.close_stdin()
@@ -202,7 +202,7 @@ def test_a_signal_right_behind_the_hanging_up_leaves_no_traceback(tmp_path: Path
         assert_gone(server)
 
 
-def test_what_was_asked_right_before_hanging_up_is_answered(tmp_path: Path) -> None:
+def test_a_request_sent_right_before_a_disconnect_is_answered(tmp_path: Path) -> None:
     with start_server(tmp_path, SILENCE) as server:
         asked = [
             server.start_request("initialize", {"protocolVersion": 1}),
@@ -237,7 +237,7 @@ def chunks_in(messages: list[Object]) -> int:
     return sum("agent_message_chunk" in json.dumps(message) for message in messages)
 
 
-def test_what_was_said_before_the_signal_is_delivered(tmp_path: Path) -> None:
+def test_output_before_the_signal_is_delivered(tmp_path: Path) -> None:
     chunks = "chunks: 90 " + "x" * 1000  # more than the pipe holds, less than the server does
     note = "call: write_file\n  path: said.txt\n  content: all"
     script = f"prompt: *\n{chunks}\n{note}\nstep:\npause: 600s"

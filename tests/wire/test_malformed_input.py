@@ -84,7 +84,7 @@ async def test_a_malformed_line_is_answered_and_the_next_request_works(
 
 
 @pytest.mark.parametrize("name", IGNORED)
-async def test_a_line_that_wants_no_answer_gets_none(tmp_path: Path, name: str) -> None:
+async def test_a_line_that_needs_no_response_gets_none(tmp_path: Path, name: str) -> None:
     async with open_editor(make_configuration(tmp_path, HELLO_SCRIPT)) as editor:
         editor.send_line(IGNORED[name])
         await editor.initialize()
@@ -92,7 +92,7 @@ async def test_a_line_that_wants_no_answer_gets_none(tmp_path: Path, name: str) 
         assert len(editor.messages) == 1
 
 
-def test_a_real_server_answers_every_malformed_line_in_order_and_carries_on(
+def test_a_real_server_answers_every_malformed_line_in_order_and_continues(
     tmp_path: Path,
 ) -> None:
     with start_server(tmp_path) as server:
@@ -118,7 +118,7 @@ def test_a_real_server_answers_every_malformed_line_in_order_and_carries_on(
         *(pytest.param(name, marks=pytest.mark.full) for name in ("a number", "null", "words")),
     ],
 )
-def test_a_real_server_lives_through_a_malformed_first_line(tmp_path: Path, name: str) -> None:
+def test_a_real_server_survives_a_malformed_first_line(tmp_path: Path, name: str) -> None:
     line, *expected = MALFORMED[name]
     with start_server(tmp_path) as server:
         server.send_bytes(line + b"\n")
@@ -127,7 +127,7 @@ def test_a_real_server_lives_through_a_malformed_first_line(tmp_path: Path, name
         assert server.prompt(server.new_session())["result"] == {"stopReason": "end_turn"}
 
 
-async def test_half_a_surrogate_pair_in_a_prompt_is_read_as_a_replacement_character(
+async def test_an_unpaired_surrogate_in_a_prompt_becomes_a_replacement_character(
     tmp_path: Path,
 ) -> None:
     script = "prompt: \ufffd and \ufffd, 😀\nsay: I saw \ufffd."
@@ -139,7 +139,7 @@ async def test_half_a_surrogate_pair_in_a_prompt_is_read_as_a_replacement_charac
         assert editor.agent_text(session_id) == "I saw \ufffd."
 
 
-async def test_half_a_surrogate_pair_in_an_id_comes_back_as_a_replacement_character(
+async def test_an_unpaired_surrogate_in_an_id_becomes_a_replacement_character(
     tmp_path: Path,
 ) -> None:
     async with open_editor(make_configuration(tmp_path)) as editor:
@@ -149,7 +149,7 @@ async def test_half_a_surrogate_pair_in_an_id_comes_back_as_a_replacement_charac
 
 
 @pytest.mark.parametrize("text", ["\0", "a\nb\r\nc", "\u2028\u2029\x85", "\ufeff", "\x7f\x1b[31m"])
-async def test_any_character_can_be_said_in_a_prompt(tmp_path: Path, text: str) -> None:
+async def test_any_character_can_be_sent_in_a_prompt(tmp_path: Path, text: str) -> None:
     async with open_editor(make_configuration(tmp_path, HELLO_SCRIPT)) as editor:
         await editor.initialize()
         session_id = await editor.new_session()

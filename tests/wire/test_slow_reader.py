@@ -24,7 +24,7 @@ CANCELLED: Object = {"stopReason": "cancelled"}
 
 
 @dataclass
-class Chatterbox:
+class EndlessModel:
     """A model that talks for ever, and counts."""
 
     said: int = field(default=0)
@@ -60,8 +60,8 @@ def chunks_in(messages: Sequence[Object]) -> int:
     return sum(json_at(update, "sessionUpdate") == "agent_message_chunk" for update in updates)
 
 
-async def test_a_turn_is_suspended_while_nobody_reads() -> None:
-    model = Chatterbox()
+async def test_a_turn_is_suspended_while_the_client_does_not_read() -> None:
+    model = EndlessModel()
     async with open_editor(model, capacity_bytes=CAPACITY_BYTES) as editor:
         await editor.initialize()
         await talk(editor)
@@ -71,8 +71,8 @@ async def test_a_turn_is_suspended_while_nobody_reads() -> None:
         assert model.said == said
 
 
-async def test_a_suspended_turn_is_cancelled_at_once_and_its_answer_stands_right_behind() -> None:
-    async with open_editor(Chatterbox(), capacity_bytes=CAPACITY_BYTES) as editor:
+async def test_a_suspended_turn_is_cancelled_at_once_and_its_response_follows() -> None:
+    async with open_editor(EndlessModel(), capacity_bytes=CAPACITY_BYTES) as editor:
         await editor.initialize()
         session_id = await talk(editor)
         before = len(editor.messages)
@@ -87,7 +87,7 @@ async def test_a_suspended_turn_is_cancelled_at_once_and_its_answer_stands_right
 
 
 async def test_requests_of_other_sessions_are_served_while_a_turn_is_suspended() -> None:
-    async with open_editor(Chatterbox(), capacity_bytes=CAPACITY_BYTES) as editor:
+    async with open_editor(EndlessModel(), capacity_bytes=CAPACITY_BYTES) as editor:
         await editor.initialize()
         other = await editor.new_session()
         talking = await talk(editor)
@@ -107,7 +107,7 @@ async def test_requests_of_other_sessions_are_served_while_a_turn_is_suspended()
         assert chunks_in(editor.messages[before:]) <= CAPACITY_BYTES / len(TEXT) + 1
 
 
-async def test_a_turn_that_goes_on_after_a_pause_loses_and_repeats_nothing(
+async def test_a_turn_resumed_after_a_pause_loses_and_repeats_nothing(
     tmp_path: Path,
 ) -> None:
     numbers = " ".join(str(number) for number in range(2000))
@@ -120,7 +120,7 @@ async def test_a_turn_that_goes_on_after_a_pause_loses_and_repeats_nothing(
         assert editor.agent_text(session_id) == numbers
 
 
-async def test_two_suspended_turns_go_on_together(tmp_path: Path) -> None:
+async def test_two_suspended_turns_resume_together(tmp_path: Path) -> None:
     given = make_configuration(
         tmp_path, f"prompt: ready\nsay: yes\n\nprompt: *\nchunks: 200 {TEXT}"
     )
@@ -154,7 +154,7 @@ def read_slowly(server: ServerProcess, seconds: float) -> tuple[bytes, int]:
 
 
 @pytest.mark.parametrize("seconds", [2, pytest.param(30, marks=pytest.mark.full)])
-def test_a_real_server_neither_grows_nor_spins_behind_a_slow_reader(
+def test_a_real_server_neither_grows_nor_spins_with_a_slow_reader(
     tmp_path: Path, seconds: float
 ) -> None:
     with start_server(tmp_path, CHUNKS) as server:
@@ -190,7 +190,7 @@ def processor_seconds(server: ServerProcess) -> float:
     return times.user + times.system
 
 
-def test_a_real_server_with_a_fast_reader_says_everything(tmp_path: Path) -> None:
+def test_a_real_server_with_a_fast_reader_sends_everything(tmp_path: Path) -> None:
     with start_server(tmp_path, CHUNKS) as server:
         server.initialize()
         session_id = server.new_session()

@@ -65,7 +65,7 @@ __main__.main()
 """
 
 
-def test_nothing_heavy_is_imported_before_the_first_session_is_open(tmp_path: Path) -> None:
+def test_no_heavy_module_is_imported_before_the_first_session_opens(tmp_path: Path) -> None:
     calls: list[tuple[str, JsonValue]] = [
         ("initialize", {"protocolVersion": 1, "clientCapabilities": {}}),
         ("session/new", {"cwd": str(tmp_path), "mcpServers": []}),

@@ -158,15 +158,15 @@ class BudgetedModel:
         except TurnError:
             self.ledger.blocked_request = request
             raise
-        used = Usage()
+        usage = Usage()
 
-        async def note(event: ModelEvent) -> None:
-            nonlocal used
+        async def receive_counted(event: ModelEvent) -> None:
+            nonlocal usage
             if isinstance(event, UsageReported):
-                used = event.usage
+                usage = event.usage
             await receive(event)
 
         try:
-            return await self.inner.respond(request, note)
+            return await self.inner.respond(request, receive_counted)
         finally:  # a call that failed or was cancelled is billed too
-            self.ledger.usage.add(used, self.meter.cost_usd(used))
+            self.ledger.usage.add(usage, self.meter.cost_usd(usage))

@@ -71,9 +71,9 @@ class ChangeTracker(AbstractContextManager["ChangeTracker"]):
     def __enter__(self) -> Self:
         """Create the temporary snapshot store."""
         self._temporary = tempfile.TemporaryDirectory(prefix="acp-run-", ignore_cleanup_errors=True)
-        place = Path(self._temporary.name).resolve()
+        directory = Path(self._temporary.name).resolve()
         store = CheckpointStore(
-            place / "store", CheckpointConfig(snapshot_seconds=SNAPSHOT_SECONDS)
+            directory / "store", CheckpointConfig(snapshot_seconds=SNAPSHOT_SECONDS)
         )
         self._snapshots = WorkspaceSnapshots(
             store, (self.workspace,), self.hermes_home, self.environment
@@ -112,15 +112,15 @@ class ChangeTracker(AbstractContextManager["ChangeTracker"]):
 
     def _compare(self, before: Manifest, after: Manifest) -> WorkspaceChanges:
         top = tree_of(self.workspace)
-        own = f"{Path(self._temporary.name).resolve()}/"
+        store_prefix = f"{Path(self._temporary.name).resolve()}/"
         changes = [
             change
             for change in find_changes(before, after, probe)
-            if not change.path.startswith(own)
+            if not change.path.startswith(store_prefix)
         ]
-        trees = _TreeDiff(self._git(top), top)
-        files, patch = trees.compute(changes) if changes else ((), b"")
-        lost = [
+        diff = _TreeDiff(self._git(top), top)
+        files, patch = diff.compute(changes) if changes else ((), b"")
+        not_stored = [
             ChangedFile(_relative_name(path, top), "modified")
             for path, _ in find_lost_changes(before, probe)
         ]
@@ -130,7 +130,7 @@ class ChangeTracker(AbstractContextManager["ChangeTracker"]):
             if path not in before.omitted and path not in before.states
         ]
         known = {each.path for each in files}
-        more = [each for each in (*lost, *new) if each.path not in known]
+        more = [each for each in (*not_stored, *new) if each.path not in known]
         unknown = dict.fromkeys((*before.failures, *after.failures))
         return WorkspaceChanges((*files, *more), patch, tuple(unknown))
 
@@ -171,7 +171,7 @@ class _TreeDiff:
             for path, state in states
             if state is not None
         )
-        self.git.run("update-index", "--add", "-z", "--index-info", given=entries)
+        self.git.run("update-index", "--add", "-z", "--index-info", stdin=entries)
         return self.git.run("write-tree").decode().strip()
 
 
@@ -182,8 +182,8 @@ def _parse_numstat(output: bytes, statuses: Mapping[str, FileStatus]) -> Iterato
         yield ChangedFile(path, statuses[path], _count(added), _count(removed))
 
 
-def _count(figure: bytes) -> int | None:
-    return int(figure) if figure.isdigit() else None
+def _count(digits: bytes) -> int | None:
+    return int(digits) if digits.isdigit() else None
 
 
 def _status(change: RecordedChange) -> FileStatus:

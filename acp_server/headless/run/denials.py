@@ -91,11 +91,11 @@ class DenialLog:
 
 def _target_of_call(call: ToolCall, folder: Path) -> EffectTarget:
     """Return a call's target from its arguments, equal to that of its effect."""
-    act, name = _TARGET_ARGUMENTS.get(call.name, ("call", ""))
-    said = (parse_arguments(call) or {}).get(name)
-    if not isinstance(said, str):
+    action, name = _TARGET_ARGUMENTS.get(call.name, ("call", ""))
+    value = (parse_arguments(call) or {}).get(name)
+    if not isinstance(value, str):
         return EffectTarget("call", call.name)
-    return EffectTarget(act, str((folder / said).resolve()) if name == "path" else said)
+    return EffectTarget(action, str((folder / value).resolve()) if name == "path" else value)
 
 
 def targets_of_effect(effect: Effect) -> Iterable[EffectTarget]:

@@ -40,8 +40,8 @@ class SilentFeed:
 class ProgressFeed:
     """Feed with a line per tool call, notice and denial; long calls have one at the start too."""
 
-    def __init__(self, say: PrintLine, cleaner: OutputSanitizer) -> None:
-        self._print_line = say
+    def __init__(self, print_line: PrintLine, cleaner: OutputSanitizer) -> None:
+        self._print_line = print_line
         self._cleaner = cleaner
         self._calls = RunningToolCalls()
         self._started: set[str] = set()
@@ -66,9 +66,9 @@ class ProgressFeed:
 
     async def deny(self, denial: Denial) -> None:
         """Show a denial; only the first clause of its reason, the rest is advice to the model."""
-        deeds = ", ".join(target.description for target in denial.targets) or denial.tool
+        targets = ", ".join(target.description for target in denial.targets) or denial.tool
         reason, _, _ = denial.reason.partition(";")
-        self._print_line(self._cleaner.line(f"denied: {deeds}: {reason}"), "problem")
+        self._print_line(self._cleaner.line(f"denied: {targets}: {reason}"), "problem")
 
     async def end(self) -> None:
         """Hold nothing back."""

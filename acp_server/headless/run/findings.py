@@ -67,9 +67,9 @@ def resolve_paths(
 
 
 def _path_from_root(path: str, folder: Path, top: Path) -> str:
-    meant = next((base / path for base in (folder, top) if _exists(base / path)), folder / path)
+    resolved = next((base / path for base in (folder, top) if _exists(base / path)), folder / path)
     try:
-        name = Path(os.path.relpath(meant, top))
+        name = Path(os.path.relpath(resolved, top))
     except ValueError:  # on another drive, or not a valid path
         return path
     return path if os.pardir in name.parts else name.as_posix()
@@ -93,10 +93,10 @@ def files_in_diff(text: str) -> list[str]:
 
 def sort_findings(findings: Sequence[ReviewFinding], changed: Sequence[str]) -> list[ReviewFinding]:
     """Return findings sorted: those in changed files first, then by severity."""
-    in_change = frozenset(changed)
+    changed_paths = frozenset(changed)
 
-    def weight(finding: ReviewFinding) -> tuple[bool, int, str, int]:
-        is_elsewhere = finding.path not in in_change
+    def sort_key(finding: ReviewFinding) -> tuple[bool, int, str, int]:
+        is_elsewhere = finding.path not in changed_paths
         return is_elsewhere, RANK[finding.severity], finding.path, finding.line or 0
 
-    return sorted(findings, key=weight)
+    return sorted(findings, key=sort_key)

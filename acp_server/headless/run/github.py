@@ -96,9 +96,9 @@ def format_command(name: str, value: str, **properties: object) -> str:
     >>> format_command("error", "50% of a\nb", file="a,b.py", line=3)
     '::error file=a%2Cb.py,line=3::50%25 of a%0Ab'
     """
-    given = {key: each for key, each in properties.items() if each is not None}
-    listed = ",".join(f"{key}={_escape_property(str(each))}" for key, each in given.items())
-    return f"::{name}{' ' if listed else ''}{listed}::{_escape_data(value)}"
+    present = {key: each for key, each in properties.items() if each is not None}
+    joined = ",".join(f"{key}={_escape_property(str(each))}" for key, each in present.items())
+    return f"::{name}{' ' if joined else ''}{joined}::{_escape_data(value)}"
 
 
 def annotation_command(finding: ReviewFinding) -> str:
@@ -142,8 +142,8 @@ def output_text(name: str, value: str) -> str:
 
 
 def _append(path: Path, text: str) -> None:
-    with path.open("a", encoding="utf-8", errors="replace") as opened:
-        opened.write(text)
+    with path.open("a", encoding="utf-8", errors="replace") as file:
+        file.write(text)
 
 
 def _escape_data(text: str) -> str:

@@ -41,20 +41,20 @@ def junit_report(cases: Sequence[JunitCase], findings: Iterable[ReviewFinding] =
 
 
 def _counts(cases: Sequence[JunitCase]) -> dict[str, str]:
-    bad = [case for case in cases if case.outcome != "done"]
-    errors = sum(case.outcome in ERROR_OUTCOMES for case in bad)
+    failed = [case for case in cases if case.outcome != "done"]
+    errors = sum(case.outcome in ERROR_OUTCOMES for case in failed)
     return {
         "tests": str(len(cases)),
-        "failures": str(len(bad) - errors),
+        "failures": str(len(failed) - errors),
         "errors": str(errors),
         "time": f"{sum(case.seconds for case in cases):.3f}",
     }
 
 
 def _case_of_finding(finding: ReviewFinding) -> JunitCase:
-    place = finding.path if finding.line is None else f"{finding.path}:{finding.line}"
+    location = finding.path if finding.line is None else f"{finding.path}:{finding.line}"
     reason = f"{finding.severity}: {finding.title}"
-    return JunitCase(place, 0.0, "findings", reason, finding.message)
+    return JunitCase(location, 0.0, "findings", reason, finding.message)
 
 
 def _element(case: JunitCase) -> Xml.Element:
@@ -63,10 +63,10 @@ def _element(case: JunitCase) -> Xml.Element:
     )
     if case.outcome != "done":
         kind = "error" if case.outcome in ERROR_OUTCOMES else "failure"
-        fault = Xml.SubElement(
+        failure = Xml.SubElement(
             element, kind, type=case.outcome, message=_replace_illegal(case.reason)
         )
-        fault.text = _replace_illegal(case.text) or None
+        failure.text = _replace_illegal(case.text) or None
     elif case.text:
         Xml.SubElement(element, "system-out").text = _replace_illegal(case.text)
     return element

@@ -47,10 +47,10 @@ class OutputLines:
 
     def write_now(self, text: str) -> None:
         """Write a line. Blocking."""
-        left = memoryview(f"{text}\n".encode(errors="replace"))
-        while left and self._has_reader:
+        remaining = memoryview(f"{text}\n".encode(errors="replace"))
+        while remaining and self._has_reader:
             try:
-                left = left[os.write(self._descriptor, left) :]
+                remaining = remaining[os.write(self._descriptor, remaining) :]
             except BrokenPipeError:
                 self._has_reader = False
             except OSError as error:

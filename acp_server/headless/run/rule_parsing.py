@@ -48,14 +48,14 @@ def parse_rule(action: RuleAction, text: str) -> RunRule:
     if found is None:
         reason = f"{text!r} is not a rule; write TOOL or TOOL(WHAT), such as 'terminal(make test)'"
         raise RuleError(reason)
-    tools, what = _tools(found["tool"]), (found["what"] or "").strip()
-    if not what:
+    tools, pattern = _tools(found["tool"]), (found["what"] or "").strip()
+    if not pattern:
         return RunRule(action, tools, source_text=text)
     if _COMMAND_TOOLS.intersection(tools):
-        return RunRule(action, tools, commands=(_words(what),), source_text=text)
+        return RunRule(action, tools, commands=(_words(pattern),), source_text=text)
     if _FETCH_TOOLS.intersection(tools):
-        return RunRule(action, tools, hosts=(what,), source_text=text)
-    return RunRule(action, tools, paths=(_path(what),), source_text=text)
+        return RunRule(action, tools, hosts=(pattern,), source_text=text)
+    return RunRule(action, tools, paths=(_path(pattern),), source_text=text)
 
 
 def _tools(name: str) -> tuple[str, ...]:
@@ -139,8 +139,8 @@ def load_rules_file(path: Path) -> RulesFile:
     return RulesFile(rules, stop_on_question=file.ask == "fail")
 
 
-def _format_error(place: Sequence[str | int], message: str) -> str:
-    return f"{'.'.join(map(str, place))}: {message}"
+def _format_error(path: Sequence[str | int], message: str) -> str:
+    return f"{'.'.join(map(str, path))}: {message}"
 
 
 def _to_rule(rule: _RuleEntry, number: int) -> RunRule:

@@ -116,21 +116,21 @@ class HeadlessRun:
         """Run the task and return the report; a failed request becomes its outcome."""
         started = time.monotonic()
         home = self.request.configuration.home
-        with ChangeTracker(self.request.workspace, home, settings.child_environment({})) as watch:
+        with ChangeTracker(self.request.workspace, home, settings.child_environment({})) as tracker:
             try:
-                with anyio.move_on_after(self._total_seconds()) as last_resort:
+                with anyio.move_on_after(self._total_seconds()) as total_timeout:
                     async with self._start_agent() as agent:
-                        await self._converse(agent, watch)
-                if last_resort.cancelled_caught:
+                        await self._converse(agent, tracker)
+                if total_timeout.cancelled_caught:
                     self._set_timeout()
             except AgentClientError as error:
                 self._set_failure(error)
             finally:
                 # Also after a signal: the result must list the changes that were made.
                 with anyio.CancelScope(shield=True):
-                    is_hurried = not self.report.stop_reason
+                    is_interrupted = not self.report.stop_reason
                     self.report.changes = await to_thread.run_sync(
-                        watch.compute_changes, is_hurried
+                        tracker.compute_changes, is_interrupted
                     )
                 self._complete_report(time.monotonic() - started)
         return self.report
@@ -143,19 +143,19 @@ class HeadlessRun:
     @asynccontextmanager
     async def _start_agent(self) -> AsyncGenerator[AgentClient]:
         """Start the server in this process and connect a client to it."""
-        ours, theirs = create_memory_pair()
+        client_end, server_end = create_memory_pair()
         connection = app.build_server(
-            theirs, self.request.configuration, policy=self._headless_policy()
+            server_end, self.request.configuration, policy=self._headless_policy()
         )
 
         async def serve() -> None:
-            async with theirs:
+            async with server_end:
                 await connection.run()
 
         with unwrap_single_exception():
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(serve)
-                async with connect_agent(ours, self._client_profile(), self.record) as agent:
+                async with connect_agent(client_end, self._client_profile(), self.record) as agent:
                     yield agent
                     await agent.finish_sending()
 
@@ -177,13 +177,13 @@ class HeadlessRun:
             self._show, self._answer_permission, ClientCapabilities(session=session)
         )
 
-    async def _converse(self, agent: AgentClient, watch: ChangeTracker) -> None:
+    async def _converse(self, agent: AgentClient, tracker: ChangeTracker) -> None:
         """Open the session, send the prompt and wait for the end of the turn.
 
         The first snapshot is taken while the session opens: no tool runs before the prompt.
         """
-        async with anyio.create_task_group() as opening:
-            opening.start_soon(_take_first_snapshot, watch)
+        async with anyio.create_task_group() as setup_tasks:
+            setup_tasks.start_soon(_take_first_snapshot, tracker)
             await agent.initialize()
             await self._open_session(agent)
         await self.feed.begin(self.report)
@@ -205,13 +205,13 @@ class HeadlessRun:
     async def _send_prompt(self, agent: AgentClient, prompt: str) -> None:
         self._set_stop_reason(await agent.prompt(self.report.session_id, prompt))
 
-    async def _check_answer(self, agent: AgentClient, shape: AnswerSchema) -> None:
+    async def _check_answer(self, agent: AgentClient, schema: AnswerSchema) -> None:
         """Validate the final answer; the model may correct it once."""
         report = self.report
-        report.answer, report.answer_problems = shape.parse(self._message.text)
+        report.answer, report.answer_problems = schema.parse(self._message.text)
         if report.answer_problems:
             await self._send_prompt(agent, correction_prompt(report.answer_problems))
-            report.answer, report.answer_problems = shape.parse(self._message.text)
+            report.answer, report.answer_problems = schema.parse(self._message.text)
         if report.outcome == "done" and report.answer_problems:
             report.outcome = "internal_error"
             problems = "; ".join(report.answer_problems)
@@ -283,8 +283,8 @@ class HeadlessRun:
                 return SelectedPermissionOutcome(option_id=option.option_id)
         return CancelledPermissionOutcome()
 
-    def _on_effect(self, passage: AuditRecord) -> None:
-        denial = self._denials.record_effect(passage)
+    def _on_effect(self, record: AuditRecord) -> None:
+        denial = self._denials.record_effect(record)
         if denial is not None:
             self._queue_denial(denial)
 
@@ -324,8 +324,8 @@ class HeadlessRun:
         self.report.stop_reason = response.stop_reason
         self.report.outcome = outcome_of_stop(response.stop_reason)
         self.report.reason = STOP_MESSAGES.get(response.stop_reason, "")
-        told = (response.meta or {}).get("hermes")
-        self.report.loaded = told if isinstance(told, dict) else {}
+        loaded = (response.meta or {}).get("hermes")
+        self.report.loaded = loaded if isinstance(loaded, dict) else {}
         if not self._ledger.usage.requests and self._names_unknown_command():
             self.report.outcome, self.report.reason = "usage_error", self._message.text
 
@@ -336,12 +336,12 @@ class HeadlessRun:
         return bool(self.request.skills) or (name.startswith("/") and not is_known)
 
     def _set_failure(self, error: AgentClientError) -> None:
-        is_gone = isinstance(error, SessionNotFoundError)
-        self.report.outcome = "session_not_found" if is_gone else outcome_of_error(error)
+        is_not_found = isinstance(error, SessionNotFoundError)
+        self.report.outcome = "session_not_found" if is_not_found else outcome_of_error(error)
         self.report.reason = _reason_of(error)
         if self._ledger.error is not None:
-            unknown = isinstance(self._ledger.error, PriceUnknownError)
-            self.report.outcome = "usage_error" if unknown else "budget"
+            is_price_unknown = isinstance(self._ledger.error, PriceUnknownError)
+            self.report.outcome = "usage_error" if is_price_unknown else "budget"
             self.report.reason = self._ledger.error.reason
 
     def _complete_report(self, seconds: float) -> None:
@@ -358,12 +358,12 @@ class HeadlessRun:
 def _reason_of(error: AgentClientError) -> str:
     """Return the server's message to the user, else the error's text."""
     data = error.data if isinstance(error, AgentResponseError) else None
-    told = data.get("message") if isinstance(data, dict) else None
-    return told if isinstance(told, str) else str(error)
+    message = data.get("message") if isinstance(data, dict) else None
+    return message if isinstance(message, str) else str(error)
 
 
-async def _take_first_snapshot(watch: ChangeTracker) -> None:
-    await to_thread.run_sync(watch.take_first_snapshot, abandon_on_cancel=True)
+async def _take_first_snapshot(tracker: ChangeTracker) -> None:
+    await to_thread.run_sync(tracker.take_first_snapshot, abandon_on_cancel=True)
 
 
 def _model_of(setup: SessionSetup | ConfigOptionUpdate) -> str:

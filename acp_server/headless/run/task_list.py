@@ -41,9 +41,9 @@ def parse_tasks(text: str) -> tuple[RunTask, ...]:
     """
     tasks = tuple(_parse_lines(text))
     ids = [task.id for task in tasks]
-    double = next((each for at, each in enumerate(ids) if each in ids[:at]), None)
-    if double is not None:
-        reason = f"two tasks have the id {double!r}"
+    duplicate = next((each for index, each in enumerate(ids) if each in ids[:index]), None)
+    if duplicate is not None:
+        reason = f"two tasks have the id {duplicate!r}"
         raise TaskListError(reason)
     if not tasks:
         reason = "there is no task in it"
@@ -84,8 +84,6 @@ def _parse_task(line: str, number: int) -> RunTask:
         reason = f"line {number}: {error}"
         raise TaskListError(reason) from None
     except ValidationError as error:
-        complaints = (
-            f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors()
-        )
-        reason = f"line {number}: {'; '.join(complaints)}"
+        problems = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        reason = f"line {number}: {'; '.join(problems)}"
         raise TaskListError(reason) from None

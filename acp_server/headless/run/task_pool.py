@@ -106,25 +106,25 @@ class TaskPool:
 
     async def _run_process(self, task: RunTask, folder: Path) -> Json:
         command = (*self.command, *self.arguments(task))
-        fixed = ("--cwd", str(folder), "--format", "json", "--no-github")
+        common_options = ("--cwd", str(folder), "--format", "json", "--no-github")
         patch = ("--patch", str(self._file(task, "patch")))
         with self._file(task, "log").open("wb") as log:
             process = await anyio.open_process(
-                (*command, *fixed, *patch),
+                (*command, *common_options, *patch),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
             )
-            printed = bytearray()
+            output = bytearray()
             try:
-                await _communicate(process, task.prompt.encode(errors="replace"), printed)
+                await _communicate(process, task.prompt.encode(errors="replace"), output)
             finally:
                 with anyio.CancelScope(shield=True):
-                    await _terminate(process, printed)
-                    cut = _parse_result(printed)
-                    if cut is not None:
-                        self.entries[task.id] = self._entry(task, cut)
-        return _parse_result(printed) or failed_result(
+                    await _terminate(process, output)
+                    partial_result = _parse_result(output)
+                    if partial_result is not None:
+                        self.entries[task.id] = self._entry(task, partial_result)
+        return _parse_result(output) or failed_result(
             "internal_error", _exit_reason(process.returncode)
         )
 
@@ -148,7 +148,7 @@ def worst_outcome(outcomes: Collection[Outcome]) -> Outcome:
     return "done"
 
 
-async def _communicate(process: Process, stdin_data: bytes, printed: bytearray) -> None:
+async def _communicate(process: Process, stdin_data: bytes, output: bytearray) -> None:
     """Send the task to the process and collect its stdout until it exits."""
     assert process.stdin is not None  # noqa: S101  both are pipes
     assert process.stdout is not None  # noqa: S101
@@ -158,26 +158,26 @@ async def _communicate(process: Process, stdin_data: bytes, printed: bytearray) 
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
         pass  # the process has already exited: its exit code is reported
     async for piece in process.stdout:
-        printed += piece
+        output += piece
     await process.wait()
 
 
-async def _terminate(process: Process, printed: bytearray) -> None:
+async def _terminate(process: Process, output: bytearray) -> None:
     """Terminate a process that still runs, so that it prints its result; kill it after that."""
     if process.returncode is None:
         process.terminate()
         with anyio.move_on_after(TERMINATE_SECONDS):
             async for piece in process.stdout or ():
-                printed += piece
+                output += piece
             await process.wait()
         if process.returncode is None:
             process.kill()
     await process.aclose()
 
 
-def _parse_result(printed: bytearray) -> Json | None:
+def _parse_result(output: bytearray) -> Json | None:
     try:
-        value = cast("JsonValue", json.loads(printed))
+        value = cast("JsonValue", json.loads(output))
     except ValueError:
         return None
     return value if isinstance(value, dict) and value.get("type") == "result" else None

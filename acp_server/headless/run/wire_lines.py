@@ -46,11 +46,11 @@ class AcpMessageWriter:
 
     def end(self) -> None:
         """Write the buffered message."""
-        held, self._buffered = self._buffered, None
-        chunk = _chunk_of(held)
+        message, self._buffered = self._buffered, None
+        chunk = _chunk_of(message)
         if chunk is not None:
             chunk["text"] = "".join(self._texts)
-            self._write_message("agent", held)
+            self._write_message("agent", message)
 
     def _write_message(self, sender: Sender, message: JsonValue) -> None:
         clean = self._cleaner.partial_json(message)

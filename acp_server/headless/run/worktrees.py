@@ -50,11 +50,11 @@ class WorktreeFactory:
         Raises:
             WorktreeError: The worktree cannot be created.
         """
-        below = await self._git("rev-parse", "--show-prefix")
+        subdirectory = await self._git("rev-parse", "--show-prefix")
         tree = self._parent / name
         try:
             await self._git("worktree", "add", "--detach", "--quiet", str(tree), "HEAD")
-            yield tree / below
+            yield tree / subdirectory
         finally:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(_remove, tree)
@@ -93,8 +93,8 @@ def _run_git(folder: Path, arguments: tuple[str, ...]) -> str:
         reason = f"git failed to run: {error}"
         raise WorktreeError(reason) from error
     if done.returncode:
-        told = done.stderr.decode(errors="replace").strip() or "the repository has no commit yet"
-        reason = f"cannot create a git worktree of {folder}: {told}"
+        message = done.stderr.decode(errors="replace").strip() or "the repository has no commit yet"
+        reason = f"cannot create a git worktree of {folder}: {message}"
         raise WorktreeError(reason)
     return done.stdout.decode(errors="replace").strip()
 

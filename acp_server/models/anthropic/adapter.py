@@ -72,19 +72,19 @@ class AnthropicModel:
             ModelFailedError: The endpoint rejected the request, or all retries failed.
             ModelInterruptedError: The stream broke after content had been received.
         """
-        patience = Retrier(self._endpoint.name, self._retry, self._rejected)
+        retrier = Retrier(self._endpoint.name, self._retry, self._rejected)
 
         async def attempt() -> ModelAttempt:
             message = MessageStream()
-            fault = await self._send_once(request, message, receive)
+            failure = await self._send_once(request, message, receive)
             # Some endpoints report no prompt tokens: estimate them, or the editor would show an
             # empty context window.
             if message.stop is not None and not message.usage.prompt_tokens:
-                read = estimate_request_tokens(request)
-                await receive(UsageReported(replace(message.usage, input_tokens=read)))
-            return ModelAttempt(message, fault)
+                prompt_tokens = estimate_request_tokens(request)
+                await receive(UsageReported(replace(message.usage, input_tokens=prompt_tokens)))
+            return ModelAttempt(message, failure)
 
-        return await patience.run(attempt, receive)
+        return await retrier.run(attempt, receive)
 
     async def _send_once(
         self, request: ModelRequest, message: MessageStream, receive: ReceiveEvent
@@ -124,9 +124,9 @@ class AnthropicModel:
                 return None if message.has_started else self._not_streamed_failure(stream)
             except REQUEST_ERRORS as error:
                 return classify_error(error, self._endpoint.name)
-            fault = await self._emit_events(events, message, receive)
-            if fault is not None:
-                return fault
+            failure = await self._emit_events(events, message, receive)
+            if failure is not None:
+                return failure
         await drain(chunks, REQUEST_ERRORS)
         return None
 
@@ -136,11 +136,11 @@ class AnthropicModel:
         """Translate events and pass them on, up to the end of the message."""
         for event in events:
             try:
-                meant = message.translate(event.decode())
+                model_event = message.translate(event.decode())
             except REQUEST_ERRORS as error:
                 return classify_error(error, self._endpoint.name)
-            if meant is not None:
-                await receive(meant)
+            if model_event is not None:
+                await receive(model_event)
             if message.is_closed:
                 break
         return None

@@ -60,6 +60,6 @@ async def list_models(endpoint: AnthropicEndpoint) -> tuple[ListedModel, ...]:
             name = model.display_name or model.id
             found.append(ListedModel(model.id, name, model.max_input_tokens, model.max_tokens))
     except (AnthropicError, httpx2.HTTPError, ValueError) as error:
-        fault = classify_error(error, endpoint.name)
-        raise ModelFailedError(fault.reason, fault.kind) from error
+        failure = classify_error(error, endpoint.name)
+        raise ModelFailedError(failure.reason, failure.kind) from error
     return tuple(found)

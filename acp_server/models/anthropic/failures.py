@@ -50,6 +50,6 @@ def classify_error(error: Exception, endpoint: str) -> ProviderFailure:
 
 
 def _to_error_response(error: APIStatusError) -> ErrorResponse:
-    said = error.api_message or shorten_message(error.message)
+    message = error.api_message or shorten_message(error.message)
     wait = parse_retry_after(error.response.headers.get("retry-after"))
-    return ErrorResponse(error.status_code, said, wait)
+    return ErrorResponse(error.status_code, message, wait)

@@ -77,8 +77,8 @@ def build_request_body(
     if system:
         body["system"] = list(system)
     if request.tools:
-        own = [dict(WEB_SEARCH)] if searches else []
-        body["tools"] = [*(_tool(tool, rejected) for tool in request.tools), *own]
+        server_tools = [dict(WEB_SEARCH)] if searches else []
+        body["tools"] = [*(_tool(tool, rejected) for tool in request.tools), *server_tools]
     return body | build_thinking_fields(family, request.thought_level, rejected, limit, messages)
 
 

@@ -64,11 +64,11 @@ class ServerToolCalls:
         """
         if index not in self._open:
             return None
-        block, pieces = self._open.pop(index)
-        if "".join(pieces):
-            block["input"] = cast("JsonValue", json.loads("".join(pieces)))
-        given = block.get("input")
-        arguments = given if isinstance(given, dict) else {}
+        block, fragments = self._open.pop(index)
+        if "".join(fragments):
+            block["input"] = cast("JsonValue", json.loads("".join(fragments)))
+        tool_input = block.get("input")
+        arguments = tool_input if isinstance(tool_input, dict) else {}
         name, query = str(block["name"]), arguments.get("query")
         title = f"Search the web: {query}" if query else f"The provider's {name}"
         return ServerToolCalled(str(block["id"]), name, title, arguments, block)
@@ -82,36 +82,36 @@ def drop_unsendable_blocks(messages: Sequence[Message], *, has_tools: bool) -> S
     A message that lost a part also loses its thinking: the provider would see it as modified.
     """
     parts = [part for message in messages for part in message.parts]
-    answered = {part.answered_id for part in parts if isinstance(part, ProviderBlock)}
+    answer_ids = {part.answered_id for part in parts if isinstance(part, ProviderBlock)}
     last = len(messages) - 1
     return [
         message
         if isinstance(message, UserMessage)
-        else _drop_from_message(message, None if index == last else answered, has_tools=has_tools)
+        else _drop_from_message(message, None if index == last else answer_ids, has_tools=has_tools)
         for index, message in enumerate(messages)
     ]
 
 
 def _drop_from_message(
-    message: AssistantMessage, answered: Collection[str] | None, *, has_tools: bool
+    message: AssistantMessage, answer_ids: Collection[str] | None, *, has_tools: bool
 ) -> AssistantMessage:
     if not any(isinstance(part, ProviderBlock) for part in message.parts):
         return message
-    parts = [_keep_or_replace(part, answered, has_tools=has_tools) for part in message.parts]
+    parts = [_keep_or_replace(part, answer_ids, has_tools=has_tools) for part in message.parts]
     if parts == list(message.parts):
         return message
-    kept = (part for part in parts if not isinstance(part, Thinking | RedactedThinking))
-    return AssistantMessage(tuple(part for part in kept if part is not None))
+    without_thinking = (part for part in parts if not isinstance(part, Thinking | RedactedThinking))
+    return AssistantMessage(tuple(part for part in without_thinking if part is not None))
 
 
 def _keep_or_replace(
-    part: ReplyPart, answered: Collection[str] | None, *, has_tools: bool
+    part: ReplyPart, answer_ids: Collection[str] | None, *, has_tools: bool
 ) -> ReplyPart | None:
     if not isinstance(part, ProviderBlock):
         return part
     if not has_tools:
         return Text(part.text) if part.text else None
-    is_open = bool(part.called_id) and answered is not None and part.called_id not in answered
+    is_open = bool(part.called_id) and answer_ids is not None and part.called_id not in answer_ids
     return None if is_open else part
 
 

@@ -150,10 +150,10 @@ class MessageStream:
                 meaning = self._block_start(event)
             case "content_block_stop":
                 call_id = self._call_ids.get(event["index"])
-                is_ours = call_id is not None
+                is_client_call = call_id is not None
                 meaning = (
                     ToolCallCompleted(call_id)
-                    if is_ours
+                    if is_client_call
                     else self._server_calls.end(event["index"])
                 )
             case "message_start":
@@ -220,14 +220,14 @@ class MessageStream:
 
 
 def _parse_usage(wire: WireUsage) -> Usage:
-    written = wire.get("cache_creation_input_tokens") or 0
+    written_tokens = wire.get("cache_creation_input_tokens") or 0
     detail = wire.get("cache_creation") or {}
     long_lived = detail.get("ephemeral_1h_input_tokens", 0)
     return Usage(
         input_tokens=wire["input_tokens"],
         output_tokens=wire["output_tokens"],
         cache_read_tokens=wire.get("cache_read_input_tokens") or 0,
-        cache_write_5m_tokens=written - long_lived,
+        cache_write_5m_tokens=written_tokens - long_lived,
         cache_write_1h_tokens=long_lived,
     )
 
@@ -239,9 +239,9 @@ def _merge_final_usage(start: Usage, wire: WireUsage) -> Usage:
     only at the end. The final event does not split cache writes by lifetime, so keep the first
     split.
     """
-    told = _parse_usage({**wire, "input_tokens": wire.get("input_tokens") or 0})
-    if told.prompt_tokens <= start.prompt_tokens:
-        return replace(start, output_tokens=told.output_tokens)
-    long_lived = min(start.cache_write_1h_tokens, told.cache_write_tokens)
-    short_lived = told.cache_write_tokens - long_lived
-    return replace(told, cache_write_5m_tokens=short_lived, cache_write_1h_tokens=long_lived)
+    final = _parse_usage({**wire, "input_tokens": wire.get("input_tokens") or 0})
+    if final.prompt_tokens <= start.prompt_tokens:
+        return replace(start, output_tokens=final.output_tokens)
+    long_lived = min(start.cache_write_1h_tokens, final.cache_write_tokens)
+    short_lived = final.cache_write_tokens - long_lived
+    return replace(final, cache_write_5m_tokens=short_lived, cache_write_1h_tokens=long_lived)

@@ -48,10 +48,10 @@ def _feasible_thinking(
     if not isinstance(budget, int):
         return thinking
     # The API requires budget < max_tokens, which shrinks near the end of the context window.
-    fitting = budget if budget < limit else limit // 2
-    if fitting < MIN_BUDGET_TOKENS or not accepts_budget(messages):
+    allowed_budget = budget if budget < limit else limit // 2
+    if allowed_budget < MIN_BUDGET_TOKENS or not accepts_budget(messages):
         return {"type": family.off}
-    return thinking | {"budget_tokens": fitting}
+    return thinking | {"budget_tokens": allowed_budget}
 
 
 def accepts_budget(messages: Sequence[Wire]) -> bool:

@@ -106,27 +106,29 @@ class OpenAiModel:
             ModelFailedError: The endpoint rejected the request, or all retries failed.
             ModelInterruptedError: The stream broke after content had been received.
         """
-        patience = Retrier(self._endpoint.name, self._retry, self._target.rejected)
-        seal = ReasoningSignature(
+        retrier = Retrier(self._endpoint.name, self._retry, self._target.rejected)
+        signature = ReasoningSignature(
             self._target.profile.api_format, self._endpoint.name, self._target.model_id
         )
 
         async def attempt() -> ModelAttempt:
-            answer = self._target.api.new_answer(seal, _CallIdAllocator(request).allocate)
-            fault = await self._send_once(self._body(request, seal), answer, receive)
+            answer = self._target.api.new_answer(signature, _CallIdAllocator(request).allocate)
+            failure = await self._send_once(self._body(request, signature), answer, receive)
             # Many endpoints report no usage: estimate it, or the editor would show an empty
             # context window.
             if answer.stop is not None and not answer.has_usage:
                 await receive(UsageReported(_estimate_usage(request, answer)))
-            return ModelAttempt(answer, fault)
+            return ModelAttempt(answer, failure)
 
-        return await patience.run(attempt, receive)
+        return await retrier.run(attempt, receive)
 
-    def _body(self, request: ModelRequest, seal: ReasoningSignature) -> bytes:
+    def _body(self, request: ModelRequest, signature: ReasoningSignature) -> bytes:
         target = self._target
         omitted = frozenset(target.rejected.fields)
-        whom = RequestTarget(target.model_id, self._family, target.profile, seal, omitted)
-        body = target.api.build_body(request, whom)
+        request_target = RequestTarget(
+            target.model_id, self._family, target.profile, signature, omitted
+        )
+        body = target.api.build_body(request, request_target)
         return encode_body(body)
 
     async def _send_once(
@@ -160,12 +162,12 @@ class OpenAiModel:
             await response.aread()
             if not response.is_success:
                 return classify_response(response, self._endpoint.name, self._endpoint.sign_in_hint)
-            meant = self._translate_complete(response, answer)
+            model_events = self._translate_complete(response, answer)
         except REQUEST_ERRORS as error:
             return classify_error(error, self._endpoint.name)
-        for each in meant or ():
+        for each in model_events or ():
             await receive(each)
-        return self._not_streamed_failure(response) if meant is None else None
+        return self._not_streamed_failure(response) if model_events is None else None
 
     async def _consume_stream(
         self, response: httpx2.Response, answer: AnswerStream, receive: ReceiveEvent
@@ -183,9 +185,9 @@ class OpenAiModel:
                 return None
             except REQUEST_ERRORS as error:
                 return classify_error(error, self._endpoint.name)
-            fault = await self._emit_events(events, answer, receive)
-            if fault is not None:
-                return fault
+            failure = await self._emit_events(events, answer, receive)
+            if failure is not None:
+                return failure
         await drain(chunks, REQUEST_ERRORS)
         return None
 
@@ -195,10 +197,10 @@ class OpenAiModel:
         """Translate events and pass them on, up to the end of the answer."""
         for event in events:
             try:
-                meant = tuple(answer.translate(event.decode(errors="replace")))
+                model_events = tuple(answer.translate(event.decode(errors="replace")))
             except REQUEST_ERRORS as error:
                 return classify_error(error, self._endpoint.name)
-            for each in meant:
+            for each in model_events:
                 await receive(each)
             if answer.is_closed:
                 break

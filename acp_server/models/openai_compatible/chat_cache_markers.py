@@ -16,13 +16,13 @@ from acp_server.models.cache_markers import Block, CacheMarker
 
 def add_cache_markers(messages: Sequence[Block], add_markers: CacheMarker) -> list[Block]:
     """Return chat messages with cache breakpoints added."""
-    parted = [_with_text_parts(message) for message in messages]
-    has_system = bool(parted) and parted[0]["role"] in ("system", "developer")
-    head, rest = parted[:has_system], parted[has_system:]
+    normalized = [_with_text_parts(message) for message in messages]
+    has_system = bool(normalized) and normalized[0]["role"] in ("system", "developer")
+    head, rest = normalized[:has_system], normalized[has_system:]
     system = cast("list[Block]", head[0]["content"]) if head else []
-    system, shown = add_markers(system, [_drop_unmarkable_content(message) for message in rest])
-    others = [old if new["content"] is None else new for old, new in zip(rest, shown, strict=True)]
-    return [*({**message, "content": [*system]} for message in head), *others]
+    system, marked = add_markers(system, [_drop_unmarkable_content(message) for message in rest])
+    merged = [old if new["content"] is None else new for old, new in zip(rest, marked, strict=True)]
+    return [*({**message, "content": [*system]} for message in head), *merged]
 
 
 def _with_text_parts(message: Block) -> Block:

@@ -64,10 +64,10 @@ def build_chat_body(request: ModelRequest, target: RequestTarget) -> dict[str, J
     """Return the complete body of the request."""
     writer = _MessageWriter(target)
     messages = [*writer.messages(request)]
-    mark = target.profile.cache_marker
-    wants_marks = target.model_id.startswith(target.profile.cache_marked_models)
-    if mark is not None and wants_marks and q.NO_CACHE_MARKERS not in target.rejected:
-        messages = add_cache_markers(messages, mark)
+    cache_marker = target.profile.cache_marker
+    is_marked_model = target.model_id.startswith(target.profile.cache_marked_models)
+    if cache_marker is not None and is_marked_model and q.NO_CACHE_MARKERS not in target.rejected:
+        messages = add_cache_markers(messages, cache_marker)
     body: dict[str, JsonValue] = {
         "model": target.model_id,
         "messages": [*messages],
@@ -123,10 +123,10 @@ class _MessageWriter:
         if request.system:
             yield {"role": self._system_role(), "content": request.system}
         messages = list(request.messages)
-        for place, message in enumerate(messages):
+        for index, message in enumerate(messages):
             match message:
                 case AssistantMessage():
-                    following = messages[place + 1] if place + 1 < len(messages) else None
+                    following = messages[index + 1] if index + 1 < len(messages) else None
                     yield from self._assistant_messages(message, following)
                 case UserMessage():
                     yield from self._user_messages(message)
@@ -141,9 +141,9 @@ class _MessageWriter:
         results = [part for part in message.parts if isinstance(part, ToolResult)]
         if self.allows_parallel_calls:
             yield from map(_tool_message, results)
-        shown = [part for result in results for part in _media_parts(result)]
-        said = [part for part in message.parts if not isinstance(part, ToolResult)]
-        content = self._content([*shown, *said])
+        media_parts = [part for result in results for part in _media_parts(result)]
+        other_parts = [part for part in message.parts if not isinstance(part, ToolResult)]
+        content = self._content([*media_parts, *other_parts])
         if content or not results:
             yield {"role": "user", "content": content or EMPTY_TEXT}
 
@@ -194,8 +194,8 @@ class _MessageWriter:
             yield self._assistant_message(before)
 
     def _assistant_message(self, parts: Sequence[ReplyPart]) -> Block:
-        said = (part.text for part in parts if isinstance(part, Text | ProviderBlock))
-        texts = [text for text in said if text.strip()]
+        part_texts = (part.text for part in parts if isinstance(part, Text | ProviderBlock))
+        texts = [text for text in part_texts if text.strip()]
         calls = self._tool_calls(parts)
         text = "\n\n".join(texts)
         block: Block = {"role": "assistant", "content": text or (None if calls else EMPTY_TEXT)}
@@ -205,41 +205,41 @@ class _MessageWriter:
         return block
 
     def _tool_calls(self, parts: Sequence[ReplyPart]) -> list[Block]:
-        seals = self._call_signatures(parts)
+        signatures = self._call_signatures(parts)
         calls = [part for part in parts if isinstance(part, ToolCall)]
         blocks: list[Block] = []
-        for place, call in enumerate(calls):
+        for index, call in enumerate(calls):
             block: Block = {
                 "id": sanitize_call_id(call.id),
                 "type": "function",
                 "function": {"name": call.name, "arguments": arguments_json(call)},
             }
-            if call.id in seals:
-                block["extra_content"] = seals[call.id]
+            if call.id in signatures:
+                block["extra_content"] = signatures[call.id]
             # Only the first of parallel calls carries a signature. Without any, the endpoint
             # rejects the request.
-            elif self._target.profile.signs_calls and place == 0 and not seals:
+            elif self._target.profile.signs_calls and index == 0 and not signatures:
                 block["extra_content"] = {"google": {"thought_signature": PLACEHOLDER_SIGNATURE}}
             blocks.append(block)
         return blocks
 
     def _call_signatures(self, parts: Sequence[ReplyPart]) -> dict[str, JsonValue]:
         """Return the signatures that this endpoint attached to its calls, by call id."""
-        seals: dict[str, JsonValue] = {}
+        signatures: dict[str, JsonValue] = {}
         for part in parts:
-            kept = self._signed_content(part)
-            if kept and "call_id" in kept:
-                seals[str(kept["call_id"])] = kept.get("extra_content")
-        return seals
+            content = self._signed_content(part)
+            if content and "call_id" in content:
+                signatures[str(content["call_id"])] = content.get("extra_content")
+        return signatures
 
     def _reasoning(self, parts: Sequence[ReplyPart], *, has_calls: bool) -> Block:
         """Return the reasoning fields as the endpoint sent them; other models' are dropped."""
         fields: Block = {}
         if q.NO_REASONING not in self._target.rejected:
             thoughts = [part for part in parts if isinstance(part, Thinking)]
-            kept = [(thought, self._signed_content(thought)) for thought in thoughts]
-            ours = [(str(found["field"]), each) for each, found in kept if found]
-            for name, group in groupby(ours, key=lambda pair: pair[0]):
+            signed = [(thought, self._signed_content(thought)) for thought in thoughts]
+            own_thoughts = [(str(found["field"]), each) for each, found in signed if found]
+            for name, group in groupby(own_thoughts, key=lambda pair: pair[0]):
                 fields[name] = "".join(each.text for _, each in group)
             for part in parts:
                 details = (self._signed_content(part) or {}).get("details")

@@ -158,9 +158,9 @@ class ChatStream:
             yield from self._finish(finish, choice)
         usage = chunk.get("usage") or choice.get("usage")
         if isinstance(usage, dict):
-            told = parse_chat_usage(usage)
-            self.has_usage = self.has_usage or told != Usage()
-            yield UsageReported(told)
+            reported = parse_chat_usage(usage)
+            self.has_usage = self.has_usage or reported != Usage()
+            yield UsageReported(reported)
 
     def _finish(self, finish: str, choice: Object) -> Iterator[ModelEvent]:
         if finish == _ERROR_FINISH and not self.has_content:
@@ -251,8 +251,8 @@ class ChatStream:
         call = self._find_call(wire.get("index"), wire_id, name)
         if call is None:
             yield from self._close_reasoning()
-            for former in self._calls:
-                yield from self._end_call(former)
+            for previous in self._calls:
+                yield from self._end_call(previous)
             call = _PartialCall(wire_id, wire.get("index"))
             self._calls.append(call)
         call.extra_content = call.extra_content or wire.get("extra_content")
@@ -312,11 +312,11 @@ def _arguments_text(arguments: JsonValue) -> str:
 
 def _merge_details(details: list[Object]) -> Iterator[Object]:
     """Merge the streamed fragments of reasoning details."""
-    whole: dict[tuple[str, str], Object] = {}
+    merged: dict[tuple[str, str], Object] = {}
     for detail in details:
         key = (str(detail.get("index")), get_text(detail, "type"))
-        known = whole.setdefault(key, {})
+        known = merged.setdefault(key, {})
         for name, value in detail.items():
             is_piece = name in {"text", "summary", "data"} and isinstance(value, str)
             known[name] = get_text(known, name) + cast("str", value) if is_piece else value
-    yield from whole.values()
+    yield from merged.values()

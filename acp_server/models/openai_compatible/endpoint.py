@@ -66,19 +66,19 @@ async def list_models(endpoint: OpenAiEndpoint) -> tuple[ListedModel, ...]:
         answer = await endpoint.client.get("models", timeout=LIST_TIMEOUT_SECONDS)
         body: JsonValue = answer.json() if answer.is_success else None
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-        fault = classify_error(error, endpoint.name)
-        raise ModelFailedError(fault.reason, fault.kind) from error
+        failure = classify_error(error, endpoint.name)
+        raise ModelFailedError(failure.reason, failure.kind) from error
     if not answer.is_success:
-        fault = _classify_list_error(answer, endpoint)
-        raise ModelFailedError(fault.reason, fault.kind)
-    listed = body if isinstance(body, list) else as_object(body).get("data")
-    found = (_parse_model(wire) for wire in as_objects(listed)[:MAX_LISTED])
+        failure = _classify_list_error(answer, endpoint)
+        raise ModelFailedError(failure.reason, failure.kind)
+    wire_models = body if isinstance(body, list) else as_object(body).get("data")
+    found = (_parse_model(wire) for wire in as_objects(wire_models)[:MAX_LISTED])
     return tuple(model for model in found if model.id)
 
 
 def _classify_list_error(answer: httpx2.Response, endpoint: OpenAiEndpoint) -> ProviderFailure:
-    answered = ErrorResponse(answer.status_code, extract_message(answer))
-    return classify_status(answered, endpoint.name, endpoint.sign_in_hint)
+    error_response = ErrorResponse(answer.status_code, extract_message(answer))
+    return classify_status(error_response, endpoint.name, endpoint.sign_in_hint)
 
 
 def _parse_model(wire: Object) -> ListedModel:

@@ -63,20 +63,20 @@ def classify_response(
     response: httpx2.Response, endpoint: str, sign_in_hint: str
 ) -> ProviderFailure:
     """Classify a response with an error status; its body must have been read."""
-    words = extract_message(response)
+    message = extract_message(response)
     wait = parse_retry_after(response.headers.get("retry-after"))
     if INSUFFICIENT_QUOTA in response.text:
         return ProviderFailure(
-            f"{endpoint} does not permit this: {shorten_message(words)}", "permission"
+            f"{endpoint} does not permit this: {shorten_message(message)}", "permission"
         )
-    fault = classify_status(
-        ErrorResponse(response.status_code, words, wait), endpoint, sign_in_hint
+    failure = classify_status(
+        ErrorResponse(response.status_code, message, wait), endpoint, sign_in_hint
     )
     if response.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
         # Local servers answer 500 when their chat template cannot render the request, e.g. with
         # images. Keep the message, so that the offending field can be omitted.
-        return ProviderFailure(fault.reason, fault.kind, True, wait, words)  # noqa: FBT003  is_temporary
-    return fault
+        return ProviderFailure(failure.reason, failure.kind, True, wait, message)  # noqa: FBT003  is_temporary
+    return failure
 
 
 def extract_message(response: httpx2.Response) -> str:
@@ -89,9 +89,9 @@ def extract_message(response: httpx2.Response) -> str:
         body = body[0]
     error = as_object(body).get("error", body)
     detail = as_object(body).get("detail")
-    words = error if isinstance(error, str) else get_text(as_object(error), "message")
-    words = words or (detail if isinstance(detail, str) else get_text(as_object(body), "message"))
-    return words or response.reason_phrase or f"status {response.status_code}"
+    text = error if isinstance(error, str) else get_text(as_object(error), "message")
+    text = text or (detail if isinstance(detail, str) else get_text(as_object(body), "message"))
+    return text or response.reason_phrase or f"status {response.status_code}"
 
 
 def _classify_stream_error(error: OpenAiStreamError, endpoint: str) -> ProviderFailure:
@@ -107,6 +107,6 @@ def _classify_stream_error(error: OpenAiStreamError, endpoint: str) -> ProviderF
 
 
 def _malformed_data_failure(error: Exception, endpoint: str) -> ProviderFailure:
-    said = shorten_message(str(error))
-    reason = f"{endpoint} sent data that its API does not define ({said})"
+    message = shorten_message(str(error))
+    reason = f"{endpoint} sent data that its API does not define ({message})"
     return ProviderFailure(reason, "connection", is_temporary=True)

@@ -104,9 +104,9 @@ def _user_items(message: UserMessage, target: RequestTarget) -> Iterator[Block]:
     for result in results:
         call_id = sanitize_call_id(result.call_id)
         yield {"type": "function_call_output", "call_id": call_id, "output": result_text(result)}
-    shown = [part for result in results for part in _media_parts(result)]
-    said = [part for part in message.parts if not isinstance(part, ToolResult)]
-    content = _content([*shown, *said], target)
+    media_parts = [part for result in results for part in _media_parts(result)]
+    other_parts = [part for part in message.parts if not isinstance(part, ToolResult)]
+    content = _content([*media_parts, *other_parts], target)
     if content or not results:
         empty: Block = {"type": "input_text", "text": EMPTY_TEXT}
         yield {"type": "message", "role": "user", "content": [*(content or [empty])]}
@@ -136,9 +136,9 @@ def _assistant_item(part: ReplyPart, target: RequestTarget) -> Block | None:
         case Text() | ProviderBlock():
             return _assistant_message(part.text) if part.text.strip() else None
         case Thinking():
-            kept = target.signature.content_if_same_model(part.signature)
-            is_wanted = kept is not None and q.NO_ENCRYPTED_REASONING not in target.rejected
-            return {"type": "reasoning", **(kept or {})} if is_wanted else None
+            content = target.signature.content_if_same_model(part.signature)
+            is_included = content is not None and q.NO_ENCRYPTED_REASONING not in target.rejected
+            return {"type": "reasoning", **(content or {})} if is_included else None
         case RedactedThinking():
             return None
         case ToolCall():

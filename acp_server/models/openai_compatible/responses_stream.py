@@ -204,9 +204,9 @@ class ResponsesStream:
         self.is_closed = True
         usage = response.get("usage")
         if isinstance(usage, dict):
-            told = parse_responses_usage(usage)
-            self.has_usage = told != Usage()
-            yield UsageReported(told)
+            reported = parse_responses_usage(usage)
+            self.has_usage = reported != Usage()
+            yield UsageReported(reported)
         self.stop = self._reason(response)
 
     def _reason(self, response: Object) -> ModelStop:

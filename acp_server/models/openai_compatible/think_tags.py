@@ -41,9 +41,9 @@ class ThinkTags:
 
     def flush(self) -> Iterator[tuple[TextKind, str]]:
         """Yield the buffered remainder at the end of the text."""
-        held, self._buffer = self._buffer, ""
-        if held:
-            yield ("thinking" if self._state == "thinking" else "text"), held
+        buffered, self._buffer = self._buffer, ""
+        if buffered:
+            yield ("thinking" if self._state == "thinking" else "text"), buffered
 
     def _detect_opening(self, text: str) -> str:
         """Detect the opening tag; buffer the text while it may still become one."""
@@ -62,10 +62,10 @@ class ThinkTags:
 
         The end of the text is buffered while it may be the start of the closing tag.
         """
-        thought, closing, behind = text.partition(CLOSING)
+        thought, closing, remainder = text.partition(CLOSING)
         if closing:
             self._state = "behind"
-            return thought, behind
-        kept = next(size for size in range(len(CLOSING), -1, -1) if text.endswith(CLOSING[:size]))
-        self._buffer = text[len(text) - kept :]
-        return text[: len(text) - kept], ""
+            return thought, remainder
+        length = next(size for size in range(len(CLOSING), -1, -1) if text.endswith(CLOSING[:size]))
+        self._buffer = text[len(text) - length :]
+        return text[: len(text) - length], ""

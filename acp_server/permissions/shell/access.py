@@ -51,6 +51,7 @@ class AccessRecorder:
         if has_dotdot_after_name(word.pattern):
             raise UndecidableCommand("it goes back out of folders that a pattern picks")
         for pattern in self.scope.resolve_paths(word.pattern):
+            # Only the first part can lead there: `/d*/mem` is in /dev.
             if any(could_match_name("/" + pattern.split("/")[1], name) for name in _KERNEL_FOLDERS):
                 raise UndecidableCommand(
                     "it reads files, by a pattern, that may be no ordinary ones"
@@ -69,10 +70,10 @@ class AccessRecorder:
             UndecidableCommand: The word is only known at run time.
         """
         self.record_read(word)
-        kernel = [
+        kernel_paths = [
             path for path in self.scope.resolve_paths(word.text) if _KERNEL_FILE.match(path + "/")
         ]
-        if not _HARMLESS_KERNEL_FILES.issuperset(kernel):
+        if not _HARMLESS_KERNEL_FILES.issuperset(kernel_paths):
             raise UndecidableCommand("it searches what is no ordinary folder")
         # A glob's matches may change before the command runs, so its literal parent directory
         # counts as searched.

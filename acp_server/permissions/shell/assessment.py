@@ -40,17 +40,17 @@ def assess(command: str, cwd: str, home: str | None = None) -> Assessment:
         return Assessment("refused", refusal)
     if root.has_error:
         return Assessment("asks", "it cannot be read as a shell command")
-    walk = CommandWalker(source)
-    walk.run(root, ShellScope(folder, (folder,), home))
-    found = walk.findings
-    reason = found.reasons[0] if found.reasons else ""
+    walker = CommandWalker(source)
+    walker.run(root, ShellScope(folder, (folder,), home))
+    findings = walker.findings
+    reason = findings.reasons[0] if findings.reasons else ""
     return Assessment(
         "asks" if reason else "reads",
         reason,
-        tuple(found.reads),
-        tuple(found.globs),
-        tuple(found.trees),
-        tuple(found.writes),
+        tuple(findings.reads),
+        tuple(findings.globs),
+        tuple(findings.trees),
+        tuple(findings.writes),
         _offered_prefix(command) if reason else None,
     )
 
@@ -75,9 +75,9 @@ def split_plain_command(command: str) -> tuple[str, ...] | None:
     if root.has_error or kinds != ["command"]:
         return None
     node = root.children[0]
-    ends = (source.text[: node.start_byte], source.text[node.end_byte :])
+    margins = (source.text[: node.start_byte], source.text[node.end_byte :])
     # Security: text that no node accounts for may be a second command to bash.
-    if not all(is_wide_gap(end) for end in ends):
+    if not all(is_wide_gap(end) for end in margins):
         return None
     try:
         words = [source.expand_word(each, _ROOT_SCOPE) for each in collect_words(node, source)]
@@ -97,10 +97,10 @@ def list_command_words(command: str) -> tuple[tuple[str, ...], ...] | None:
     root = parse(source.text)
     if root.has_error:
         return None
-    return tuple(tuple(_plain_start(node, source)) for node in iter_commands(root))
+    return tuple(tuple(_iter_literal_words(node, source)) for node in iter_commands(root))
 
 
-def _plain_start(command: "Node", source: CommandSource) -> Iterator[str]:
+def _iter_literal_words(command: "Node", source: CommandSource) -> Iterator[str]:
     for node in command.children:
         if node.type == "variable_assignment":
             continue
@@ -118,4 +118,5 @@ def _offered_prefix(command: str) -> tuple[str, ...] | None:
     return derive_prefix(words) if words else None
 
 
+# Without a home directory, a word with `~` or $HOME is not literal.
 _ROOT_SCOPE = ShellScope("/", ("/",), None)

@@ -13,6 +13,7 @@ MAX_BYTES = 64 * 1024
 # the command early.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+# Their category, Mn, is that of visible accents, so they need a rule of their own.
 _VARIATION_SELECTORS = range(0xFE00, 0xFE10)
 _LETTERS = re.compile(r"[^\W\d_]+")
 

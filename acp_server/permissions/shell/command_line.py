@@ -44,6 +44,7 @@ class CommandSource:
         """Return whether bash would also begin and end a word at this node's borders."""
         before = self.text[node.start_byte - 1 : node.start_byte] if node.start_byte else b""
         after = self.text[node.end_byte : node.end_byte + 1]
+        # An escaped blank belongs to the word; an escaped newline joins lines, so it may end one.
         escaped = self.text[max(node.start_byte - 2, 0) : node.start_byte - 1] == b"\\"
         return (not before or (before in _WORD_ENDS and (not escaped or before == b"\n"))) and (
             not after or after in _WORD_ENDS
@@ -62,6 +63,7 @@ class CommandSource:
 
 def _substitutions_in(node: "Node") -> Mapping[int, int]:
     text = node.text or b""
+    # Node offsets count bytes, the scanner counts characters: they agree in ASCII only.
     if b"$(" not in text or not text.isascii():
         return {}
     found = iter_substitutions(node)
@@ -71,6 +73,7 @@ def _substitutions_in(node: "Node") -> Mapping[int, int]:
 def iter_substitutions(node: "Node") -> Iterator["Node"]:
     """Yield the outermost `$(...)` within a word, not backquotes."""
     for found in iter_descendants(node, "command_substitution"):
+        # In backquotes bash removes backslashes before it parses; the tree inside may be wrong.
         if node_text(found).startswith("$("):
             yield found
 

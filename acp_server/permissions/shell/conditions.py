@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _FILE_TESTS = frozenset(
     ["-e", "-f", "-d", "-r", "-w", "-x", "-s", "-L", "-h", "-p", "-S", "-b", "-c"]
 )
+# Security: `-v` is absent. bash evaluates its operand: `-v 'a[$(command)]'` runs the command.
 _STRING_TESTS = frozenset({"-n", "-z"})
 _FILE_COMPARISONS = frozenset({"-nt", "-ot", "-ef"})
 _STRING_COMPARISONS = frozenset({"=", "==", "!="})
@@ -35,13 +36,17 @@ def split_test(node: "Node", scope: ShellScope) -> tuple[Word, ...]:
     if (opening, closing) not in {("[", "]"), ("[[", "]]")}:
         raise UndecidableCommand("it calculates, which can set variables and run commands")
     text = node_text(node)[len(opening) : -len(closing)]
+    # Without a blank inside each bracket, these are other words to bash.
     if text.strip(" \t") == text or text[0] not in " \t" or text[-1] not in " \t":
         raise UndecidableCommand("it cannot be read unambiguously")
+    # Even in quotes: the tokens below are split by a simpler grammar than that of bash.
     if any(breaks_words(character) for character in text if character not in " \t"):
         raise UndecidableCommand("its test holds more than a question about a file or a text")
     found = _TOKEN.findall(text)
+    # A lone quote is part of no token and would escape the analysis.
     if len("".join(found)) != len(_BLANKS.sub("", text)):
         raise UndecidableCommand("its test cannot be read unambiguously")
+    # No substitutions: nothing has judged the commands inside a test, so they must ask.
     words = tuple(expand_word(token, scope, {}) for token in found)
     return (Word("["), *words, Word("]"))
 
@@ -52,11 +57,11 @@ def judge_test(words: "Sequence[Word]", access: AccessRecorder) -> None:
     Raises:
         UndecidableCommand: It is no plain test of files, strings or numbers.
     """
-    asked = [word for word in words[1:] if word.text != "!"]
+    expression = [word for word in words[1:] if word.text != "!"]
     is_bracketed = words[0].text.endswith("[")
-    if is_bracketed and (not asked or asked.pop() != Word("]")):
+    if is_bracketed and (not expression or expression.pop() != Word("]")):
         raise UndecidableCommand("its test is not closed")
-    match asked:
+    match expression:
         case [Word(operator), operand] if operator in _FILE_TESTS:
             access.record_read(operand)
         case [Word(operator), operand] if operator in _STRING_TESTS and operand.pattern is None:

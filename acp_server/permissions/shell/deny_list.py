@@ -36,6 +36,7 @@ def match_deny_list(
         return _recursive_reason(program, words, (folder, home))
     if program in _DEVICE_WRITERS | _PARTITIONERS:
         return _device_reason(program, words)
+    # In the last place, -1 is a process id that means all; in `kill -1 PID` it is a signal.
     if program == "kill" and len(words) > 1 and words[-1] == "-1":
         return "it ends every process"
     return _shutdown_reason(program, words, operands)
@@ -46,26 +47,26 @@ def _is_flag(word: str) -> bool:
 
 
 def _shutdown_reason(program: str, words: Sequence[str], operands: Sequence[str]) -> str | None:
-    ends = (
+    is_shutdown = (
         program in _SHUTDOWN_PROGRAMS
         or (program in {"init", "telinit"} and operands[:1] in (["0"], ["6"]))
         or (program == "systemctl" and not _SHUTDOWN_UNITS.isdisjoint(operands[:1]))
     )
-    return "it stops the machine" if ends and "--help" not in words else None
+    return "it stops the machine" if is_shutdown and "--help" not in words else None
 
 
 def _recursive_reason(
-    program: str, words: Sequence[str], places: tuple[str, str | None]
+    program: str, words: Sequence[str], directories: tuple[str, str | None]
 ) -> str | None:
     if not any(_is_recursive(word, program) for word in words):
         return None
     operands = [word for word in words if not _is_flag(word)]
     if program == "rm" and any(
-        _is_everything(word, *places, includes_home=True) for word in operands
+        _is_everything(word, *directories, includes_home=True) for word in operands
     ):
         return "it removes the whole disk or the home folder"
     if program != "rm" and any(
-        _is_everything(word, *places, includes_home=False) for word in operands
+        _is_everything(word, *directories, includes_home=False) for word in operands
     ):
         return "it changes the rights of the whole disk"
     return None
@@ -75,6 +76,7 @@ def _is_recursive(word: str, program: str) -> bool:
     if word.startswith("--"):
         # GNU programs accept abbreviated long flags, such as `--rec`.
         return len(word) > len("--r") and "--recursive".startswith(word)
+    # For chmod, `-r` takes the right to read away.
     letters = "rR" if program == "rm" else "R"
     return word.startswith("-") and any(letter in word for letter in letters)
 
@@ -83,14 +85,15 @@ def _is_everything(word: str, folder: str, home: str | None, *, includes_home: b
     """Return whether a word names the root or home directory, or everything in it."""
     path = word if word.startswith(("/", "~")) else f"{folder}/{word}"
     path = re.sub(r"^~(?=/|$)", home or "/~", path)
-    bare = re.sub(r"/(?:\{?\.?\*(?:,\.?\*)*\}?|\.\[!?[^/]*|\.\?\?\*)?$", "", path)
-    whole = normalize_path(bare or "/")
+    # Globs for everything in a directory, such as `/*`, `/.[!.]*` and `/{*,.*}`, count as itself.
+    without_glob = re.sub(r"/(?:\{?\.?\*(?:,\.?\*)*\}?|\.\[!?[^/]*|\.\?\?\*)?$", "", path)
+    target = normalize_path(without_glob or "/")
     homes = (
         {home and normalize_path(home), "/~", "/root", "/home", "/Users"}
         if includes_home
         else set[str]()
     )
-    return whole == "/" or whole in homes
+    return target == "/" or target in homes
 
 
 def _device_reason(program: str, words: Sequence[str]) -> str | None:

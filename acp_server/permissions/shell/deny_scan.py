@@ -73,6 +73,7 @@ class DenyListScan:
 
     def scan_tree(self, root: "Node", command: str) -> str | None:
         """Do the same for a parsed command line."""
+        # Quoted text is only text here; what a shell gets as its script is scanned again by itself.
         if _FORK_BOMB.search(_without_quotes(command)):
             return "it is a fork bomb"
         folder = self.directory
@@ -115,17 +116,17 @@ class DenyListScan:
         # nodes.
         if not _SHELL_NAME.search(node.text or b"") or not self._spend_budget():
             return None
-        inside = list(iter_nodes(node))
-        commands = [_lenient_words(child) for child in inside if child.type == "command"]
+        descendants = list(iter_nodes(node))
+        commands = [_lenient_words(child) for child in descendants if child.type == "command"]
         if not commands or _program_name(commands[-1]) not in _SHELLS:
             return None
         texts = [
             lenient_text(node_text(child).removeprefix("<<<").strip())
-            for child in inside
+            for child in descendants
             if child.type in {"heredoc_body", "herestring_redirect"}
         ]
-        printed = [words[1:] for words in commands if words[:1] in (["echo"], ["printf"])]
-        return self._scan_texts([*texts, *(" ".join(words) for words in printed)])
+        printed_words = [words[1:] for words in commands if words[:1] in (["echo"], ["printf"])]
+        return self._scan_texts([*texts, *(" ".join(words) for words in printed_words)])
 
     def _scan_words(self, words: Sequence[str], folder: str) -> str | None:
         if _program_name(words) not in _LAUNCHERS:
@@ -144,6 +145,7 @@ class DenyListScan:
             is_script = any(_SCRIPT_FLAG.fullmatch(word) for word in words)
             texts = [word.removeprefix("--command=") for word in words[1:]]
             return self._scan_texts(texts) if is_script else None
+        # eval joins its words before it parses them.
         if program == "eval":
             return self._scan_texts([" ".join(words[1:])])
         return match_deny_list(program, words[1:], folder, self.home)
@@ -171,6 +173,7 @@ def _without_quotes(command: str) -> str:
 
 def _lenient_words(command: "Node") -> list[str]:
     words = [lenient_text(node_text(child)) for child in command.children if child.is_named]
+    # In `A=1 rm -rf /` the program follows the assignments.
     while words and re.fullmatch(r"\w+=.*", words[0], re.DOTALL):
         words.pop(0)
     return words
@@ -199,7 +202,9 @@ def _directory_after(words: Sequence[str], folder: str) -> str:
 def _redirect_reason(node: "Node") -> str | None:
     operators = {child.type for child in node.children}
     targets = node.children_by_field_name("destination")
-    if operators & _OUTPUTS and any(is_raw_device(lenient_text(node_text(one))) for one in targets):
+    if operators & _OUTPUTS and any(
+        is_raw_device(lenient_text(node_text(target))) for target in targets
+    ):
         return "it writes to a raw device"
     return None
 
@@ -209,10 +214,13 @@ def _calls_itself_twice(function: "Node") -> bool:
     name, body = function.child_by_field_name("name"), function.child_by_field_name("body")
     if name is None or body is None:
         return False
-    own = node_text(name)
-    inside = list(iter_nodes(body))
-    calls = sum(child.type == "command" and _lenient_words(child)[:1] == [own] for child in inside)
-    kinds = {child.type for child in inside}
+    function_name = node_text(name)
+    descendants = list(iter_nodes(body))
+    calls = sum(
+        child.type == "command" and _lenient_words(child)[:1] == [function_name]
+        for child in descendants
+    )
+    kinds = {child.type for child in descendants}
     return calls > 1 and "pipeline" in kinds and "&" in kinds
 
 

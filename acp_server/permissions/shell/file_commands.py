@@ -13,6 +13,7 @@ from acp_server.permissions.shell.options import (
     read_none,
 )
 
+# Absent: `-c`, which reads the files that a list names.
 _DIGEST = ReadOnlyCommand(
     AllowedOptions(
         "bt", value_flags="al", long_flags="binary text tag zero", takes_any_file_name=True
@@ -88,6 +89,7 @@ FILE_COMMANDS: dict[str, WordsJudge] = {
     ),
     "file": ReadOnlyCommand(
         AllowedOptions(
+            # Absent: `-C` writes a file, `-z` runs decompressors, `-f` and `-m` read further files.
             "bhiILNk0",
             value_flags="F",
             long_flags="brief mime mime-type mime-encoding dereference no-dereference keep-going",
@@ -114,6 +116,7 @@ FILE_COMMANDS: dict[str, WordsJudge] = {
     ),
     "tree": ReadOnlyCommand(
         AllowedOptions(
+            # Absent: `-o` writes a file, `-R` writes one per directory, `--fromfile` reads a list.
             "adfilpsughDFrtcUCnAqNQ",
             value_flags="LIP",
             long_flags="dirsfirst noreport prune gitignore matchdirs ignore-case si du"
@@ -180,6 +183,7 @@ FILE_COMMANDS: dict[str, WordsJudge] = {
     "cksum": ReadOnlyCommand(
         AllowedOptions(value_flags="a", long_value_flags="algorithm"), read_all
     ),
+    # The second operand of xxd is its output file.
     "xxd": ReadOnlyCommand(
         AllowedOptions("abeEiupP", value_flags="cglos"), limit_operands(1, read_all)
     ),

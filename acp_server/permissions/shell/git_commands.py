@@ -26,6 +26,7 @@ _COMMIT_VALUED = (
     " author committer grep since after until before max-count skip exclude glob"
     " min-parents max-parents"
 )
+# Absent: `--output` writes a file, `--ext-diff` and `--textconv` run programs.
 _DIFF_LONG = (
     " patch no-patch stat shortstat numstat dirstat summary name-only name-status check color"
     " no-color word-diff color-words cached staged raw minimal patience histogram unified"
@@ -79,6 +80,7 @@ def _judge_diff(options: AllowedOptions, words: Sequence[Word], access: AccessRe
 
 
 def _read_operand(word: Word, access: AccessRecorder) -> None:
+    # `:(glob)*`, `:!x` and `*` reach git itself, so the shell has not expanded them.
     if word.is_literal and (word.text.startswith(":") or _MAGIC.search(word.text)):
         raise UndecidableCommand("git itself would pick the files by a pattern")
     access.record_read(word)
@@ -95,6 +97,7 @@ def _judge_names(options: AllowedOptions, words: Sequence[Word], access: AccessR
 
 def _judge_grep(words: Sequence[Word], access: AccessRecorder) -> None:
     """Judge a search of tracked files."""
+    # Absent: `-O` runs a pager, `-f` reads a file.
     options = AllowedOptions(
         "nilLcwvEFPphHoqI",
         value_flags="eABCm",
@@ -191,6 +194,7 @@ _FILES = AllowedOptions(
     " error-unmatch deduplicate directory abbrev",
     long_value_flags="exclude",
 )
+# Absent: `--contents` and `-S`, which read a file.
 _BLAME = AllowedOptions(
     "wpsetlfnc",
     value_flags="L",
@@ -254,6 +258,7 @@ GIT_SUBCOMMANDS: dict[str, WordsJudge] = {
     ),
     "ls-files": partial(_judge_names, _FILES),
     "ls-tree": partial(_judge_names, _TREE),
+    # Absent: `--textconv` and `--filters` run programs.
     "cat-file": partial(_judge_show, AllowedOptions("tspe")),
     "merge-base": partial(
         _judge_names, AllowedOptions("a", long_flags="all is-ancestor fork-point octopus")
@@ -285,6 +290,7 @@ def judge_git(words: Sequence[Word], access: AccessRecorder) -> None:
     rest = list(words)
     if rest == [Word("--version")]:
         return
+    # Security: absent are `-c`, `--exec-path` and `--git-dir`, which choose what git runs.
     while rest and rest[0].text in {"--no-pager", "-P", "--no-optional-locks", "-C"}:
         if rest.pop(0).text == "-C":
             access = _apply_directory_flag(rest, access)

@@ -25,14 +25,14 @@ _WIDE_GAP = re.compile(rb"(?:[ \t\n](?:\\\n)?)*")
 def _language() -> Language:
     tree_sitter = importlib.import_module("tree_sitter")
     bash = importlib.import_module("tree_sitter_bash")
-    make = cast("type[Language]", tree_sitter.Language)
-    return make(cast("object", bash.language()))
+    language_type = cast("type[Language]", tree_sitter.Language)
+    return language_type(cast("object", bash.language()))
 
 
 def parse(source: bytes) -> Node:
     """Return the root of the syntax tree; unparsable parts are marked in it (`has_error`)."""
-    make = cast("type[Parser]", importlib.import_module("tree_sitter").Parser)
-    return make(_language()).parse(source).root_node
+    parser_type = cast("type[Parser]", importlib.import_module("tree_sitter").Parser)
+    return parser_type(_language()).parse(source).root_node
 
 
 def node_text(node: Node) -> str:
@@ -42,42 +42,42 @@ def node_text(node: Node) -> str:
 
 def iter_nodes(root: Node) -> Iterator[Node]:
     """Yield a node and all its descendants in text order, without recursion: trees can be deep."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
+    stack = [root]
+    while stack:
+        node = stack.pop()
         yield node
-        waiting.extend(reversed(node.children))
+        stack.extend(reversed(node.children))
 
 
 def iter_descendants(node: Node, kind: str) -> Iterator[Node]:
     """Yield the outermost descendants of one type, in text order."""
-    waiting = list(reversed(node.children))
-    while waiting:
-        child = waiting.pop()
+    stack = list(reversed(node.children))
+    while stack:
+        child = stack.pop()
         if child.type == kind:
             yield child
         else:
-            waiting.extend(reversed(child.children))
+            stack.extend(reversed(child.children))
 
 
 def iter_commands(root: Node) -> Iterator[Node]:
     """Yield all simple commands of a text, also nested ones, in text order."""
-    waiting = list(reversed(root.children))
-    while waiting:
-        node = waiting.pop()
+    stack = list(reversed(root.children))
+    while stack:
+        node = stack.pop()
         if node.type == "command":
             yield node
-        waiting.extend(reversed(node.children))
+        stack.extend(reversed(node.children))
 
 
-def is_inline_gap(between: bytes) -> bool:
+def is_inline_gap(gap: bytes) -> bool:
     """Return whether bash also sees only blanks here; a line may continue after a blank only."""
-    return _INLINE_GAP.fullmatch(between) is not None
+    return _INLINE_GAP.fullmatch(gap) is not None
 
 
-def is_wide_gap(between: bytes) -> bool:
+def is_wide_gap(gap: bytes) -> bool:
     """Return whether bash also sees only blanks and newlines here."""
-    return _WIDE_GAP.fullmatch(between) is not None
+    return _WIDE_GAP.fullmatch(gap) is not None
 
 
 def is_fully_parsed(node: Node, source: bytes) -> bool:

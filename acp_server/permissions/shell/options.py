@@ -116,6 +116,7 @@ def _check_operand(options: AllowedOptions, word: Word) -> None:
 def _is_value_a_glob(options: AllowedOptions, word: Word) -> bool:
     """Return whether only the value of a long flag is a glob: any match is the same flag."""
     flag, has_value, _ = word.text.partition("=")
+    # A wildcard in the name could match a file that is named like another flag.
     is_plain = _PLAIN_FLAG.fullmatch(flag) is not None
     return bool(
         word.is_known and has_value and is_plain and flag[2:] in options.long_value_flags.split()
@@ -167,6 +168,7 @@ def _take_value(flag: str, rest: list[Word]) -> Word:
 
 
 def _store_value(parsed: ParsedArguments, flag: str, value: Word, *, is_file: bool) -> None:
+    # A glob may expand to several words, and those after the first are no longer the value.
     if not value.is_literal:
         raise UndecidableCommand(f"the value of {flag} is only known when it runs")
     parsed.flags[flag] = value
@@ -209,8 +211,9 @@ def limit_operands(max_operands: int, judge: ArgumentsJudge) -> ArgumentsJudge:
     """Return a judge that asks if there are more operands: a further one may be an output file."""
 
     def judge_few(parsed: ParsedArguments, access: AccessRecorder) -> None:
-        many = len(parsed.operands) > max_operands
-        if many or (max_operands and any(not word.is_literal for word in parsed.operands)):
+        # A glob may expand to more operands than the line shows.
+        has_too_many = len(parsed.operands) > max_operands
+        if has_too_many or (max_operands and any(not word.is_literal for word in parsed.operands)):
             raise UndecidableCommand("it has more operands than the ones it reads")
         judge(parsed, access)
 

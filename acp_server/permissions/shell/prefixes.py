@@ -51,9 +51,11 @@ def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# No flags: `--prefix` and `--script-shell` choose other scripts and another shell.
 _NODE_RULE = PrefixRule(
     _word_set("test t run start"), target_subcommands=_word_set("run"), flags=frozenset()
 )
+# `uv run` starts any program, so the targets are listed.
 _PROJECT_RULE = PrefixRule(_word_set("run"), target_subcommands=_word_set("run"), targets=_RUNNERS)
 _NAME_ONLY_RULE = PrefixRule()
 
@@ -71,6 +73,7 @@ _PREFIX_RULES: dict[str, PrefixRule] = {
     "pdm": _PROJECT_RULE,
     "cargo": PrefixRule(
         _word_set("build check test clippy fmt doc bench"),
+        # Absent: `--config` and `--manifest-path`, which choose other code to run.
         flags=_word_set(
             "--release --workspace --all --all-targets --all-features --no-default-features"
             " --lib --bins --tests --benches --examples --doc --locked --offline --no-run"
@@ -80,6 +83,7 @@ _PREFIX_RULES: dict[str, PrefixRule] = {
     ),
     "go": PrefixRule(
         _word_set("build test vet fmt"),
+        # Absent: `-exec` and `-toolexec`, which run a program of their own.
         flags=_word_set("-v -run -race -count -cover -short -timeout -bench -failfast -tags -x"),
     ),
     "git": PrefixRule(
@@ -92,36 +96,38 @@ _PREFIX_RULES: dict[str, PrefixRule] = {
 
 def derive_prefix(words: Sequence[str]) -> tuple[str, ...] | None:
     """Return the prefix that an "always" for this command would cover; None if none is allowed."""
-    flag = next((index for index, word in enumerate(words) if word.startswith("-")), len(words))
-    prefix = tuple(words[:flag])
+    first_flag = next(
+        (index for index, word in enumerate(words) if word.startswith("-")), len(words)
+    )
+    prefix = tuple(words[:first_flag])
     return prefix if is_allowed_prefix(prefix) and has_only_covered_flags(words) else None
 
 
 def is_allowed_prefix(prefix: Sequence[str]) -> bool:
     """Return whether an "always" with this prefix may be saved at all."""
-    covered = _PREFIX_RULES.get(prefix[0]) if prefix else None
-    if covered is None or any(not word or word.startswith("-") for word in prefix):
+    rule = _PREFIX_RULES.get(prefix[0]) if prefix else None
+    if rule is None or any(not word or word.startswith("-") for word in prefix):
         return False
-    if not covered.subcommands:
+    if not rule.subcommands:
         return True
-    if len(prefix) == 1 or prefix[1] not in covered.subcommands:
+    if len(prefix) == 1 or prefix[1] not in rule.subcommands:
         return False
-    if prefix[1] not in covered.target_subcommands:
+    if prefix[1] not in rule.target_subcommands:
         return True
-    return _has_allowed_target(prefix[1:], covered)
+    return _has_allowed_target(prefix[1:], rule)
 
 
-def _has_allowed_target(words: Sequence[str], covered: PrefixRule) -> bool:
+def _has_allowed_target(words: Sequence[str], rule: PrefixRule) -> bool:
     target = words[1] if words[1:] else None
-    return target is not None and (covered.targets is None or target in covered.targets)
+    return target is not None and (rule.targets is None or target in rule.targets)
 
 
 def has_only_covered_flags(words: Sequence[str]) -> bool:
     """Return whether all flags of a command are harmless for its prefix."""
-    covered = _PREFIX_RULES.get(words[0]) if words else None
-    if covered is None:
+    rule = _PREFIX_RULES.get(words[0]) if words else None
+    if rule is None:
         return False
-    allowed = covered.flags
+    allowed = rule.flags
     if allowed == "any":
         return True
     # Words after `--` are operands of the program that runs, not its flags.

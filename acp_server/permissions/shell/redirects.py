@@ -41,6 +41,7 @@ def _judge_file(node: "Node", access: AccessRecorder, source: CommandSource) -> 
     operators = [child.type for child in others if child.type != "file_descriptor"]
     if len(operators) != 1 or not targets:
         raise UndecidableCommand("it redirects in a way that is not known to be harmless")
+    # The grammar takes the words after a target for more targets; they belong to the command.
     operator, target = operators[0], targets[0]
     # `2>&1` only joins streams; with a file name, `>&` writes that file.
     if operator == ">&" and node_text(target) in {"1", "2"} and source.is_whole_word(target):
@@ -76,15 +77,16 @@ def _judge_heredoc(node: "Node", source: CommandSource) -> None:
         raise UndecidableCommand("its here-document cannot be read unambiguously")
     start, end = node.children[1], node.children[-1]
     delimiter = _DELIMITER.fullmatch(node_text(start))
-    rest = source.text[start.end_byte :].decode("utf-8", "replace")
-    first, newline, following = rest.partition("\n")
+    remainder = source.text[start.end_byte :].decode("utf-8", "replace")
+    first, newline, following = remainder.partition("\n")
+    # More words on the line of the delimiter would still belong to the command line.
     if delimiter is None or first.strip(" \t") or not newline:
         raise UndecidableCommand("its here-document cannot be read unambiguously")
     name = next(group for group in delimiter.groups() if group)
     body = _heredoc_body(following, name)
-    ends_at = start.end_byte + len((first + "\n" + body + name).encode())
+    expected_end = start.end_byte + len((first + "\n" + body + name).encode())
     # Security: if bash ended the text earlier, its remainder would run as commands.
-    if ends_at != end.end_byte:
+    if expected_end != end.end_byte:
         raise UndecidableCommand("its here-document cannot be read unambiguously")
     # An unquoted delimiter lets bash expand the text, including command substitutions.
     if delimiter.group(1) and not _EXPANSION_CHARACTERS.isdisjoint(body):

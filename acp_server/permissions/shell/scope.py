@@ -56,15 +56,15 @@ class ShellScope:
         return tuple(dict.fromkeys(found))
 
     def _paths_from(self, folder: str, text: str) -> tuple[str, ...]:
-        written = posixpath.join(folder, text)
-        normal = normalize_path(written)
-        climbs = (
+        joined = posixpath.join(folder, text)
+        normal = normalize_path(joined)
+        is_climbing = (
             ".." in text.split("/") and folder != self.start_directory and not text.startswith("/")
         )
         # Security: the kernel resolves `link/..` to the parent of the link's target, `cd`
         # lexically. Report both paths, so that the gate checks both.
-        if climbs or has_dotdot_after_name(text):
-            parts = [part for part in written.split("/") if part not in {"", "."}]
+        if is_climbing or has_dotdot_after_name(text):
+            parts = [part for part in joined.split("/") if part not in {"", "."}]
             return ("/" + "/".join(parts), normal)
         return (normal,)
 
@@ -72,6 +72,7 @@ class ShellScope:
 def normalize_path(path: str) -> str:
     """Return a path without `.`, `..` and double slashes, lexically: symlinks are not resolved."""
     normal = posixpath.normpath(path)
+    # POSIX lets `//x` differ from `/x`; Linux and macOS treat them alike.
     return normal[1:] if normal.startswith("//") else normal
 
 

@@ -14,6 +14,7 @@ from acp_server.permissions.shell.options import (
 )
 from acp_server.permissions.shell.words import Word
 
+# Absent on purpose: `-exec`, `-delete`, `-fprint` and the like, and `-files0-from`.
 _FIND_TESTS = frozenset(
     [
         "-name",
@@ -97,14 +98,16 @@ def _judge_grep(parsed: ParsedArguments, access: AccessRecorder) -> None:
     operands = parsed.operands if has_pattern else parsed.operands[1:]
     if any(word.could_be_flag for word in parsed.operands):
         _check_globbed_flags(parsed, access)
-    follows = parsed.has("-R", "--dereference-recursive")
-    if not follows and not parsed.has("-r", "--recursive"):
+    follows_symlinks = parsed.has("-R", "--dereference-recursive")
+    if not follows_symlinks and not parsed.has("-r", "--recursive"):
         read_all(ParsedArguments(files=parsed.files, operands=operands), access)
         return
     names = tuple(value.text for value in parsed.values_of("--include"))
     read_all(ParsedArguments(files=parsed.files), access)
     for word in operands or [Word(".")]:
-        access.record_search(word, SearchedTree("", follows_symlinks=follows, name_patterns=names))
+        access.record_search(
+            word, SearchedTree("", follows_symlinks=follows_symlinks, name_patterns=names)
+        )
 
 
 def _check_globbed_flags(parsed: ParsedArguments, access: AccessRecorder) -> None:
@@ -121,8 +124,8 @@ def _check_globbed_flags(parsed: ParsedArguments, access: AccessRecorder) -> Non
 
 def _judge_rg(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge rg: everything below its directories is read, except hidden and ignored files."""
-    lists = parsed.has("--files", "--type-list", "--version")
-    has_pattern = lists or parsed.has("-e", "-f", "--regexp", "--file")
+    is_listing = parsed.has("--files", "--type-list", "--version")
+    has_pattern = is_listing or parsed.has("-e", "-f", "--regexp", "--file")
     operands = parsed.operands if has_pattern else parsed.operands[1:]
     read_all(ParsedArguments(files=parsed.files), access)
     globs = tuple(value.text for value in parsed.values_of("-g", "--glob", "--iglob"))
@@ -130,7 +133,7 @@ def _judge_rg(parsed: ParsedArguments, access: AccessRecorder) -> None:
     # A glob given to rg also selects hidden and ignored files.
     hidden = bool(names) or parsed.has("--hidden", "-.", "-u", "--unrestricted")
     for word in operands or [Word(".")]:
-        if lists:
+        if is_listing:
             access.record_read(word)
         else:
             access.record_search(
@@ -185,6 +188,7 @@ def _judge_expression(rest: list[Word], access: AccessRecorder) -> None:
             access.record_read(value)
 
 
+# Absent: `-d`, whose value `recurse` makes it read directories without `-r`.
 _GREP = AllowedOptions(
     "abcEFGhHiLlnoPqrRsTvVwxyZzI",
     value_flags="eABCmD",
@@ -199,6 +203,7 @@ _GREP = AllowedOptions(
     takes_number=True,
     takes_any_file_name=True,
 )
+# Absent: `--pre`, `--hostname-bin` and `-z` run programs, and `-L` follows symlinks.
 _RG = AllowedOptions(
     "abcFhHiIlnNopPqsSUuvVwx0.",
     value_flags="eABCmMgtTjrdE",
@@ -214,6 +219,7 @@ _RG = AllowedOptions(
     " engine context-separator field-match-separator",
     long_file_flags="file ignore-file",
 )
+# Absent: `-x` and `-X` run programs, `--base-directory` and `--search-path` move the search.
 _FD = AllowedOptions(
     "HIuapgisF01q",
     value_flags="detESjc",

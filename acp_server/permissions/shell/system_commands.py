@@ -116,6 +116,7 @@ def _judge_command(parsed: ParsedArguments, access: AccessRecorder) -> None:
 def _judge_pip(words: Sequence[Word], access: AccessRecorder) -> None:
     """Judge pip's local queries; those that contact a package index are not included."""
     name, *rest = words or [Word("")]
+    # Absent: `--python`, which names an interpreter to run, and `--outdated`, which goes online.
     options = AllowedOptions(
         "v",
         long_flags="verbose not-required user local editable files all",
@@ -151,6 +152,7 @@ def allow_version_flag(name: str, judge: WordsJudge | None) -> WordsJudge:
     flags = _VERSION_FLAGS.get(name, "").split()
 
     def judge_tool(words: Sequence[Word], access: AccessRecorder) -> None:
+        # Alone only: with a further word a flag may mean something else; `gcc -v x.c` compiles.
         if len(words) == 1 and words[0].is_literal and words[0].text in flags:
             return
         if judge is None:
@@ -171,6 +173,7 @@ SYSTEM_COMMANDS: dict[str, WordsJudge] = {
     "pwd": ReadOnlyCommand(AllowedOptions("LP"), _NO_OPERANDS),
     "date": ReadOnlyCommand(
         AllowedOptions(
+            # Absent: `-s` sets the clock, and the errors of `-f` show the lines of any file.
             "uRI",
             value_flags="d",
             long_flags="utc universal rfc-email iso-8601",
@@ -191,6 +194,7 @@ SYSTEM_COMMANDS: dict[str, WordsJudge] = {
     ),
     "groups": ReadOnlyCommand(AllowedOptions(), read_none),
     "whoami": ReadOnlyCommand(AllowedOptions(), _NO_OPERANDS),
+    # An operand would set the host name.
     "hostname": ReadOnlyCommand(
         AllowedOptions("fsIid", long_flags="fqdn short ip-address"), _NO_OPERANDS
     ),

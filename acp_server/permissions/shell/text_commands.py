@@ -21,6 +21,7 @@ from acp_server.permissions.shell.words import Word
 _JQ_OUTSIDE_INPUT = re.compile(
     r"\b(?:env|ENV|import|include|modulemeta|get_search_list|input_filename)\b|__"
 )
+# `%n` sets a variable, and `*` takes the width from an argument; neither is in it.
 _HARMLESS_CONVERSIONS = re.compile(r"%[-+ 0#]*\d*(?:\.\d+)?[sbqdiouxXeEfFgGc%]")
 
 
@@ -55,6 +56,7 @@ TEXT_COMMANDS: dict[str, WordsJudge] = {
     "printf": _judge_printf,
     "sort": ReadOnlyCommand(
         AllowedOptions(
+            # Absent: `-o` writes, `--compress-program` runs, `--files0-from` reads a list of files.
             "bdfghiMnRrsuVcCmz",
             value_flags="kt",
             long_flags="numeric-sort reverse unique version-sort"
@@ -72,6 +74,7 @@ TEXT_COMMANDS: dict[str, WordsJudge] = {
             long_flags="count repeated unique ignore-case all-repeated",
             long_value_flags="skip-fields skip-chars check-chars",
         ),
+        # The second operand is the output file.
         limit_operands(1, read_all),
     ),
     "cut": ReadOnlyCommand(
@@ -100,6 +103,7 @@ TEXT_COMMANDS: dict[str, WordsJudge] = {
     "expand": ReadOnlyCommand(AllowedOptions("i", value_flags="t"), read_all),
     "jq": ReadOnlyCommand(
         AllowedOptions(
+            # Absent: `-f`, `-L`, `--rawfile` and `--slurpfile`, which read further files.
             "cnrRsSMCaje",
             long_flags="compact-output null-input raw-output raw-input slurp"
             " sort-keys monochrome-output"
@@ -110,6 +114,7 @@ TEXT_COMMANDS: dict[str, WordsJudge] = {
     ),
     "sed": ReadOnlyCommand(
         AllowedOptions(
+            # Absent: `-i` writes the file, `-f` reads the script from one.
             "nErsuz",
             value_flags="e",
             long_flags="quiet silent regexp-extended null-data unbuffered separate",

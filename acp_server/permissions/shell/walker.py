@@ -97,8 +97,8 @@ class CommandWalker:
         self._depth += 1
         try:
             return judge(node, scope)
-        except UndecidableCommand as unclear:
-            self.findings.add_reason(unclear.reason)
+        except UndecidableCommand as error:
+            self.findings.add_reason(error.reason)
             return _unchanged(scope)
         finally:
             self._depth -= 1
@@ -157,9 +157,10 @@ class CommandWalker:
 
     def _subshell(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         self._check_separators(node)
-        inside = _unchanged(scope)
+        outcome = _unchanged(scope)
         for part in self._child_statements(node, _SEPARATORS | {"(", ")", "$("}):
-            inside = self._statement(part, scope.with_directories(inside.either))
+            outcome = self._statement(part, scope.with_directories(outcome.either))
+        # A subshell keeps its `cd` to itself.
         return _unchanged(scope)
 
     def _negated(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
@@ -171,6 +172,7 @@ class CommandWalker:
 
     def _if_statement(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk an `if`: in every branch, its parts run in text order."""
+        # Branches are not kept apart: assuming that every part may have run only adds directories.
         folders = scope.directories
         for part in self._child_statements(
             node, _SEPARATORS | {"if", "then", "elif", "else", "fi"}
@@ -189,12 +191,13 @@ class CommandWalker:
         values = read_loop_values(node, AccessRecorder(self.findings, scope), self._source)
         folders = scope.directories
         for value in values:
+            # `_statement` only adds a reason at the limit; nested loops would still run all rounds.
             if self._is_too_long():
                 raise UndecidableCommand("it is too long or too deep to be followed")
             # An iteration may fail or change the directory, so the next one starts in any directory
             # so far.
-            inside = scope.with_directories(folders).with_value(name, value)
-            folders = merge_directories(folders, self._loop_body(body, inside))
+            body_scope = scope.with_directories(folders).with_value(name, value)
+            folders = merge_directories(folders, self._loop_body(body, body_scope))
         return DirectoryOutcome(folders, folders)
 
     def _loop_body(self, node: "Node", scope: ShellScope) -> Directories:
@@ -213,25 +216,28 @@ class CommandWalker:
         if len(bodies) != 1 or not is_fully_parsed(node, self._source.text):
             raise UndecidableCommand("it redirects without running anything")
         outcome = self._statement(bodies[0], scope)
-        around = scope.with_directories(merge_directories(scope.directories, outcome.either))
-        access = AccessRecorder(self.findings, around)
-        rest = [
+        redirect_scope = scope.with_directories(
+            merge_directories(scope.directories, outcome.either)
+        )
+        access = AccessRecorder(self.findings, redirect_scope)
+        trailing_nodes = [
             word
             for redirect in redirects
             for word in judge_redirect(redirect, access, self._source)
         ]
-        if rest:
-            self._command_with_trailing_words(bodies[0], rest, around)
+        if trailing_nodes:
+            self._command_with_trailing_words(bodies[0], trailing_nodes, redirect_scope)
         return outcome
 
     def _command_with_trailing_words(
-        self, body: "Node", rest: Sequence["Node"], scope: ShellScope
+        self, body: "Node", trailing_nodes: Sequence["Node"], scope: ShellScope
     ) -> None:
         """Judge a command again, with the words that follow its redirects."""
         if body.type != "command":
             raise UndecidableCommand("it cannot be read unambiguously")
-        nodes = (*collect_words(body, self._source), *rest)
+        nodes = (*collect_words(body, self._source), *trailing_nodes)
         words = tuple(self._source.expand_word(node, scope) for node in nodes)
+        # The outcome was computed without these words, and would be another directory with them.
         if words[0].text == "cd":
             raise UndecidableCommand("it changes to a folder that is only known when it runs")
         self._simple_command(words, scope)
@@ -242,12 +248,14 @@ class CommandWalker:
         return _unchanged(scope)
 
     def _command(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
+        # Judged here; in the words around them, their output counts as unknown.
         for inner in iter_substitutions(node):
             self._subshell(inner, scope)
-        here = [child for child in node.children if child.type == "herestring_redirect"]
-        for redirect in here:
+        # The grammar puts a here-string among the words of its command.
+        herestrings = [child for child in node.children if child.type == "herestring_redirect"]
+        for redirect in herestrings:
             judge_redirect(redirect, AccessRecorder(self.findings, scope), self._source)
-        nodes = collect_words(node, self._source, excluded=here)
+        nodes = collect_words(node, self._source, excluded=herestrings)
         return self._simple_command(
             tuple(self._source.expand_word(each, scope) for each in nodes), scope
         )
@@ -272,6 +280,7 @@ def _change_directory(words: tuple[Word, ...], access: AccessRecorder) -> Direct
     """Follow a `cd`; without an operand it goes to the home directory."""
     scope = access.scope
     target = words[0] if words else Word(scope.home or "")
+    # `cd -` goes to $OLDPWD, and a glob may match several directories.
     if len(words) > 1 or not target.is_literal or target.text.startswith("-") or not target.text:
         raise UndecidableCommand("it changes to a folder that is only known when it runs")
     # Security: `..` after a name that may be a symlink has no certain target.

@@ -17,7 +17,9 @@ _WORD_BREAKS = frozenset(" \t\n|&;()<>")
 _PLAIN = re.compile(r"[^ \t\n|&;()<>'\"\\$`*?\[]+")
 _INSIDE_QUOTES = re.compile(r"[^\"\\$`]+")
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+# bash keeps a `$` before these (`"` closes the quotes around it); `$(`, `$[` and `$'` expand.
 _LITERAL_DOLLAR = re.compile(r"\$(?=[ )|/.,:;\"]|$)")
+# Digits only: unquoted, they neither split into several words nor become a flag.
 _NUMERIC_VARIABLES = frozenset({"$?", "$$"})
 _TILDE_INSIDE_WORD = re.compile(r"[=:]~")
 _SPLITTING_CHARACTERS = re.compile(r"[\s*?\[\\]")
@@ -54,20 +56,24 @@ def expand_word(text: str, scope: ShellScope, substitutions: Mapping[int, int]) 
     """
     scanner = _Scanner(text, scope, substitutions)
     scanner.run()
-    bare = "".join(scanner.unquoted)
+    unquoted = "".join(scanner.unquoted)
     # Security: braces and late tildes are checked on unquoted text only; expanded they could name
     # other paths.
-    if _is_brace_expansion(bare):
+    if _is_brace_expansion(unquoted):
         raise UndecidableCommand("it uses a brace expansion")
-    if _TILDE_INSIDE_WORD.search(bare):
+    if _TILDE_INSIDE_WORD.search(unquoted):
         raise UndecidableCommand("it uses `~` inside a word")
     pattern = "".join(scanner.pattern) if scanner.has_pattern else None
     return Word("".join(scanner.text), pattern, scanner.is_known)
 
 
-def _is_brace_expansion(bare: str) -> bool:
-    inside = bare[bare.find("{") : bare.rfind("}")] if "{" in bare and "}" in bare else ""
-    return "," in inside or ".." in inside
+def _is_brace_expansion(unquoted: str) -> bool:
+    braced = (
+        unquoted[unquoted.find("{") : unquoted.rfind("}")]
+        if "{" in unquoted and "}" in unquoted
+        else ""
+    )
+    return "," in braced or ".." in braced
 
 
 @dataclass(slots=True)
@@ -86,6 +92,7 @@ class _Scanner:
     is_known: bool = True
 
     def run(self) -> None:
+        # bash would take it for a comment.
         if self.source.startswith("#"):
             raise UndecidableCommand("it cannot be read unambiguously")
         if self.source.startswith("~"):
@@ -112,8 +119,8 @@ class _Scanner:
     def _take_until(self, end: int) -> str:
         if end < 0:
             raise UndecidableCommand("a quote in it is not closed")
-        passed, self.position = self.source[self.position : end], end
-        return passed
+        taken, self.position = self.source[self.position : end], end
+        return taken
 
     def _scan_plain(self) -> None:
         found = _PLAIN.match(self.source, self.position)
@@ -137,14 +144,16 @@ class _Scanner:
         self.unquoted.append("\0")
 
     def _scan_escape(self) -> None:
-        following = self.source[self.position + 1 : self.position + 2]
-        if following in {"", "\n"}:
+        next_character = self.source[self.position + 1 : self.position + 2]
+        # bash joins the lines, and the grammar may have split the word there.
+        if next_character in {"", "\n"}:
             raise UndecidableCommand("a word in it goes on in the next line")
-        self._add_literal(following)
+        self._add_literal(next_character)
         self.position += 2
 
     def _scan_double_quotes(self) -> None:
         self.position += 1
+        # An empty quoted part counts, too: it keeps bash from expanding `=""~`.
         self._add_literal("")
         while not self.source.startswith('"', self.position):
             self._scan_quoted_part()
@@ -163,10 +172,11 @@ class _Scanner:
             raise UndecidableCommand("it holds a backquote or a quote that is not closed")
 
     def _scan_quoted_escape(self) -> None:
-        following = self.source[self.position + 1 : self.position + 2]
-        if following in {"", "\n"}:
+        next_character = self.source[self.position + 1 : self.position + 2]
+        if next_character in {"", "\n"}:
             raise UndecidableCommand("a word in it goes on in the next line")
-        self._add_literal(following if following in '$`"\\' else "\\" + following)
+        # Inside double quotes, a backslash before any other character stays in the word.
+        self._add_literal(next_character if next_character in '$`"\\' else "\\" + next_character)
         self.position += 2
 
     def _scan_dollar(self, *, quoted: bool) -> None:
@@ -220,6 +230,7 @@ class _Scanner:
         raise UndecidableCommand(f"it uses the value of ${name}")
 
     def _scan_tilde(self) -> None:
+        # Includes `~+` and `~-`, which stand for the values of PWD and OLDPWD.
         if self.source[1:2] not in {"", "/"}:
             raise UndecidableCommand("it names the home folder of somebody else")
         if self.scope.home is None:

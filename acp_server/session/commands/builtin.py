@@ -76,8 +76,8 @@ class BuiltinCommands:
             self.compactor.totals.context_tokens,
         )
         share = f"{used:,} of {window:,} tokens ({used / window:.0%})"
-        told = f"The window holds {share}." if used else "Its fill level shows after an answer."
-        return f"{self.prompt_provider.describe()}\n\n{told}"
+        fill = f"The window holds {share}." if used else "Its fill level shows after an answer."
+        return f"{self.prompt_provider.describe()}\n\n{fill}"
 
     async def _reload(self, arguments: str, sink: TurnSink) -> str:
         """Write the system prompt again; reasoning signed behind the old prompt becomes invalid."""
@@ -130,6 +130,7 @@ def _format_page(page: MemoryPage) -> str:
     head = f"**{page.name}** (`{page.path}`)"
     if page.problem:
         return f"{head}: {page.problem}"
+    # Further lines are indented, so that they stay in their list item.
     lines = [
         f"- {entry.replace(chr(10), f'{chr(10)}  ')}"
         f"{BLOCKED_ENTRY if number in page.blocked else ''}"

@@ -36,13 +36,13 @@ class OptionCommands:
             await self.options.load_model_list(arguments)
         return self._show_or_select(MODEL_OPTION, arguments)
 
-    def _show_or_select(self, option_id: str, wanted: str) -> str:
+    def _show_or_select(self, option_id: str, requested: str) -> str:
         option = self._option(option_id)
-        if not wanted:
+        if not requested:
             return "\n".join(_format_line(choice, option) for choice in option.values)
-        found = _match_values(wanted, option)
+        found = _match_values(requested, option)
         if len(found) != 1:
-            return _explain_no_match(wanted, found, option)
+            return _explain_no_match(requested, found, option)
         self.options.set_option(option_id, found[0].value)
         self.notify_editor()
         return f"{option.name}: {_format_value(found[0])}"
@@ -53,8 +53,8 @@ class OptionCommands:
 
 def _format_line(choice: OptionValue, option: Option) -> str:
     description = f": {choice.description}" if choice.description else ""
-    now = " (current)" if choice.value == option.current else ""
-    return f"- {_format_value(choice)}{description}{now}"
+    marker = " (current)" if choice.value == option.current else ""
+    return f"- {_format_value(choice)}{description}{marker}"
 
 
 def _format_value(choice: OptionValue) -> str:
@@ -62,19 +62,20 @@ def _format_value(choice: OptionValue) -> str:
     return f"`{choice.value}` ({choice.name})" if is_named else f"`{choice.value}`"
 
 
-def _match_values(wanted: str, option: Option) -> Sequence[OptionValue]:
+def _match_values(requested: str, option: Option) -> Sequence[OptionValue]:
     """Return the choice with this id or name, otherwise every choice that contains the word."""
-    word = wanted.casefold()
+    word = requested.casefold()
     names = [((each.value.casefold(), each.name.casefold()), each) for each in option.values]
     exact = [choice for known, choice in names if word in known]
+    # An exact id wins over longer ids that contain it.
     return exact[:1] or [choice for known, choice in names if any(word in name for name in known)]
 
 
-def _explain_no_match(wanted: str, found: Sequence[OptionValue], option: Option) -> str:
+def _explain_no_match(requested: str, found: Sequence[OptionValue], option: Option) -> str:
     """Explain that a word matches no choice or several, and suggest similar ones."""
-    what = option.name.lower()
+    option_name = option.name.lower()
     if found:
-        return f"`{wanted}` may be {' or '.join(f'`{each.value}`' for each in found)}."
-    near = find_similar_names(wanted, [choice.value for choice in option.values])
-    guess = f" Did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else ""
-    return f"There is no {what} `{wanted}`.{guess} `/{option.id}` lists them all."
+        return f"`{requested}` may be {' or '.join(f'`{each.value}`' for each in found)}."
+    similar = find_similar_names(requested, [choice.value for choice in option.values])
+    guess = f" Did you mean {' or '.join(f'`{each}`' for each in similar)}?" if similar else ""
+    return f"There is no {option_name} `{requested}`.{guess} `/{option.id}` lists them all."

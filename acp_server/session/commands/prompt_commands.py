@@ -83,7 +83,7 @@ def _format_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     line = ", ".join(names[:MAX_NAMES]) or "none"
     # A file name may contain line breaks and could otherwise add lines to the prompt.
-    return "".join(sign if sign.isprintable() else "\ufffd" for sign in line) + more
+    return "".join(character if character.isprintable() else "\ufffd" for character in line) + more
 
 
 def _read_prompt(name: str) -> str:

@@ -90,9 +90,9 @@ class CommandRegistry:
         self._owned[owner] = {command.name: command for command in commands}
         self.on_change()
 
-    def set_listed(self, offers: Iterable[ListedCommand]) -> None:
+    def set_listed(self, commands: Iterable[ListedCommand]) -> None:
         """Replace the offered commands; commands answered here take precedence in the list."""
-        self._listed = {offer.name: offer for offer in offers}
+        self._listed = {command.name: command for command in commands}
 
     def is_known(self, name: str) -> bool:
         """Return whether a command of this name is answered here."""
@@ -139,12 +139,13 @@ class CommandRegistry:
         return self._commands.get(name) or next(served, None)
 
     def _all(self) -> Mapping[str, SlashCommand | PromptCommand | ListedCommand]:
+        # The same precedence as in `_find`; the last mapping below wins.
         served = {n: each for commands in self._owned.values() for n, each in commands.items()}
         return {**self._listed, **served, **self._commands}
 
     def _explain_unknown(self, name: str) -> str:
-        near = find_similar_names(name, self._all())
-        guess = f" Did you mean {' or '.join(f'`/{each}`' for each in near)}?" if near else ""
+        similar = find_similar_names(name, self._all())
+        guess = f" Did you mean {' or '.join(f'`/{each}`' for each in similar)}?" if similar else ""
         return f"There is no command `/{name}`.{guess} `/help` lists them all."
 
 

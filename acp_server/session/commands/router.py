@@ -55,6 +55,7 @@ class PromptRouter:
             await self.prepare()
         prompt_command = self.commands.find_prompt_command(invocation.name)
         if prompt_command is not None:
+            # The prompt replaces the typed text alone; links and images go along.
             attached = (part for part in message.parts if not isinstance(part, Text))
             return UserMessage(
                 (Text(await prompt_command.prepare(invocation.arguments)), *attached)

@@ -16,7 +16,7 @@ def format_usage(totals: UsageTotals, window_tokens: int) -> str:
     usage = totals.usage
     read = usage.cache_read_tokens
     share = f" ({read / usage.prompt_tokens:.1%} of what it read)" if usage.prompt_tokens else ""
-    full = totals.context_tokens / window_tokens
+    fill = totals.context_tokens / window_tokens
     rows = (
         ("requests", f"{totals.requests:,}"),
         ("read from the cache", f"{read:,} tokens{share}"),
@@ -24,6 +24,6 @@ def format_usage(totals: UsageTotals, window_tokens: int) -> str:
         ("read uncached", f"{usage.input_tokens:,} tokens"),
         ("written by the model", f"{usage.output_tokens:,} tokens"),
         ("cost", "not known" if totals.cost_usd is None else f"${totals.cost_usd:.4f}"),
-        ("context window", f"{totals.context_tokens:,} of {window_tokens:,} tokens ({full:.0%})"),
+        ("context window", f"{totals.context_tokens:,} of {window_tokens:,} tokens ({fill:.0%})"),
     )
     return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)])

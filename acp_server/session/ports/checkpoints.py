@@ -76,6 +76,7 @@ class CheckpointCommands:
         return self._checkpoints.record_turn(prompt, conversation)
 
     async def _undo(self, arguments: str, sink: TurnSink) -> str:
+        # Checkpoints come with the tools, and this may be the first prompt of the session.
         await self._prepare()
         return await self._checkpoints.undo(arguments, sink)
 

@@ -102,7 +102,7 @@ class EditorPort(Protocol):
         """Replace the text of a file."""
         ...
 
-    async def open_terminal(self, launch: TerminalCommand) -> EditorTerminal:
+    async def open_terminal(self, command_spec: TerminalCommand) -> EditorTerminal:
         """Start a command in a terminal."""
         ...
 
@@ -125,9 +125,9 @@ class NullEditor:
         del path, text
         raise EditorError(_NO_EDITOR)
 
-    async def open_terminal(self, launch: TerminalCommand) -> NoReturn:
+    async def open_terminal(self, command_spec: TerminalCommand) -> NoReturn:
         """Raise EditorError."""
-        del launch
+        del command_spec
         raise EditorError(_NO_EDITOR)
 
 

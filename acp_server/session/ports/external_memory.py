@@ -30,8 +30,8 @@ class ExternalMemoryPort(Protocol):
         """Return memories that match a prompt."""
         ...
 
-    def record_turn(self, said: Sequence[TurnMessage], tell: Callable[[str], None]) -> None:
-        """Pass on a completed turn in the background; `tell` receives a sentence if that fails."""
+    def record_turn(self, messages: Sequence[TurnMessage], warn: Callable[[str], None]) -> None:
+        """Pass on a completed turn in the background; `warn` receives a sentence if that fails."""
         ...
 
 
@@ -54,21 +54,21 @@ class ExternalMemorySession:
 
     async def recall(self, message: UserMessage) -> Sequence[Text]:
         """Return memories that match a user message, and note the message for `end_turn`."""
-        words = [part for part in message.parts if isinstance(part, Text) and part.text.strip()]
-        if self._memory is None or not words:
+        texts = [part for part in message.parts if isinstance(part, Text) and part.text.strip()]
+        if self._memory is None or not texts:
             return ()
-        self._turn_texts += words  # before the await: a cancelled prompt was said all the same
-        query = "\n".join(part.text for part in words)
+        self._turn_texts += texts  # before the await: a cancelled prompt was said all the same
+        query = "\n".join(part.text for part in texts)
         text = self._text_of(await self._memory.prefetch(query))
         return (Text(RECALLED.format(name=self._memory.name, text=text)),) if text else ()
 
     def end_turn(self) -> None:
         """Hand over the turn that has just ended, if the user said anything in it."""
         # Cleared first, also without a memory: the next turn must not hand these over again.
-        heard, self._turn_texts = self._turn_texts, []
-        if self._memory is not None and heard:
+        inputs, self._turn_texts = self._turn_texts, []
+        if self._memory is not None and inputs:
             self._memory.record_turn(
-                list(_turn_messages(tuple(self._conversation), heard)), self._notify_once
+                list(_turn_messages(tuple(self._conversation), inputs)), self._notify_once
             )
 
     def _text_of(self, reply: ProviderReply) -> str:
@@ -83,17 +83,17 @@ class ExternalMemorySession:
             self._notices.add(notice)
 
 
-def _turn_messages(messages: Sequence[Message], heard: Sequence[Text]) -> Iterator[TurnMessage]:
+def _turn_messages(messages: Sequence[Message], inputs: Sequence[Text]) -> Iterator[TurnMessage]:
     """Yield the turn's messages.
 
     If a compaction has removed the user's texts, they come first, followed by the last message.
     """
     # Compared by identity: the user may have sent the same words in an earlier turn.
-    ids = {id(part) for part in heard}
-    begun = [n for n, each in enumerate(messages) if any(id(part) in ids for part in each.parts)]
-    if not begun:
-        yield TurnMessage("user", "\n".join(part.text for part in heard))
-    for message in messages[begun[0] if begun else -1 :]:
+    ids = {id(part) for part in inputs}
+    indexes = [n for n, each in enumerate(messages) if any(id(part) in ids for part in each.parts)]
+    if not indexes:
+        yield TurnMessage("user", "\n".join(part.text for part in inputs))
+    for message in messages[indexes[0] if indexes else -1 :]:
         is_reply = isinstance(message, AssistantMessage)
         texts = [
             part.text

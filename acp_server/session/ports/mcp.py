@@ -44,7 +44,7 @@ class McpServersPort(Protocol):
         """Freeze the tools again; failed servers are retried."""
         ...
 
-    def take_news(self, allowed: Collection[str] | None = None) -> Sequence[str]:
+    def take_notices(self, allowed: Collection[str] | None = None) -> Sequence[str]:
         """Return sentences for the model about changes it does not know yet; each is returned once.
 
         `allowed` names the only tools that the model may use; None for all.
@@ -84,7 +84,7 @@ class NoMcpServers:
     async def refresh_tools(self) -> None:
         """Do nothing."""
 
-    def take_news(self, allowed: Collection[str] | None = None) -> Sequence[str]:
+    def take_notices(self, allowed: Collection[str] | None = None) -> Sequence[str]:
         """Return no news."""
         del allowed
         return ()
@@ -155,9 +155,9 @@ class McpSession:
         """Update the tool list that the model gets."""
         await self._servers.refresh_tools()
 
-    def take_news(self) -> Sequence[str]:
+    def take_notices(self) -> Sequence[str]:
         """Return server news for the next prompt, each in square brackets."""
-        return [f"[{news}]" for news in self._servers.take_news(self._allowed())]
+        return [f"[{notice}]" for notice in self._servers.take_notices(self._allowed())]
 
     def register(self, entries: JsonValue) -> ProjectServers:
         """Register the servers that the workspace requests; none is started."""

@@ -42,6 +42,7 @@ class HttpServerConfig:
     """A server reached over HTTP."""
 
     name: str
+    # A URL may carry a token in its query.
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     transport: Transport = "http"

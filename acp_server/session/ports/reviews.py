@@ -71,7 +71,7 @@ class NoReviews:
         """Return immediately."""
 
 
-class ReviewedTurnQueue(TurnQueue):
+class ReviewingTurnQueue(TurnQueue):
     """A turn queue that runs reviews between turns."""
 
     def __init__(self, reviews: Reviews) -> None:
@@ -99,8 +99,10 @@ class ReviewedTurnQueue(TurnQueue):
         Raises:
             TurnError: raised by the job, unless it was cancelled.
         """
+        # `enqueue` has cancelled the review, but a write that it has begun still completes.
         await self._reviews.wait_until_closed()
         reason = await super().run(prompt, sink, job)
+        # This prompt has left the queue by now.
         if self.is_empty:
             self._reviews.on_turn_end(reason)
         return reason

@@ -100,7 +100,7 @@ class SessionSearch(Protocol):
     session id raise `UnknownSessionError` if there is no such session.
     """
 
-    async def search(self, inquiry: SessionQuery) -> SessionSearchResults:
+    async def search(self, request: SessionQuery) -> SessionSearchResults:
         """Return the sessions that match."""
         ...
 

@@ -57,7 +57,7 @@ class SkillsPort(Protocol):
         """
         ...
 
-    async def index(self, want: SkillIndexRequest) -> str:
+    async def index(self, request: SkillIndexRequest) -> str:
         """Return the system-prompt section that lists the skills; empty if there are none."""
         ...
 
@@ -94,9 +94,9 @@ class NoSkills:
         """Return None."""
         del text, is_built_in
 
-    async def index(self, want: SkillIndexRequest) -> str:
+    async def index(self, request: SkillIndexRequest) -> str:
         """Return an empty section."""
-        del want
+        del request
         return ""
 
     async def untrusted_names(self) -> Sequence[str]:
@@ -140,17 +140,17 @@ class SkillCommands:
         Raises:
             SkillCallError: a called skill cannot be loaded.
         """
-        for at, part in enumerate(message.parts):
+        for position, part in enumerate(message.parts):
             if isinstance(part, Text) and part.text.strip():
                 # Only the first text counts: a command is recognised at the start of a prompt.
-                told = await self._skills.expand_calls(part.text, self._registry.is_known)
-                before, after = message.parts[:at], message.parts[at + 1 :]
-                return UserMessage((*before, Text(told), *after)) if told else None
+                expanded = await self._skills.expand_calls(part.text, self._registry.is_known)
+                before, after = message.parts[:position], message.parts[position + 1 :]
+                return UserMessage((*before, Text(expanded), *after)) if expanded else None
         return None
 
-    async def index(self, want: SkillIndexRequest) -> str:
+    async def index(self, request: SkillIndexRequest) -> str:
         """Return the system-prompt section that lists the skills."""
-        return await self._skills.index(want)
+        return await self._skills.index(request)
 
     async def untrusted_names(self) -> Sequence[str]:
         """Return names of workspace skills that are unusable only because trust is missing."""

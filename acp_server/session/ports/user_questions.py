@@ -34,7 +34,7 @@ class UserAsker(Protocol):
         """Whether `ask` can be used."""
         ...
 
-    async def ask(self, enquiry: UserQuestion) -> str | None:
+    async def ask(self, question: UserQuestion) -> str | None:
         """Return the user's answer; None if they dismiss the question.
 
         Cancelling withdraws the question; a later answer is dropped.
@@ -51,6 +51,6 @@ class NoUserAsker:
     is_attended = False
     has_forms = False
 
-    async def ask(self, enquiry: UserQuestion) -> NoReturn:
+    async def ask(self, question: UserQuestion) -> NoReturn:
         """Raise UserQuestionError."""
-        raise UserQuestionError(enquiry.question)
+        raise UserQuestionError(question.question)

@@ -49,6 +49,7 @@ class SelectedOptions:
     @property
     def model_id(self) -> str:
         """The selected model while it is available, otherwise the current default."""
+        # Looked up each time: the catalog changes when an endpoint sends its list.
         for choice in self.catalog.choices():
             if choice.id == self.chosen_model:
                 return choice.id
@@ -87,13 +88,13 @@ class SelectedOptions:
             UnknownOptionError: there is no such option.
             InvalidValueError: the option has no such value.
         """
-        chosen = select_value(option_id, value, self.options)
+        selected = select_value(option_id, value, self.options)
         if option_id == MODE_OPTION:
-            self.mode = cast("Mode", chosen)
+            self.mode = cast("Mode", selected)
         elif option_id == MODEL_OPTION:
-            self._select_model(chosen)
+            self._select_model(selected)
         else:
-            self.chosen_level = chosen
+            self.chosen_level = selected
         self.on_change()
 
     def await_model_list(self, option_id: str, value: str | bool) -> bool:  # noqa: FBT001  a value
@@ -130,6 +131,7 @@ class SelectedOptions:
     def _select_model(self, model_id: str) -> None:
         # Any completed selection supersedes one that still waits for its list.
         self._awaited_model = None
-        before, self.chosen_model = self.model_id, model_id
-        if self.model_id != before:
+        # Compared by effect: naming the default explicitly switches nothing.
+        previous_id, self.chosen_model = self.model_id, model_id
+        if self.model_id != previous_id:
             self.on_model_switch(self.model_id)

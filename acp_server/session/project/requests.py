@@ -62,6 +62,7 @@ class ProjectRequests:
             return await self._apply_first(tools, sink)
         if self._pending is None or not await self._is_trusted(self._pending):
             return False
+        # Said first: if the turn is cancelled here, the requests stay pending.
         await show_notices(
             (NOW_USED.format(uses="; ".join(self._pending.summary)),), sink, self.new_id
         )
@@ -74,54 +75,54 @@ class ProjectRequests:
         values = {**self.prompt_provider.project_settings()}
         models = await self._available_models(values.get(MODEL))
         # Only registered here: a repository's servers are programs, and none starts without trust.
-        servers = self._register_servers(values.pop(SERVERS, None))
-        asked = parse_project_settings(values, models, tools, servers.tool_prefixes)
-        skills = (
+        added = self._register_servers(values.pop(SERVERS, None))
+        parsed = parse_project_settings(values, models, tools, added.tool_prefixes)
+        names = (
             tuple(await self.session_skills.untrusted_names())
             if self.session_skills is not None
             else ()
         )
-        wish = _ProjectRequest(asked, _describe_skills(skills), _describe_servers(servers.servers))
+        request = _ProjectRequest(parsed, _describe_skills(names), _describe_servers(added.servers))
         # Without any request there is nothing to ask the user about.
-        is_trusted = bool(wish.summary) and await self._is_trusted(wish)
+        is_trusted = bool(request.summary) and await self._is_trusted(request)
         await show_notices(
-            (*_explain_unused(wish, is_trusted=is_trusted), *servers.problems), sink, self.new_id
+            (*_explain_unused(request, is_trusted=is_trusted), *added.problems), sink, self.new_id
         )
-        if not wish.summary:
+        if not request.summary:
             return False
-        self._pending = wish
+        self._pending = request
         if is_trusted:
-            self._apply_request(wish)
+            self._apply_request(request)
         return is_trusted
 
-    async def _available_models(self, wanted: JsonValue) -> Sequence[str]:
+    async def _available_models(self, requested: JsonValue) -> Sequence[str]:
         """Return the available models; the endpoints are asked if the requested one is unknown."""
         catalog = self.options.catalog
-        if wanted is not None and all(choice.id != wanted for choice in catalog.choices()):
+        if requested is not None and all(choice.id != requested for choice in catalog.choices()):
             await catalog.refresh()
         return [choice.id for choice in catalog.choices()]
 
-    async def _is_trusted(self, wish: "_ProjectRequest") -> bool:
-        return self.trust is not None and await self.trust.is_trusted(wish.summary)
+    async def _is_trusted(self, request: "_ProjectRequest") -> bool:
+        return self.trust is not None and await self.trust.is_trusted(request.summary)
 
     def _register_servers(self, entries: JsonValue) -> ProjectServers:
         return ProjectServers() if self.servers is None else self.servers.register(entries)
 
-    def _apply_request(self, wish: "_ProjectRequest") -> None:
+    def _apply_request(self, request: "_ProjectRequest") -> None:
         self._pending = None
         # The prompt lists skills and tools, so it must be written again with the new ones.
-        if wish.skills or wish.servers:
+        if request.skills or request.servers:
             self.system.discard()
-        if self.servers is not None and wish.servers:
+        if self.servers is not None and request.servers:
             self.servers.start_registered()
-        asked = wish.settings
+        settings = request.settings
         # Assigned directly: `set_mode` would store the facts; the caller does, after all changes.
-        self.options.mode = stricter_mode(self.options.mode, asked.mode)
-        self.options.chosen_model = asked.model or self.options.chosen_model
-        self.skills = asked.skills
-        if asked.tools:
-            self.system.narrow_tools(asked.tools)
-        self.system.prefer_skills(asked.skills)
+        self.options.mode = stricter_mode(self.options.mode, settings.mode)
+        self.options.chosen_model = settings.model or self.options.chosen_model
+        self.skills = settings.skills
+        if settings.tools:
+            self.system.narrow_tools(settings.tools)
+        self.system.prefer_skills(settings.skills)
 
 
 @frozen_dataclass
@@ -152,9 +153,9 @@ def _describe_servers(servers: Sequence[str]) -> Sequence[str]:
 
 
 def _explain_unused(wish: _ProjectRequest, *, is_trusted: bool) -> list[str]:
-    asked = wish.settings
-    unused = [f"The project's .hermes.md sets {each}; it is not used" for each in asked.refused]
+    parsed = wish.settings
+    unused = [f"The project's .hermes.md sets {each}; it is not used" for each in parsed.refused]
     if not is_trusted:
-        unused += [f"The project's .hermes.md asks for {e}; {NOT_TRUSTED}" for e in asked.summary]
+        unused += [f"The project's .hermes.md asks for {e}; {NOT_TRUSTED}" for e in parsed.summary]
         unused += [f"The project has {e}; {NOT_TRUSTED}" for e in (*wish.skills, *wish.servers)]
     return unused

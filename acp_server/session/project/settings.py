@@ -36,13 +36,13 @@ class ProjectSettings:
     @property
     def summary(self) -> tuple[str, ...]:
         """The usable settings as phrases."""
-        wanted = {
+        values = {
             "mode": self.mode,
             "model": self.model,
             "tools": ", ".join(self.tools),
             "skills": ", ".join(self.skills),
         }
-        return tuple(f"{name}: {value}" for name, value in wanted.items() if value)
+        return tuple(f"{name}: {value}" for name, value in values.items() if value)
 
 
 def parse_project_settings(
@@ -60,13 +60,14 @@ def parse_project_settings(
         (each for each in REQUESTABLE_MODES if values.get("mode") == each), None
     )
     model = next((each for each in models if values.get("model") == each), None)
-    wanted = _parse_names(values.get("tools"))
-    later = tuple(each for each in wanted if each.startswith(prefixes) and each not in tools)
-    allowed = (*(each for each in tools if each in wanted), *later)
+    requested = _parse_names(values.get("tools"))
+    deferred = tuple(each for each in requested if each.startswith(prefixes) and each not in tools)
+    # In the order of the toolbox: another order in the file must not discard the prompt.
+    allowed = (*(each for each in tools if each in requested), *deferred)
     skills = tuple(each for each in _parse_names(values.get("skills")) if _SKILL.fullmatch(each))
-    used = {"mode": mode, "model": model, "tools": allowed, "skills": skills}
-    unknown = [each for each in wanted if allowed and each not in allowed]
-    refused = [_explain_refusal(name) for name in values if not used.get(name)]
+    accepted = {"mode": mode, "model": model, "tools": allowed, "skills": skills}
+    unknown = [each for each in requested if allowed and each not in allowed]
+    refused = [_explain_refusal(name) for name in values if not accepted.get(name)]
     refused += [f"{each!r} among its tools (no such tool)" for each in unknown]
     return ProjectSettings(mode, model, allowed, skills[:MAX_SKILLS], tuple(refused))
 

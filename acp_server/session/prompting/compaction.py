@@ -65,8 +65,8 @@ class Compactor:
     ) -> TurnContext:
         """Return the context for the next request; compacts the conversation first if it is due."""
         is_full = self.totals.context_tokens > self.threshold * context.meter.window_tokens
-        is_resting = self.now_seconds() - self._failed_at < RETRY_SECONDS
-        if not is_full or is_resting or self._is_pointless(conversation):
+        is_backing_off = self.now_seconds() - self._failed_at < RETRY_SECONDS
+        if not is_full or is_backing_off or self._is_pointless(conversation):
             return context
         try:
             return await self.compact(conversation, context, sink, is_requested=False)
@@ -101,8 +101,8 @@ class Compactor:
             TurnError: the model failed; nothing has changed.
         """
         messages = tuple(conversation)
-        parts = split_for_compaction(messages)
-        if parts is None:
+        split = split_for_compaction(messages)
+        if split is None:
             raise TooShortError
         progress = _CompactionProgress(sink, context.new_id, is_requested=is_requested)
         async with progress.show():
@@ -110,7 +110,7 @@ class Compactor:
                 build_summary_request(messages, focus), context, progress
             )
         # No await until the end event: a cancel must not leave a rebuilt conversation without it.
-        shorter = build_compacted_messages(parts, summary)
+        shorter = build_compacted_messages(split, summary)
         self._count_poor_compactions(messages, shorter, context)
         conversation.rebuild(shorter)
         # The last measurement describes the old conversation; kept, it would trigger again at once.
@@ -131,6 +131,7 @@ class Compactor:
         self, before: tuple[Message, ...], after: tuple[Message, ...], turn_context: TurnContext
     ) -> None:
         """Count consecutive compactions that saved little; after a few, they stop."""
+        # Both are estimates: the new size is measured by the next request only.
         size = turn_context.meter.estimate(ModelRequest(before))
         saved = size - turn_context.meter.estimate(ModelRequest(after))
         self._poor_compactions = self._poor_compactions + 1 if saved < MIN_SAVED_SHARE * size else 0

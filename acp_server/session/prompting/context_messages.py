@@ -11,13 +11,14 @@ REPORTED_OUTCOMES = ("cut", "blocked", "unreadable", "undecodable")
 
 def prompt_notices(entries: Sequence[SectionReport], notes: Sequence[ContextFileNote]) -> list[str]:
     """Return a sentence for each text that the model sees only in part or not at all."""
+    # The note on a file says more than the notice of its section; one of them is enough.
     files = {note.path for note in notes}
-    told = [
+    section_notices = [
         entry.notice
         for entry in entries
         if entry.fate in REPORTED_FATES and entry.source not in files and entry.notice
     ]
-    return [*told, *file_notices(notes)]
+    return [*section_notices, *file_notices(notes)]
 
 
 def file_notices(notes: Sequence[ContextFileNote]) -> list[str]:
@@ -31,9 +32,9 @@ def _file_notice(note: ContextFileNote) -> str:
             kept, total = note.kept_characters, note.total_characters
             return f"{note.path} is long: {kept:,} of its {total:,} characters are shown"
         case "blocked":
-            lines = ", ".join(f"{each.pattern} in line {each.line}" for each in note.findings[:3])
-            trust = f"to allow exactly this text, run `acp-server context trust {note.path}`"
-            return f"{note.path} is hidden from the model: {lines}; {trust}"
+            matches = ", ".join(f"{each.pattern} in line {each.line}" for each in note.findings[:3])
+            remedy = f"to allow exactly this text, run `acp-server context trust {note.path}`"
+            return f"{note.path} is hidden from the model: {matches}; {remedy}"
         case _:
             return f"{note.path} cannot be used: {note.reason or note.outcome}"
 

@@ -79,7 +79,7 @@ class DirectoryEvents:
     ) -> None:
         self._open = open_notifier
         self._check_seconds = check_seconds
-        self._check_at = 0.0
+        self._next_check_at = 0.0
         self._notifier: FileNotifier | None = None
         self._identities: Mapping[Path, _Identity] = {}
         self._names: Mapping[Path, tuple[Path, ...]] = {}
@@ -89,19 +89,20 @@ class DirectoryEvents:
         same), or could not be watched yet."""
 
     def wait(
-        self, wanted: Callable[[], WatchedDirectories], is_closed: threading.Event
+        self, requested: Callable[[], WatchedDirectories], is_closed: threading.Event
     ) -> WatchResult:
         """Block until a change concerns a subscriber; see `EventSource`."""
         while not is_closed.is_set():
-            folders = wanted()
+            folders = requested()
             if not folders:
                 break
-            seen = self._follow(folders, wanted) if self._is_outdated(folders) else WatchResult()
+            seen = self._follow(folders, requested) if self._is_outdated(folders) else WatchResult()
             if seen == WatchResult():
-                seen = WatchResult(frozenset(self._relevant_paths(self._collect(), wanted())))
+                seen = WatchResult(frozenset(self._relevant_paths(self._collect(), requested())))
             if seen != WatchResult():
                 return seen
         self._close_notifier()
+        # The next `wait` must open a notifier, even for the same directories.
         self._identities = {}
         return WatchResult()
 
@@ -110,21 +111,22 @@ class DirectoryEvents:
         if folders.keys() != self._identities.keys():
             return True
         now = time.monotonic()
-        if now < self._check_at:
+        # Each check is a `stat` per directory, and this is called ten times a second.
+        if now < self._next_check_at:
             return False
-        self._check_at = now + self._check_seconds
+        self._next_check_at = now + self._check_seconds
         known = self._identities.items()
         return bool(self._lost) or any(_identity(each) != identity for each, identity in known)
 
     def _follow(
-        self, folders: WatchedDirectories, wanted: Callable[[], WatchedDirectories]
+        self, folders: WatchedDirectories, requested: Callable[[], WatchedDirectories]
     ) -> WatchResult:
         """Watch these directories; return those in which changes may have been missed.
 
         The old notifier keeps collecting until the new one has started, so that no change is lost.
         """
         before, identities = self._identities, {each: _identity(each) for each in folders}
-        fresh = {
+        changed = {
             folder
             for folder, identity in identities.items()
             # `()` differs from every identity, so that a new directory counts as changed.
@@ -139,20 +141,21 @@ class DirectoryEvents:
             return WatchResult()
         except (OSError, RuntimeError) as error:
             # Out of watches, say. Retried with every check; the old notifier stays in use.
-            self._identities, self._lost = identities, fresh
+            self._identities, self._lost = identities, changed
             return WatchResult(problem=_error_reason(error))
         # Drain the old notifier before it is closed; its last events would be lost otherwise.
-        left = self._collect(quiet_milliseconds=1)
-        fresh |= self._lost
+        last_changes = self._collect(quiet_milliseconds=1)
+        changed |= self._lost
         self._close_notifier()
         self._notifier, self._names = notifier, names
         self._identities, self._lost = identities, set()
-        return WatchResult(frozenset(fresh | self._relevant_paths(left, wanted())))
+        return WatchResult(frozenset(changed | self._relevant_paths(last_changes, requested())))
 
     def _collect(self, quiet_milliseconds: int = STEP_MILLISECONDS) -> RawChanges:
         """Return the changes; waits for some, or for the current ones to settle."""
         quiet = quiet_milliseconds
         if self._notifier is None:
+            # Keeps the pace of the loop until watching is tried again.
             time.sleep(quiet / 1000)
             return set()
         debounce = DEBOUNCE_MILLISECONDS if quiet == STEP_MILLISECONDS else quiet
@@ -172,19 +175,19 @@ class DirectoryEvents:
         `folders` must be read after the changes were collected: a subscriber that came before a
         change must hear of it.
         """
-        told: set[Path] = set()
+        relevant: set[Path] = set()
         for change, name in raw:
             path = Path(name)
             # A watched directory itself changed: verify its identity at once.
             if path in self._names or path in folders:
-                self._check_at = 0.0
+                self._next_check_at = 0.0
             if change == Change.deleted:
                 self._lost.update(self._names.get(path, ()))
             for folder in self._names.get(path.parent, ()):
-                given = folder / path.name
-                if any(is_concerned(given) for is_concerned in folders.get(folder, ())):
-                    told.add(given)
-        return told
+                given_path = folder / path.name
+                if any(is_relevant(given_path) for is_relevant in folders.get(folder, ())):
+                    relevant.add(given_path)
+        return relevant
 
     def _close_notifier(self) -> None:
         if self._notifier is not None:
@@ -211,6 +214,6 @@ def _names_by_real_path(identities: Mapping[Path, _Identity]) -> dict[Path, tupl
     names: dict[Path, tuple[Path, ...]] = {}
     for folder, identity in identities.items():
         if identity is not None:
-            place = Path(os.path.realpath(folder))
-            names[place] = (*names.get(place, ()), folder)
+            real_path = Path(os.path.realpath(folder))
+            names[real_path] = (*names.get(real_path, ()), folder)
     return names

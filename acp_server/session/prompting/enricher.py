@@ -41,12 +41,12 @@ class PromptEnricher:
         parts: list[UserPart] = []
         for part in message.parts:
             parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
-        on_mode = remark_on_mode(self.conversation, self.options.mode)
-        on_servers = self.servers.take_news()
+        mode_remark = remark_on_mode(self.conversation, self.options.mode)
+        server_notices = self.servers.take_notices()
         remarks = (
             *self.maintenance.prompt_provider.prompt_remarks(self.conversation),
-            on_mode,
-            *on_servers,
+            mode_remark,
+            *server_notices,
         )
         parts += [Text(remark) for remark in remarks if remark]
         # The original message: the query holds only the user's own words.

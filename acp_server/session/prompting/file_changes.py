@@ -64,16 +64,16 @@ def digest_files(found: ProjectContext, soul: SourcedText, hints: Mapping[str, s
     digests = found.loaded.files
     # A file without a digest is compared by its text.
     prompt = {file.path: digests.get(file.path, file.text) for file in found.files}
-    faulty = {note.path for note in found.notes if note.path not in prompt}
+    unusable = {note.path for note in found.notes if note.path not in prompt}
     if soul.fate != "absent":
         prompt[soul.source] = f"{soul.reason}\n{soul.text}"
-    return FileDigests(prompt, hints, frozenset(faulty))
+    return FileDigests(prompt, hints, frozenset(unusable))
 
 
 def locate_files(digests: FileDigests, home: Path, folders: Collection[Path]) -> FileLocations:
     """Return the locations of the digested files plus other directories. Blocks on the disk."""
-    named = [home / label for label in (*digests.prompt, *digests.hints)]
-    paths = [*named, *map(resolve, named)]
+    given_paths = [home / label for label in (*digests.prompt, *digests.hints)]
+    paths = [*given_paths, *map(resolve, given_paths)]
     names = INSTRUCTION_NAMES.union(path.name for path in paths)
     return FileLocations(frozenset((*folders, *(path.parent for path in paths))), names)
 
@@ -100,36 +100,36 @@ class FileChangeReporter:
         self._queued: list[str] = []
         self._problems: list[str] = []
 
-    def watch_unread(self, places: FileLocations) -> None:
+    def watch_unread(self, locations: FileLocations) -> None:
         """Watch these places from now on; called before a prompt is written from them."""
-        self._watch_locations(places, is_read=False)
+        self._watch_locations(locations, is_read=False)
 
-    def restart(self, places: FileLocations) -> None:
+    def restart(self, locations: FileLocations) -> None:
         """Start over from a prompt that was just written: earlier differences no longer count."""
         self._reported.clear()
         self._queued.clear()
-        self.watch_read(places)
+        self.watch_read(locations)
 
-    def watch_read(self, places: FileLocations) -> None:
+    def watch_read(self, locations: FileLocations) -> None:
         """Watch these places, which have already been read."""
-        self._watch_locations(places, is_read=True)
+        self._watch_locations(locations, is_read=True)
 
-    def _watch_locations(self, places: FileLocations, *, is_read: bool) -> None:
+    def _watch_locations(self, locations: FileLocations, *, is_read: bool) -> None:
         # A read in a thread may end after `close`; it must not subscribe again.
         if self._watch is None or self._is_closed:
             return
-        has_new_names, self._watched_names = not places.names <= self._watched_names, places.names
+        has_new, self._watched_names = not locations.names <= self._watched_names, locations.names
         self._subscription = self._subscription or self._watch.subscribe(self)
-        self._subscription.watch(places.directories, is_read=is_read)
-        if is_read and has_new_names:
+        self._subscription.watch(locations.directories, is_read=is_read)
+        if is_read and has_new:
             # Changes to these names were filtered out until now, so one may have been missed.
             self._subscription.check_all()
 
     def take_notices(self) -> tuple[str, ...]:
         """Return the sentences that could not be shown immediately, once."""
-        waiting = (*self._problems, *self._queued)
+        notices = (*self._problems, *self._queued)
         self._problems, self._queued = [], []
-        return waiting
+        return notices
 
     def close(self) -> None:
         """Stop watching."""
@@ -146,16 +146,16 @@ class FileChangeReporter:
         del paths
         # An event is only a reason to compare: editors save by rename, so one save causes several
         # events.
-        told, now = await self._compare()
+        delivered, current = await self._compare()
         for before, after, remedy in (
-            (told.prompt, now.prompt, RELOAD),
-            (told.hints, now.hints, LOADED_LATER),
+            (delivered.prompt, current.prompt, RELOAD),
+            (delivered.hints, current.hints, LOADED_LATER),
         ):
-            different = set(_find_differences(before, after, now.unusable, self._home))
-            news = sorted(different - self._reported, key=lambda each: each.label)
-            self._reported |= different
-            if news:
-                changes = ", ".join(f"{each.label} {each.change}" for each in news)
+            differences = set(_find_differences(before, after, current.unusable, self._home))
+            new_differences = sorted(differences - self._reported, key=lambda each: each.label)
+            self._reported |= differences
+            if new_differences:
+                changes = ", ".join(f"{each.label} {each.change}" for each in new_differences)
                 self._show_or_queue(f"{changes}; {remedy}", self._queued)
 
     def report_problem(self, problem: str) -> bool:
@@ -164,22 +164,22 @@ class FileChangeReporter:
         self._show_or_queue(sentence, self._problems)
         return True
 
-    def _show_or_queue(self, sentence: str, unseen: list[str]) -> None:
+    def _show_or_queue(self, sentence: str, queue: list[str]) -> None:
         if not self._is_closed and not self.show(sentence):
-            unseen.append(sentence)
+            queue.append(sentence)
 
 
 def _find_differences(
-    before: Mapping[str, str], after: Mapping[str, str], faulty: Collection[str], home: Path
+    before: Mapping[str, str], after: Mapping[str, str], unusable: Collection[str], home: Path
 ) -> Iterator[_FileDifference]:
     """Yield the files that differ; one that is merely superseded by another counts as unchanged."""
-    for label, told in before.items():
-        if label in after and after[label] == told:
+    for label, delivered in before.items():
+        if label in after and after[label] == delivered:
             continue
-        if label in after or label in faulty:
-            yield _FileDifference(label, told, "has changed")
+        if label in after or label in unusable:
+            yield _FileDifference(label, delivered, "has changed")
         elif not os.path.lexists(home / label):
-            yield _FileDifference(label, told, "was deleted")
+            yield _FileDifference(label, delivered, "was deleted")
     for label in after.keys() - before.keys():
         yield _FileDifference(label, "", "now applies")
 

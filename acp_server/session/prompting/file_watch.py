@@ -77,11 +77,11 @@ class EventSource(Protocol):
     """Waits for changes in directories."""
 
     def wait(
-        self, wanted: Callable[[], WatchedDirectories], is_closed: threading.Event
+        self, requested: Callable[[], WatchedDirectories], is_closed: threading.Event
     ) -> WatchResult:
-        """Block until there is a change, nothing is wanted any more, or `is_over` is set.
+        """Block until there is a change, nothing is requested any more, or `is_closed` is set.
 
-        `wanted` may return a different set each time; the source follows it.
+        `requested` may return a different set each time; the source follows it.
         """
         ...
 
@@ -103,15 +103,15 @@ class Subscription:
         The listener checks those that were already being watched. With `is_read=False` it has not
         read them yet, so that only later changes matter and no check is needed.
         """
-        wanted = frozenset(folders)
-        if wanted == self.folders or self._is_closed:
+        new_folders = frozenset(folders)
+        if new_folders == self.folders or self._is_closed:
             return
-        before, self.folders = self.folders, wanted
+        before, self.folders = self.folders, new_folders
         shared = self._owner.update(self, before)
         if is_read and shared:
             self._changed.update(shared)
             # Otherwise the source reports the remaining directories soon, and one check does all.
-            if len(shared) == len(wanted - before):
+            if len(shared) == len(new_folders - before):
                 self._owner.schedule_check(self)
 
     def check_all(self) -> None:
@@ -129,9 +129,9 @@ class Subscription:
 
     def collect(self, paths: Collection[Path]) -> bool:
         """Collect the paths that concern the listener; return whether it must be scheduled."""
-        is_concerned = self.listener.is_relevant
+        is_relevant = self.listener.is_relevant
         for path in paths:
-            if path in self.folders or (path.parent in self.folders and is_concerned(path)):
+            if path in self.folders or (path.parent in self.folders and is_relevant(path)):
                 self._changed.add(path)
         return bool(self._changed) and not self._is_checking
 
@@ -169,6 +169,7 @@ class FileWatch:
         self._has_reported = False
         self._unreported = ""
         """A problem that no user was told about yet."""
+        # Its own limiter: a thread that waits for events must not take one from the shared pool.
         self._thread_limiter = anyio.CapacityLimiter(1)
         self._check_limiter = anyio.CapacityLimiter(MAX_CONCURRENT_CHECKS)
 
@@ -176,6 +177,7 @@ class FileWatch:
         """Return a subscription that watches nothing yet."""
         subscription = Subscription(self, listener)
         self._subscriptions.append(subscription)
+        # A problem that no user has seen: this subscriber may have one who does.
         if self._unreported:
             self._report_problem(self._unreported)
         return subscription
@@ -191,20 +193,20 @@ class FileWatch:
         The source follows within its next step. Returns the new directories whose start the source
         will not report, because another subscriber already had them.
         """
-        concern, added = subscription.listener.is_relevant, subscription.folders - before
+        is_relevant, added = subscription.listener.is_relevant, subscription.folders - before
         # Copy on write: the source's thread reads the old mapping at any time, without a lock.
-        wanted = dict(self._directories)
+        directories = dict(self._directories)
         for folder in before - subscription.folders:
-            left = [*wanted.pop(folder)]
-            left.remove(concern)
-            if left:
-                wanted[folder] = tuple(left)
-        shared = [folder for folder in added if folder in wanted]
+            remaining = [*directories.pop(folder)]
+            remaining.remove(is_relevant)
+            if remaining:
+                directories[folder] = tuple(remaining)
+        shared = [folder for folder in added if folder in directories]
         for folder in added:
-            wanted[folder] = (*wanted.get(folder, ()), concern)
-        self._directories = wanted
+            directories[folder] = (*directories.get(folder, ()), is_relevant)
+        self._directories = directories
         # Set here, not in the task: a second `update` may come before the task has started.
-        if wanted and not self._is_running:
+        if directories and not self._is_running:
             self._is_running = True
             self._spawn(self._run)
         return shared
@@ -216,27 +218,29 @@ class FileWatch:
     async def _run(self) -> None:
         """Watch while any directory is wanted.
 
-        A cancelled wait is abandoned: its thread ends by itself when it sees `is_over`.
+        A cancelled wait is abandoned: its thread ends by itself when it sees `is_closed`.
         """
-        is_over = threading.Event()
+        is_closed = threading.Event()
         try:
             source = self._source = self._source or await self._in_thread(self._open_source)
-            wait = partial(source.wait, lambda: self._directories, is_over)
+            wait = partial(source.wait, lambda: self._directories, is_closed)
             while self._directories:
                 self._distribute(await self._in_thread(wait))
+            # No await since the last look at the directories: a later `update` starts a new task.
             self._is_running = False
+        # `_is_running` stays set, so that no later `update` tries the import again.
         except ImportError as error:
             self._report_problem(f"the file watcher cannot be imported: {error}")
         finally:
-            is_over.set()
+            is_closed.set()
 
-    def _distribute(self, seen: WatchResult) -> None:
+    def _distribute(self, result: WatchResult) -> None:
         # A copy: a listener may subscribe or close while the paths are distributed.
         for subscription in tuple(self._subscriptions):
-            if subscription.collect(seen.paths):
+            if subscription.collect(result.paths):
                 self.schedule_check(subscription)
-        if seen.problem:
-            self._report_problem(seen.problem)
+        if result.problem:
+            self._report_problem(result.problem)
 
     def _report_problem(self, problem: str) -> None:
         """Report that directories cannot be watched, until a user was told."""

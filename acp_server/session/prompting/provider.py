@@ -56,7 +56,7 @@ class PromptProvider(Protocol):
         """Read the facts ahead of time, before a prompt needs them."""
         ...
 
-    async def write_prompt(self, subject: SystemPromptRequest) -> str:
+    async def write_prompt(self, request: SystemPromptRequest) -> str:
         """Return the system prompt; every call renders it from the facts as they are then."""
         ...
 
@@ -119,9 +119,9 @@ class FixedPromptProvider:
     async def gather_facts(self) -> None:
         """Do nothing."""
 
-    async def write_prompt(self, subject: SystemPromptRequest) -> str:
+    async def write_prompt(self, request: SystemPromptRequest) -> str:
         """Return the fixed prompt."""
-        del subject
+        del request
         return self.system
 
     def take_notices(self) -> Sequence[str]:

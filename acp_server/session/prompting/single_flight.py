@@ -42,6 +42,7 @@ class SingleFlight(Generic[Result]):
 
     def __init__(self) -> None:
         """Start without pending reads."""
+        # Weak: an entry lasts as long as a caller holds it.
         self._pending: WeakValueDictionary[Hashable, _PendingRead[Result]] = WeakValueDictionary()
 
     async def run(self, key: Hashable, work: Callable[[], Result]) -> Result:
@@ -55,33 +56,33 @@ class SingleFlight(Generic[Result]):
             pending_read = self._pending[key] = _PendingRead[Result]()
         # A failed or cancelled leader leaves no result: one of its waiters becomes the next leader.
         while True:
-            mine = pending_read.next
-            if mine.has_leader:
-                await mine.is_done.wait()
+            shared_read = pending_read.next
+            if shared_read.has_leader:
+                await shared_read.is_done.wait()
             else:
-                await self._lead(mine, pending_read, work)
-            if mine.results:
-                return mine.results[0]
+                await self._lead(shared_read, pending_read, work)
+            if shared_read.results:
+                return shared_read.results[0]
 
     async def _lead(
         self,
-        mine: _SharedRead[Result],
+        shared_read: _SharedRead[Result],
         pending_read: _PendingRead[Result],
         work: Callable[[], Result],
     ) -> None:
-        mine.has_leader = True
+        shared_read.has_leader = True
         try:
             async with pending_read.lock:
                 # Replaced before the read starts: a later caller may have changed a file that
                 # this read has already passed, so it must wait for the next one.
                 pending_read.next = _SharedRead[Result]()
-                mine.results.append(await to_thread.run_sync(work))
+                shared_read.results.append(await to_thread.run_sync(work))
         finally:
             # Cancelled while waiting for the lock: without a new read, callers would join this one
             # and spin, because it counts as led and is already over.
-            if pending_read.next is mine:
+            if pending_read.next is shared_read:
                 pending_read.next = _SharedRead[Result]()
-            mine.is_done.set()
+            shared_read.is_done.set()
 
 
 class SharedReads:

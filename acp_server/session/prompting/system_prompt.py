@@ -34,8 +34,8 @@ def _now() -> datetime:
 def _ignore_write() -> None: ...
 
 
-async def _no_index(want: SkillIndexRequest) -> str:
-    del want
+async def _no_index(request: SkillIndexRequest) -> str:
+    del request
     return ""
 
 
@@ -69,7 +69,7 @@ class SystemPrompt:
     """Called before the prompt is rewritten, the only moment at which the tools may change."""
     notice: str = field(default="", init=False)
     """A notice for the user about a rewritten prompt; shown once."""
-    _may_be_sent: bool = field(default=False, init=False)
+    _may_have_been_sent: bool = field(default=False, init=False)
     """Whether the model may have received this prompt, together with the tools."""
     _allowed_tools: tuple[str, ...] | None = field(default=None, init=False)
     _preferred_skills: tuple[str, ...] | None = field(default=None, init=False)
@@ -89,7 +89,7 @@ class SystemPrompt:
         """Write the prompt again from the current facts."""
         # The tool list is part of the cached prefix. It may change here because the cache is lost
         # anyway; between rewrites it must stay the same.
-        if self._may_be_sent:
+        if self._may_have_been_sent:
             await self.rebuild_tools()
         window = self.catalog.known_window_tokens(model_id)
         tools = await self.tool_names()
@@ -99,7 +99,8 @@ class SystemPrompt:
             SystemPromptRequest(model_id, window, tools, index, block)
         )
         # From here on the model may see this prompt, so the tools may change only by a rewrite.
-        self.is_unverified, self._may_be_sent = False, True
+        self.is_unverified, self._may_have_been_sent = False, True
+        # No await since `write_prompt`: the state belongs to this text.
         state: dict[str, JsonValue] = {**self.provider.state(), TOOLS: [*sorted(tools)]}
         if self.allowed_tools is not None:
             state[ALLOWED_TOOLS] = [*self.allowed_tools]
@@ -156,8 +157,8 @@ class SystemPrompt:
 
     def _stored_names(self, name: str) -> tuple[str, ...] | None:
         """Return names that were stored with the prompt."""
-        kept = None if self.saved is None else self.saved.state.get(name)
-        return tuple(map(str, kept)) if isinstance(kept, list) else None
+        names = None if self.saved is None else self.saved.state.get(name)
+        return tuple(map(str, names)) if isinstance(names, list) else None
 
     async def _verify(self) -> None:
         """Verify the prompt of a previous process: keep it, or discard it with a reason."""
@@ -171,7 +172,8 @@ class SystemPrompt:
             self.saved = None
             # Signatures of the previous process's reasoning cover the discarded prompt.
             self.drop_reasoning()
-        self._may_be_sent = not reason
+        # A kept prompt was sent by the previous process, with these tools.
+        self._may_have_been_sent = not reason
 
     async def _find_rewrite_reason(self, saved: SavedSystem) -> str:
         """Return why a previous prompt is no longer valid; empty if it is."""

@@ -59,20 +59,20 @@ class WorkspacePromptProvider:
 
     def __init__(
         self,
-        settings: PromptConfig,
+        config: PromptConfig,
         workspace: SessionWorkspace,
         watch: FileWatch | None = None,
         today: Callable[[], date] = date.today,
-        readings: SharedReads | None = None,
+        shared_reads: SharedReads | None = None,
     ) -> None:
-        """Prepare; `readings` is shared by all sessions with the same settings."""
-        self._config = settings
+        """Prepare; `shared_reads` is shared by all sessions with the same settings."""
+        self._config = config
         self._workspace = workspace
         self._secret = secrets.token_bytes(32)
-        self._reader = WorkspaceReader(settings, workspace, readings or SharedReads())
+        self._reader = WorkspaceReader(config, workspace, shared_reads or SharedReads())
         self._facts: EnvironmentFacts | None = None
         self._prompt: AssembledPrompt | None = None
-        self._found = ProjectContext()
+        self._project = ProjectContext()
         self._window_tokens: int | None = None
         self._today = today
         self._prompt_day: date | None = None
@@ -93,7 +93,7 @@ class WorkspacePromptProvider:
         """Read the slow facts: the repository, the machine, the user's own files."""
         await self._read_facts()
 
-    async def write_prompt(self, subject: SystemPromptRequest) -> str:
+    async def write_prompt(self, request: SystemPromptRequest) -> str:
         """Return the system prompt; every call after the first reads the facts again."""
         # The first prompt may use facts gathered ahead of time; a rewrite must read them again.
         if self._prompt is not None:
@@ -103,11 +103,11 @@ class WorkspacePromptProvider:
             # Watch before reading: a change in between would otherwise go unnoticed.
             if self._prompt is None:
                 self._file_changes.watch_unread(environment_facts.locations)
-            instruction_files = await self._reader.read_instruction_files(subject.window_tokens)
-            self._found, self._window_tokens = instruction_files.found, subject.window_tokens
-            self._prompt = self._build_prompt(environment_facts, instruction_files, subject)
+            instruction_files = await self._reader.read_instruction_files(request.window_tokens)
+            self._project, self._window_tokens = instruction_files.found, request.window_tokens
+            self._prompt = self._build_prompt(environment_facts, instruction_files, request)
             await self._track_files(instruction_files)
-        self._notices = tuple(prompt_notices(self._prompt.report.entries, self._found.notes))
+        self._notices = tuple(prompt_notices(self._prompt.report.entries, self._project.notes))
         return self._prompt.text
 
     def take_notices(self) -> Sequence[str]:
@@ -147,16 +147,16 @@ class WorkspacePromptProvider:
             "window": self._window_tokens,
             "day": None if self._prompt_day is None else self._prompt_day.isoformat(),
             "roots": [*map(str, self._workspace.roots)],
-            "files": _digest_files(self._found),
+            "files": _digest_files(self._project),
             "report": self.report,
         }
 
     async def restore(self, text: str, state: Mapping[str, JsonValue]) -> bool:
         """Continue with a previous prompt unless its directories or files have changed."""
-        seal, window = _parse_secret(state), state.get("window")
+        secret, window = _parse_secret(state), state.get("window")
         report = parse_report(state.get("report"))
         # Stored by an older version, or damaged: write a new prompt.
-        if seal is None or not isinstance(window, int | None) or report is None:
+        if secret is None or not isinstance(window, int | None) or report is None:
             return False
         # Other roots mean other files: the old prompt would name directories that are not open.
         if state.get("roots") != [*map(str, self._workspace.roots)]:
@@ -165,14 +165,14 @@ class WorkspacePromptProvider:
         if _digest_files(instruction_files.found) != state.get("files"):
             return False
         # The old secret is needed to recognise the hints that are already in the conversation.
-        self._secret, self._window_tokens, self._found = seal, window, instruction_files.found
+        self._secret, self._window_tokens, self._project = secret, window, instruction_files.found
         self._prompt, self._prompt_day = AssembledPrompt(text, "", "", report), _parse_day(state)
         await self._track_files(instruction_files)
         return True
 
     def loaded_files(self) -> Sequence[LoadedFile]:
         """Return the instruction files that were delivered to the model."""
-        return (*loaded_context(self._found), *self._delivered_files.values())
+        return (*loaded_context(self._project), *self._delivered_files.values())
 
     async def workspace_facts(self) -> str:
         """Return the workspace facts as they were read."""
@@ -181,7 +181,7 @@ class WorkspacePromptProvider:
     def project_settings(self) -> Mapping[str, JsonValue]:
         """Return the frontmatter settings of the project's files; the nearest file wins."""
         merged: dict[str, JsonValue] = {}
-        for found in reversed(self._found.settings):
+        for found in reversed(self._project.settings):
             merged |= found.values
         return merged
 
@@ -209,11 +209,11 @@ class WorkspacePromptProvider:
             if self._prompt is None:  # nothing was delivered yet, so nothing can differ
                 return FileDigests(), FileDigests()
             instruction_files = await self._reader.read_instruction_files(self._window_tokens)
-            hints, now = self._delivered_digests.hints, LoadedHints()
+            hints, current_hints = self._delivered_digests.hints, LoadedHints()
             if hints and self._hint_finder is not None:
-                now = await to_thread.run_sync(self._hint_finder.current_state, hints)
+                current_hints = await to_thread.run_sync(self._hint_finder.current_state, hints)
             return self._delivered_digests, digest_files(
-                instruction_files.found, instruction_files.soul, now.files
+                instruction_files.found, instruction_files.soul, current_hints.files
             )
 
     async def _read_facts(self) -> EnvironmentFacts:
@@ -224,19 +224,20 @@ class WorkspacePromptProvider:
 
     async def _track_files(self, instruction_files: InstructionFiles) -> None:
         """Store the digests of the prompt's files and report changes from now on."""
-        hints, places = self._delivered_digests.hints, instruction_files.locations
+        # Hints stay in the conversation, so a new prompt does not replace them.
+        hints, locations = self._delivered_digests.hints, instruction_files.locations
         self._delivered_digests = digest_files(
             instruction_files.found, instruction_files.soul, hints
         )
         if hints:
-            places = await to_thread.run_sync(self._reader.locate_files, self._delivered_digests)
-        self._file_changes.restart(places)
+            locations = await to_thread.run_sync(self._reader.locate_files, self._delivered_digests)
+        self._file_changes.restart(locations)
 
     def _build_prompt(
         self,
         environment_facts: EnvironmentFacts,
         instruction_files: InstructionFiles,
-        subject: SystemPromptRequest,
+        request: SystemPromptRequest,
     ) -> AssembledPrompt:
         facts, day = environment_facts.facts, self._today()
         self._prompt_day = day
@@ -244,11 +245,11 @@ class WorkspacePromptProvider:
             replace(
                 facts,
                 day=day,
-                model=subject.model_id,
-                tools=subject.tools,
+                model=request.model_id,
+                tools=request.tools,
                 identity=replace(facts.identity, soul=instruction_files.soul),
-                skills_index=SourcedText(subject.skills_index),
-                external_memory=SourcedText(subject.external_memory, "memory.provider"),
+                skills_index=SourcedText(request.skills_index),
+                external_memory=SourcedText(request.external_memory, "memory.provider"),
                 context_files=instruction_files.found.files,
                 context_notes=instruction_files.found.notes,
             )
@@ -262,14 +263,14 @@ class WorkspacePromptProvider:
         )
         # Read from the conversation, not from memory: after compaction or a fork, hints that are
         # no longer in it must be delivered again.
-        loaded = self._found.loaded.merged_with(self._scan_hints(conversation))
+        loaded = self._project.loaded.merged_with(self._scan_hints(conversation))
         deliveries: dict[str, InstructionDelivery] = {}
         for key, paths in touched.items():
             found = finder.find([Path(path) for path in paths], loaded)
             # Protected files stay unread even if they have the name of an instruction file.
             is_protected = self._reader.is_protected
-            open_hints = tuple(each for each in found.hints if not is_protected(each.path))
-            found = replace(found, hints=open_hints)
+            readable_hints = tuple(each for each in found.hints if not is_protected(each.path))
+            found = replace(found, hints=readable_hints)
             loaded = loaded.merged_with(found.loaded)
             self._delivered_files |= loaded_hints(found)
             # Signed with a secret, so that a tool result cannot pretend that a file was delivered
@@ -279,32 +280,32 @@ class WorkspacePromptProvider:
             if text or notices:
                 deliveries[key] = InstructionDelivery(text, _format_labels(found), notices)
         # Files of the system prompt are compared separately (`RELOAD`, not `LOADED_LATER`).
-        own = self._found.loaded.files
-        hints = {label: digest for label, digest in loaded.files.items() if label not in own}
+        excluded = self._project.loaded.files
+        hints = {label: digest for label, digest in loaded.files.items() if label not in excluded}
         self._delivered_digests = replace(self._delivered_digests, hints=hints)
         return deliveries
 
     def _take_new_notices(self, notices: Sequence[str]) -> tuple[str, ...]:
         """Return the notices not shown before in this session, and mark them as shown."""
-        news = tuple(notice for notice in notices if notice not in self._shown_notices)
-        self._shown_notices.update(news)
-        return news
+        new_notices = tuple(notice for notice in notices if notice not in self._shown_notices)
+        self._shown_notices.update(new_notices)
+        return new_notices
 
     def _scan_hints(self, conversation: Conversation) -> LoadedHints:
         """Return the hints in a conversation; each message is scanned only once."""
-        history, generation = self._scanned, conversation.generation
+        scanned, generation = self._scanned, conversation.generation
         # A rebuild replaces messages, so the scan must start over.
-        if history.conversation is not conversation or history.generation != generation:
-            history = self._scanned = _ScannedConversation(conversation, generation)
+        if scanned.conversation is not conversation or scanned.generation != generation:
+            scanned = self._scanned = _ScannedConversation(conversation, generation)
         messages = tuple(conversation)
         texts = (
             text
-            for message in messages[history.scanned_count :]
+            for message in messages[scanned.scanned_count :]
             for text in _message_texts(message)
         )
-        history.hints = history.hints.merged_with(find_loaded_hints(texts, self._secret))
-        history.scanned_count = len(messages)
-        return history.hints
+        scanned.hints = scanned.hints.merged_with(find_loaded_hints(texts, self._secret))
+        scanned.scanned_count = len(messages)
+        return scanned.hints
 
 
 def _parse_day(state: Mapping[str, JsonValue]) -> date | None:
@@ -323,6 +324,7 @@ def _parse_secret(state: Mapping[str, JsonValue]) -> bytes | None:
 
 def _digest_files(found: ProjectContext) -> list[JsonValue]:
     """Return the path and digest of each file in a prompt."""
+    # Text may hold unpaired surrogates, which strict UTF-8 rejects.
     raw = [(file.path, file.text.encode(errors="surrogatepass")) for file in found.files]
     return [[path, sha256_of(text)] for path, text in raw]
 

@@ -57,14 +57,14 @@ class WorkspaceReader:
     """Reads for the sessions of one workspace."""
 
     def __init__(
-        self, settings: PromptConfig, workspace: SessionWorkspace, readings: SharedReads
+        self, config: PromptConfig, workspace: SessionWorkspace, shared_reads: SharedReads
     ) -> None:
-        """Prepare; `readings` is shared by all sessions with these settings."""
+        """Prepare; `shared_reads` is shared by all sessions with these settings."""
         self.home = resolve(workspace.cwd)
-        self._config = settings
+        self._config = config
         self._workspace = workspace
-        self._reads = readings
-        self._fact_collector = FactCollector(workspace.roots, Path.home(), settings.home)
+        self._reads = shared_reads
+        self._fact_collector = FactCollector(workspace.roots, Path.home(), config.home)
 
     async def read_environment_facts(self) -> EnvironmentFacts:
         """Return the facts of the repository, the machine and the user's memory."""
@@ -88,54 +88,55 @@ class WorkspaceReader:
         return self._fact_collector.is_protected(self._workspace.cwd / path)
 
     def _read_facts(self) -> EnvironmentFacts:
+        # In this thread, ahead of time: compiling the patterns takes a tenth of a second.
         prepare_scan()
-        settings, workspace = self._config, self._workspace
-        home = settings.home
+        config, workspace = self._config, self._workspace
+        home = config.home
         memory = home / "memories"
         environment = read_environment(
-            settings.variables,
+            config.variables,
             HostInfo.current(),
             tool_shell="bash",
-            hint=settings.environment_hint,
-            is_python_probed=settings.should_probe_python,
+            hint=config.environment_hint,
+            is_python_probed=config.should_probe_python,
         )
         facts = PromptFacts(
             day=date.min,  # placeholder; the prompt names the day on which it is written
             model="",
-            provider=settings.provider,
-            platform=settings.platform,
-            identity=AgentIdentity(skips_context_files=settings.should_skip_context_files),
-            enforcement=settings.enforcement,
+            provider=config.provider,
+            platform=config.platform,
+            identity=AgentIdentity(skips_context_files=config.should_skip_context_files),
+            enforcement=config.enforcement,
             environment=replace(environment, profile=profile_name(home)),
-            hint_overrides={n: HintOverride(*o) for n, o in settings.hint_overrides.items()},
-            system_message=SourcedText(settings.system_message, "agent.system_prompt"),
+            hint_overrides={n: HintOverride(*o) for n, o in config.hint_overrides.items()},
+            system_message=SourcedText(config.system_message, "agent.system_prompt"),
             workspace=read_workspace(
-                workspace.cwd, settings.variables, workspace.additional_directories
+                workspace.cwd, config.variables, workspace.additional_directories
             ),
-            memory=read_memory(memory / "MEMORY.md", settings.memory_limit, scan)
-            if settings.has_memory
+            memory=read_memory(memory / "MEMORY.md", config.memory_limit, scan)
+            if config.has_memory
             else None,
-            user=read_memory(memory / "USER.md", settings.user_limit, scan)
-            if settings.has_user_profile
+            user=read_memory(memory / "USER.md", config.user_limit, scan)
+            if config.has_user_profile
             else None,
         )
         return EnvironmentFacts(facts, self.locate_files(FileDigests()))
 
     def _read_instructions(self, window_tokens: int | None) -> InstructionFiles:
-        settings, found = self._config, ProjectContext()
-        if not settings.should_skip_context_files:
+        config, found = self._config, ProjectContext()
+        if not config.should_skip_context_files:
             request = self._request(window_tokens)
-            found = self._remove_protected(find_project_context(request, scan, settings.is_trusted))
-        soul = read_soul(settings.home, scan, is_trusted=settings.is_trusted)
+            found = self._remove_protected(find_project_context(request, scan, config.is_trusted))
+        soul = read_soul(config.home, scan, is_trusted=config.is_trusted)
         return InstructionFiles(found, soul, self.locate_files(digest_files(found, soul, {})))
 
     def _request(self, window_tokens: int | None) -> ContextRequest:
-        settings, workspace = self._config, self._workspace
+        config, workspace = self._config, self._workspace
         return ContextRequest(
             workspace.cwd,
             workspace.additional_directories,
-            settings.agents_md_scope,
-            settings.max_characters,
+            config.agents_md_scope,
+            config.max_characters,
             window_tokens,
         )
 
@@ -143,10 +144,10 @@ class WorkspaceReader:
         """Return the found files without the protected ones."""
         hidden = {file.path for file in found.files if self.is_protected(Path(file.path))}
         files = tuple(file for file in found.files if file.path not in hidden)
-        notes = tuple(_hide_note(note) if note.path in hidden else note for note in found.notes)
+        notes = tuple(_mark_hidden(note) if note.path in hidden else note for note in found.notes)
         return replace(found, files=files, notes=notes)
 
 
-def _hide_note(note: ContextFileNote) -> ContextFileNote:
+def _mark_hidden(note: ContextFileNote) -> ContextFileNote:
     reason = "it is protected, and so kept from the model"
     return ContextFileNote(note.path, "unreadable", note.total_characters, reason=reason)

@@ -94,8 +94,8 @@ class DelegateUse(TypedToolUse[DelegateArguments]):
         sink = _ReporterSink(self.reporter)
         work = partial(self._delegation.runner.run, self.reporter.call_id, self._tasks, sink)
         await run_with_view(self, OVERVIEW_INTERVAL_SECONDS, work)
-        is_vain = all(each.state in {"failed", "cancelled"} for each in self._tasks)
-        return self._outcome("", is_error=is_vain)
+        has_failed = all(each.state in {"failed", "cancelled"} for each in self._tasks)
+        return self._outcome("", is_error=has_failed)
 
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the results so far."""
@@ -113,8 +113,8 @@ class DelegateUse(TypedToolUse[DelegateArguments]):
 
     def _outcome(self, reason: str, *, is_error: bool) -> ToolOutcome:
         root = self._delegation.session.workspace.cwd
-        told = render_report(self._tasks, partial(display_path, root=root)) if self._tasks else ""
-        text = "\n\n".join(part for part in (reason, told) if part)
+        report = render_report(self._tasks, partial(display_path, root=root)) if self._tasks else ""
+        text = "\n\n".join(part for part in (reason, report) if part)
         return ToolOutcome(text, is_error, raw_output={"tasks": results_as_json(self._tasks)})
 
 
@@ -132,17 +132,17 @@ class DelegationContext:
         Raises:
             UnknownToolsetError: A task asks for a toolset that sub-agents cannot have.
         """
-        present = sorted(await self.session.tool_names())
-        shared = _join_texts(arguments.context)
+        available_tools = sorted(await self.session.tool_names())
+        shared_context = _join_texts(arguments.context)
         if arguments.tasks and arguments.goal:
-            shared = _join_texts(SHARED_CONTEXT.format(goal=arguments.goal), shared)
+            shared_context = _join_texts(SHARED_CONTEXT.format(goal=arguments.goal), shared_context)
         orders = arguments.tasks or [Order(goal=arguments.goal or "")]
         return [
             SubAgentTask(
                 number,
                 order.goal,
-                _join_texts(shared, order.context),
-                tools_for(order.toolsets or arguments.toolsets or (), present),
+                _join_texts(shared_context, order.context),
+                tools_for(order.toolsets or arguments.toolsets or (), available_tools),
             )
             for number, order in enumerate(orders, start=1)
         ]

@@ -46,25 +46,25 @@ class NoCheckpointHooks:
         """Do nothing."""
 
 
-def written_file(place: ResolvedPath, snapshot: FileSnapshot | None) -> TouchedFile:
+def written_file(resolved: ResolvedPath, snapshot: FileSnapshot | None) -> TouchedFile:
     """Return a file that is written, as it is before or after the write; links are followed."""
-    return TouchedFile(place.real, _original(snapshot), is_unsaved(snapshot))
+    return TouchedFile(resolved.real, _original(snapshot), is_unsaved(snapshot))
 
 
-def file_to_remove(place: ResolvedPath, base: FileSnapshot | None) -> TouchedFile:
+def file_to_remove(resolved: ResolvedPath, base: FileSnapshot | None) -> TouchedFile:
     """Return a file as it is before it is deleted or moved; of a link, the link. It blocks."""
     try:
-        found = read_file_image(place.entry_path)
+        found = read_file_image(resolved.entry_path)
     except OSError:
         found = None
     if found is not None and found.kind == "link":
-        return TouchedFile(place.entry_path, found)
-    return TouchedFile(place.entry_path, _original(base), is_unsaved(base))
+        return TouchedFile(resolved.entry_path, found)
+    return TouchedFile(resolved.entry_path, _original(base), is_unsaved(base))
 
 
-def removed_file(place: ResolvedPath) -> TouchedFile:
+def removed_file(resolved: ResolvedPath) -> TouchedFile:
     """Return a file that was deleted or moved away: its path, with no file there."""
-    return TouchedFile(place.entry_path, None)
+    return TouchedFile(resolved.entry_path, None)
 
 
 def is_unsaved(snapshot: FileSnapshot | None) -> bool:

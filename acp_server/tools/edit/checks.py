@@ -56,8 +56,8 @@ def language_of(path: Path) -> str:
     >>> language_of(Path("a.pyi")), language_of(Path("a.vue"))
     ('python', 'vue')
     """
-    ending = path.suffix.lower()
-    return LANGUAGES.get(ending, ending.removeprefix("."))
+    suffix = path.suffix.lower()
+    return LANGUAGES.get(suffix, suffix.removeprefix("."))
 
 
 @frozen_dataclass
@@ -89,17 +89,17 @@ class FileChecks:
         words = [word.replace(PATH_PLACEHOLDER, str(path)) for word in self.commands[language]]
         log = OutputLog(MAX_OUTPUT_BYTES, 0)
 
-        async def keep(chunk: bytes) -> None:
+        async def log_output(chunk: bytes) -> None:
             log.write(chunk)
 
         try:
             command = LocalCommand(self.shell, shlex.join(words), self.cwd)
-            ended = await command.run(keep, self.timeout_seconds)
+            result = await command.run(log_output, self.timeout_seconds)
         except ShellError as error:
             logger.warning("the %s check could not be started: %s", language, error)
             return ()
         if (
-            ended.exit.code in CANNOT_RUN_EXIT_CODES
+            result.exit.code in CANNOT_RUN_EXIT_CODES
         ):  # off from now on: every edit would wait for it in vain
             self._missing_languages.add(language)
             logger.warning(
@@ -107,11 +107,11 @@ class FileChecks:
                 language,
                 words[0],
             )
-        return _problem_lines(ended, log)
+        return _problem_lines(result, log)
 
 
-def _problem_lines(ended: CommandResult, log: OutputLog) -> tuple[str, ...]:
+def _problem_lines(result: CommandResult, log: OutputLog) -> tuple[str, ...]:
     """Return the output of a failed check, without blank lines."""
-    if ended.timed_out or ended.exit.code in {0, None, *CANNOT_RUN_EXIT_CODES}:
+    if result.timed_out or result.exit.code in {0, None, *CANNOT_RUN_EXIT_CODES}:
         return ()
     return tuple(line.rstrip() for line in log.text().splitlines() if line.strip())

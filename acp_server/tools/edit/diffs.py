@@ -33,11 +33,11 @@ def exact_diff(path: str, old_text: str | None, new_text: str) -> tuple[FileDiff
 def _hunks(old: list[str], new: list[str]) -> Iterator[tuple[int, int, int, int]]:
     """Yield (old start, old end, new start, new end) for each change with its context."""
     head = _common_prefix_length(old, new)
-    most_tail = min(len(old), len(new)) - head
-    tail = min(_common_prefix_length(old[::-1], new[::-1]), most_tail)
+    max_tail = min(len(old), len(new)) - head
+    tail = min(_common_prefix_length(old[::-1], new[::-1]), max_tail)
     begin = max(0, head - CONTEXT_LINES)
-    kept = max(0, tail - CONTEXT_LINES)
-    a, b = old[begin : len(old) - kept], new[begin : len(new) - kept]
+    skipped_tail = max(0, tail - CONTEXT_LINES)
+    a, b = old[begin : len(old) - skipped_tail], new[begin : len(new) - skipped_tail]
     if len(a) + len(b) > MAX_COMPARED_LINES:
         yield begin, begin + len(a), begin, begin + len(b)
         return

@@ -68,8 +68,8 @@ class PlannedChange:
         path = str(self.source.path)
         if self.moved_to is None:
             return exact_diff(path, old_text, self.text or "")
-        gone = exact_diff(path, old_text, "")
-        return (*gone, *exact_diff(str(self.moved_to.path), None, self.text or ""))
+        deletion = exact_diff(path, old_text, "")
+        return (*deletion, *exact_diff(str(self.moved_to.path), None, self.text or ""))
 
     @property
     def target(self) -> ResolvedPath:
@@ -85,8 +85,8 @@ class PlannedChange:
         """Return its files as they are before the change, for the checkpoint. It blocks."""
         if self.text is not None and self.moved_to is None:
             return (written_file(self.source, self.base),)
-        gone = file_to_remove(self.source, self.base)
-        return (gone, written_file(self.moved_to, None)) if self.moved_to else (gone,)
+        removed = file_to_remove(self.source, self.base)
+        return (removed, written_file(self.moved_to, None)) if self.moved_to else (removed,)
 
 
 ChangePlanner = Callable[[], Awaitable[Sequence[PlannedChange]]]
@@ -105,34 +105,34 @@ class EditServices:
     checkpoint_hooks: CheckpointHooks = field(default_factory=NoCheckpointHooks)
     """Records files in a checkpoint before a turn changes them."""
 
-    def lexical_path(self, given: str) -> Path:
+    def lexical_path(self, raw_path: str) -> Path:
         """Return the absolute path that a name means, without accessing the file system.
 
         Raises:
             FileError: It cannot be a path.
         """
-        if len(given) > MAX_PATH_CHARACTERS:
+        if len(raw_path) > MAX_PATH_CHARACTERS:
             raise InvalidPathError(f"the path is longer than {MAX_PATH_CHARACTERS:,} characters")
-        return lexical_path(given, self.workspace, self.home)
+        return lexical_path(raw_path, self.workspace, self.home)
 
-    async def resolve(self, given: str) -> ResolvedPath:
+    async def resolve(self, raw_path: str) -> ResolvedPath:
         """Resolve a name to a path, with its links followed.
 
         Raises:
             FileError: It cannot be a path.
         """
-        self.lexical_path(given)  # checks the length before any link is followed
-        return await self.files.resolve(given)
+        self.lexical_path(raw_path)  # checks the length before any link is followed
+        return await self.files.resolve(raw_path)
 
-    async def can_preview(self, place: ResolvedPath) -> bool:
+    async def can_preview(self, resolved: ResolvedPath) -> bool:
         """Whether a file's text may be shown before permission was asked.
 
         Both the path and the file that it leads to must be unprotected: a link in the workspace
         could lead to a secret.
         """
-        if not place.is_in_workspace or not await self.gate.can_preview(place.path):
+        if not resolved.is_in_workspace or not await self.gate.can_preview(resolved.path):
             return False
-        return place.real == place.path or await self.gate.can_preview(place.real)
+        return resolved.real == resolved.path or await self.gate.can_preview(resolved.real)
 
     @asynccontextmanager
     async def tracking_file_changes(self) -> AsyncGenerator[None]:
@@ -175,9 +175,9 @@ class EditFlow:
         New problems are waited for after the files are unlocked, so that other edits can go on.
         """
         try:
-            async with AsyncExitStack() as held:
-                await self._lock_files(paths, held)
-                outcome = await self._run_attempts(paths, planner, may_redo=can_retry)
+            async with AsyncExitStack() as lock_stack:
+                await self._lock_files(paths, lock_stack)
+                outcome = await self._run_attempts(paths, planner, can_retry=can_retry)
         except FileError as error:
             # Some of several files may have been changed before the error. If the checkpoint did
             # not know their new contents, an undo would take these for the user's own changes.
@@ -186,32 +186,35 @@ class EditFlow:
         return await self._add_new_problems(outcome) if outcome is self.applied_outcome else outcome
 
     async def _run_attempts(
-        self, paths: Sequence[Path], plan: ChangePlanner, *, may_redo: bool
+        self, paths: Sequence[Path], plan: ChangePlanner, *, can_retry: bool
     ) -> ToolOutcome:
-        for _ in range(MAX_ATTEMPTS if may_redo else 1):
+        for _ in range(MAX_ATTEMPTS if can_retry else 1):
             changes = await self._plan_changes(plan, paths)
-            outcome = await self._attempt(changes, may_redo=may_redo)
+            outcome = await self._attempt(changes, can_retry=can_retry)
             if outcome is not None:
                 return outcome
         return ToolOutcome("the file keeps changing; nothing was written", is_error=True)
 
     async def _add_new_problems(self, outcome: ToolOutcome) -> ToolOutcome:
         """Add the new problems to the outcome of an applied edit."""
-        diagnosis = self._services.problem_finder
-        if diagnosis is None or self._baseline is None:
+        problem_finder = self._services.problem_finder
+        if problem_finder is None or self._baseline is None:
             return outcome
-        news = await diagnosis.describe_new(self._baseline, self._changed_paths)
-        if not news:
+        new_problems = await problem_finder.describe_new(self._baseline, self._changed_paths)
+        if not new_problems:
             return outcome
-        text, shown = f"{outcome.text}\n\n{news}", (*(outcome.shown or ()), Text(news))
+        text, shown = (
+            f"{outcome.text}\n\n{new_problems}",
+            (*(outcome.shown or ()), Text(new_problems)),
+        )
         return replace(outcome, text=text, shown=shown)
 
     def _record_baseline(self, changes: Sequence[PlannedChange]) -> None:
         """Record which files are about to change, and their known problems."""
-        diagnosis = self._services.problem_finder
-        if diagnosis is not None:
+        problem_finder = self._services.problem_finder
+        if problem_finder is not None:
             self._changed_paths = tuple(c.target.path for c in changes if c.text is not None)
-            self._baseline = diagnosis.record_baseline(self._changed_paths)
+            self._baseline = problem_finder.record_baseline(self._changed_paths)
 
     async def _plan_changes(
         self, plan: ChangePlanner, paths: Sequence[Path]
@@ -228,22 +231,24 @@ class EditFlow:
             return await plan()
         except (FileError, PatchError) as error:
             if not await self._can_preview_paths(paths):
-                refusal = await self._services.gate.authorize(await self._read_question(paths))
+                refusal = await self._services.gate.authorize(
+                    await self._build_read_question(paths)
+                )
                 if refusal is not None:
                     raise FileError(refusal.reason) from None
             raise FileError(str(error)) from error
 
-    async def _read_question(self, paths: Sequence[Path]) -> PermissionQuestion:
-        places = [await self._files.resolve(str(path)) for path in paths]
+    async def _build_read_question(self, paths: Sequence[Path]) -> PermissionQuestion:
+        resolved_paths = [await self._files.resolve(str(path)) for path in paths]
         return PermissionQuestion(
             call_id=self._reporter.call_id,
-            effect=ReadFiles(tuple(target_for(place) for place in places)),
+            effect=ReadFiles(tuple(target_for(resolved) for resolved in resolved_paths)),
             title=f"Read {', '.join(self._services.display_path(path) for path in paths)}",
             kind="read",
             locations=tuple(Location(str(path)) for path in paths),
         )
 
-    async def _lock_files(self, paths: Sequence[Path], held: AsyncExitStack) -> None:
+    async def _lock_files(self, paths: Sequence[Path], lock_stack: AsyncExitStack) -> None:
         """Wait for the file locks; after a moment, give up the place in the question queue.
 
         This prevents a deadlock: the call that holds the file may be waiting for its turn to ask,
@@ -251,7 +256,7 @@ class EditFlow:
         """
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._yield_queue_later)
-            await held.enter_async_context(self._files.lock(paths))
+            await lock_stack.enter_async_context(self._files.lock(paths))
             tasks.cancel_scope.cancel()
 
     async def _yield_queue_later(self) -> None:
@@ -259,35 +264,37 @@ class EditFlow:
         self._services.gate.yield_queue(self._reporter.call_id)
 
     async def _attempt(
-        self, changes: Sequence[PlannedChange], *, may_redo: bool
+        self, changes: Sequence[PlannedChange], *, can_retry: bool
     ) -> ToolOutcome | None:
         """Show, ask and apply; None if a file had changed and nothing was applied."""
         blocks = tuple(block for change in changes for block in change.diffs())
-        question = self._write_question(changes, blocks)
+        question = self._build_write_question(changes, blocks)
         await self._reporter.describe(question.title, question.locations)
-        is_open = await self._can_preview_all([p for change in changes for p in change.paths])
-        if is_open:  # a protected file's diff goes into the permission question only
+        can_preview = await self._can_preview_all([p for change in changes for p in change.paths])
+        if can_preview:  # a protected file's diff goes into the permission question only
             await self._reporter.show(blocks)
         refusal = await self._services.gate.authorize(question)
         if refusal is not None:
-            shown = blocks if is_open else None
+            shown = blocks if can_preview else None
             return ToolOutcome(refusal.reason, is_error=True, shown=shown)
-        if not is_open:
+        if not can_preview:
             await self._reporter.show(blocks)
         await self._reporter.mark_in_progress()
         self._record_baseline(changes)
         # The checkpoint must be on disk before the change, else a crash in between loses the file.
-        starts = await to_thread.run_sync(_original_files, changes)
+        originals = await to_thread.run_sync(_original_files, changes)
         try:
-            async with self._services.checkpoint_hooks.editing(starts):
-                done = await self._apply(changes)
+            async with self._services.checkpoint_hooks.editing(originals):
+                summaries = await self._apply(changes)
         except FileChangedError:
-            if may_redo:
+            if can_retry:
                 return None
             raise
-        touched = tuple(str(place.path) for change in changes for place in change.paths)
+        touched_paths = tuple(str(resolved.path) for change in changes for resolved in change.paths)
         # Set before the next await: if that is cancelled, the result must still be reported.
-        self.applied_outcome = ToolOutcome("\n".join(done), shown=blocks, touched_paths=touched)
+        self.applied_outcome = ToolOutcome(
+            "\n".join(summaries), shown=blocks, touched_paths=touched_paths
+        )
         await self._services.checkpoint_hooks.after_edit(self._changed_files)
         return self.applied_outcome
 
@@ -295,14 +302,14 @@ class EditFlow:
         """Whether nothing about these paths needs permission to read, where they lead now."""
         return await self._can_preview_all([await self._files.resolve(str(path)) for path in paths])
 
-    async def _can_preview_all(self, places: Sequence[ResolvedPath]) -> bool:
+    async def _can_preview_all(self, resolved_paths: Sequence[ResolvedPath]) -> bool:
         """Whether all these files may be previewed, where they led when they were resolved."""
-        for place in places:
-            if not await self._services.can_preview(place):
+        for resolved in resolved_paths:
+            if not await self._services.can_preview(resolved):
                 return False
         return True
 
-    def _write_question(
+    def _build_write_question(
         self, changes: Sequence[PlannedChange], blocks: tuple[FileDiff, ...]
     ) -> PermissionQuestion:
         names = [self._services.display_path(change.target.path) for change in changes]
@@ -310,10 +317,10 @@ class EditFlow:
         title = f"{verb} {names[0]}" if len(names) == 1 else f"{verb} {len(names)} files"
         if len(changes) == 1 and changes[0].moved_to is not None:
             title = f"{verb} {self._services.display_path(changes[0].source.path)} to {names[0]}"
-        places = tuple(place for change in changes for place in change.paths)
+        resolved_paths = tuple(resolved for change in changes for resolved in change.paths)
         return PermissionQuestion(
             call_id=self._reporter.call_id,
-            effect=WriteFiles(tuple(target_for(place) for place in places)),
+            effect=WriteFiles(tuple(target_for(resolved) for resolved in resolved_paths)),
             title=title,
             kind=kind,
             content=blocks,
@@ -327,16 +334,16 @@ class EditFlow:
             FileChangedError: A file has changed since it was read, and nothing was applied.
             FileError: A change cannot be applied; the reason lists the changes applied before it.
         """
-        done: list[str] = []
+        summaries: list[str] = []
         for change in changes:
             try:
-                done.append(await self._apply_one(change))
+                summaries.append(await self._apply_one(change))
             except FileError as error:
-                if not done:  # keeps a FileChangedError as such: nothing was applied, so retry
+                if not summaries:  # keeps a FileChangedError as such: nothing was applied, so retry
                     raise
-                reason = f"{error.reason}\ndone before that:\n" + "\n".join(done)
+                reason = f"{error.reason}\ndone before that:\n" + "\n".join(summaries)
                 raise FileError(reason) from error
-        return done
+        return summaries
 
     async def _apply_one(self, change: PlannedChange) -> str:
         base, name = change.base, self._services.display_path(change.source.path)

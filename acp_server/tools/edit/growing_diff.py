@@ -48,8 +48,8 @@ class GrowingDiff:
         """
         now = self._clock()
         growth = new_characters - self._shown_characters
-        least = max(MIN_GROWTH_CHARACTERS, self._shown_characters // GROWTH_DIVISOR)
-        if growth < least or now - self._shown_at < MIN_INTERVAL_SECONDS:
+        min_growth = max(MIN_GROWTH_CHARACTERS, self._shown_characters // GROWTH_DIVISOR)
+        if growth < min_growth or now - self._shown_at < MIN_INTERVAL_SECONDS:
             return
         blocks = diff()
         new_bytes = sum(_size_bytes(block.new_text) for block in blocks)
@@ -71,8 +71,8 @@ def matching_head(old_text: str, new_text: str) -> str:
     """Return the first lines of the old text: as many as the new text has, but only a few."""
     end = 0
     for _ in range(new_text.count("\n") + 1):
-        following = old_text.find("\n", end) + 1 or len(old_text)
-        if following > MAX_OLD_CHARACTERS:
+        next_end = old_text.find("\n", end) + 1 or len(old_text)
+        if next_end > MAX_OLD_CHARACTERS:
             break
-        end = following
+        end = next_end
     return old_text[: end or MAX_OLD_CHARACTERS]

@@ -52,7 +52,7 @@ class ProblemBaseline:
 class NewProblemFinder:
     """Finds the problems that the edits of one session introduced."""
 
-    board: DiagnosticsStore
+    diagnostics: DiagnosticsStore
     """The editor's diagnostics."""
     checks: FileChecks
     """Used if the editor sends no diagnostics."""
@@ -68,28 +68,30 @@ class NewProblemFinder:
 
     def record_baseline(self, paths: Iterable[Path]) -> ProblemBaseline:
         """Record the known problems of files that are about to change."""
-        return ProblemBaseline(self.board.clock, {path: self.board.latest(path) for path in paths})
+        return ProblemBaseline(
+            self.diagnostics.clock, {path: self.diagnostics.latest(path) for path in paths}
+        )
 
-    async def describe_new(self, before: ProblemBaseline, paths: Sequence[Path]) -> str:
+    async def describe_new(self, baseline: ProblemBaseline, paths: Sequence[Path]) -> str:
         """Return the new problems in changed files as a text for the model; empty if none."""
-        if self.board.has_reports:
-            return await self._format("the editor", await self._from_editor(before, paths))
+        if self.diagnostics.has_reports:
+            return await self._format("the editor", await self._from_editor(baseline, paths))
         return await self._format("a check", await self._from_checks(paths))
 
-    async def _from_editor(self, before: ProblemBaseline, paths: Sequence[Path]) -> ProblemLines:
+    async def _from_editor(self, baseline: ProblemBaseline, paths: Sequence[Path]) -> ProblemLines:
         found: dict[Path, Sequence[str]] = {}
 
-        async def hear(path: Path) -> None:
-            now = await self.board.wait_newer(path, before.arrival)
-            old = [_identity(problem) for problem in before.problems.get(path, ())]
-            fresh = _new_items([(_identity(problem), problem) for problem in now], old)
-            found[path] = [_format_problem(problem) for problem in fresh]
+        async def collect(path: Path) -> None:
+            current = await self.diagnostics.wait_newer(path, baseline.arrival)
+            old = [_identity(problem) for problem in baseline.problems.get(path, ())]
+            new_problems = _new_items([(_identity(problem), problem) for problem in current], old)
+            found[path] = [_format_problem(problem) for problem in new_problems]
 
         # `found` is filled per file: after the timeout, the files that did answer still count.
         with anyio.move_on_after(MAX_WAIT_SECONDS):
-            async with anyio.create_task_group() as hearing:
+            async with anyio.create_task_group() as task_group:
                 for path in paths:
-                    hearing.start_soon(hear, path)
+                    task_group.start_soon(collect, path)
         return found
 
     async def _from_checks(self, paths: Sequence[Path]) -> ProblemLines:
@@ -98,9 +100,9 @@ class NewProblemFinder:
         The checks run in the session's task group, not in this call: stopping a slow one takes
         time (its process tree is terminated), and the call must not wait for that.
         """
-        checked = [path for path in paths if self.checks.has_check_for(path)]
+        checkable_paths = [path for path in paths if self.checks.has_check_for(path)]
         found: dict[Path, Sequence[str]] = {}
-        is_done = anyio.Event()
+        checks_done = anyio.Event()
         scope = anyio.CancelScope()
 
         async def check(path: Path) -> None:
@@ -111,24 +113,24 @@ class NewProblemFinder:
 
         async def check_all() -> None:
             with scope:
-                async with anyio.create_task_group() as checking:
-                    for path in checked:
-                        checking.start_soon(check, path)
-            is_done.set()
+                async with anyio.create_task_group() as task_group:
+                    for path in checkable_paths:
+                        task_group.start_soon(check, path)
+            checks_done.set()
 
-        if checked:
+        if checkable_paths:
             self.tasks.start_soon(check_all)
             try:
                 with anyio.move_on_after(min(MAX_WAIT_SECONDS, self.checks.timeout_seconds)):
-                    await is_done.wait()
+                    await checks_done.wait()
             finally:
                 scope.cancel()
         return dict(found)
 
-    async def _format(self, source: str, news: ProblemLines) -> str:
+    async def _format(self, source: str, problems: ProblemLines) -> str:
         """Return problems as a text, truncated, with a warning if it looks like instructions."""
-        named = ((display_path(path, self.root), lines) for path, lines in news.items())
-        lines = [f"{name}:{line}" for name, lines in named for line in lines]
+        lines_by_name = ((display_path(path, self.root), lines) for path, lines in problems.items())
+        lines = [f"{name}:{line}" for name, lines in lines_by_name for line in lines]
         if not lines:
             return ""
         text = _truncate(lines)
@@ -138,16 +140,16 @@ class NewProblemFinder:
         return "\n".join((HEADING.format(source=source), *warning, text))
 
 
-def _new_items(now: Sequence[tuple[str, T]], old: Iterable[str]) -> list[T]:
+def _new_items(current: Sequence[tuple[str, T]], old: Iterable[str]) -> list[T]:
     """Return the items whose identity is new; of equal ones, as many as were added."""
-    known = Counter(old)
-    fresh: list[T] = []
-    for identity, each in now:
-        if known[identity]:
-            known[identity] -= 1
+    remaining = Counter(old)
+    new_items: list[T] = []
+    for identity, item in current:
+        if remaining[identity]:
+            remaining[identity] -= 1
         else:
-            fresh.append(each)
-    return fresh
+            new_items.append(item)
+    return new_items
 
 
 def _identity(problem: FileDiagnostic) -> str:
@@ -161,21 +163,21 @@ def _without_numbers(line: str) -> str:
 
 def _format_problem(problem: FileDiagnostic) -> str:
     message = " ".join(problem.message.split())
-    told_by = " ".join(part for part in (problem.source, problem.code) if part)
+    origin = " ".join(part for part in (problem.source, problem.code) if part)
     lines = f"{problem.line}"
     if problem.end_line is not None and problem.end_line > problem.line:
         lines = f"{problem.line}-{problem.end_line}"
-    return f"{lines}: {problem.severity}: {message}{f' ({told_by})' if told_by else ''}"
+    return f"{lines}: {problem.severity}: {message}{f' ({origin})' if origin else ''}"
 
 
 def _truncate(lines: Sequence[str]) -> str:
-    kept: list[str] = []
-    left = MAX_CHARACTERS
+    shown: list[str] = []
+    characters_left = MAX_CHARACTERS
     for line in lines[:MAX_PROBLEMS]:
-        cut = f"{line[:MAX_LINE_CHARACTERS]}…" if len(line) > MAX_LINE_CHARACTERS else line
-        if len(cut) >= left:
+        shown_line = f"{line[:MAX_LINE_CHARACTERS]}…" if len(line) > MAX_LINE_CHARACTERS else line
+        if len(shown_line) >= characters_left:
             break
-        kept.append(cut)
-        left -= len(cut) + 1
-    more = len(lines) - len(kept)
-    return "\n".join([*kept, *([f"and {more} more"] if more else [])])
+        shown.append(shown_line)
+        characters_left -= len(shown_line) + 1
+    more = len(lines) - len(shown)
+    return "\n".join([*shown, *([f"and {more} more"] if more else [])])

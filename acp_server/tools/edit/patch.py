@@ -99,59 +99,69 @@ class PatchUse(TypedToolUse[PatchArguments]):
             self._growing_diff.show_if_due(len(new), partial(self._match_preview.diff, new))
 
     async def _draft_patch(self, patch: str) -> None:
-        found = partial_patch_regions(patch)
-        for region in found:
+        regions = partial_patch_regions(patch)
+        for region in regions:
             if region.path not in self._previewed:
                 self._previewed[region.path] = await self._previewable_path(region.path)
-        new_characters = sum(len(region.new) for region in found)
-        self._growing_diff.show_if_due(new_characters, partial(self._diffs, found))
+        new_characters = sum(len(region.new) for region in regions)
+        self._growing_diff.show_if_due(new_characters, partial(self._diffs, regions))
 
-    async def _previewable_path(self, given: str) -> Path | None:
+    async def _previewable_path(self, raw_path: str) -> Path | None:
         try:
-            place = await self._services.resolve(given)
+            resolved = await self._services.resolve(raw_path)
         except FileError:
             return None
-        return place.path if await self._services.can_preview(place) else None
+        return resolved.path if await self._services.can_preview(resolved) else None
 
-    def _diffs(self, found: Sequence[PatchRegion]) -> tuple[FileDiff, ...]:
-        places = [(self._previewed.get(region.path), region) for region in found]
+    def _diffs(self, regions: Sequence[PatchRegion]) -> tuple[FileDiff, ...]:
+        path_regions = [(self._previewed.get(region.path), region) for region in regions]
         return tuple(
             FileDiff(str(path), r.old if r.old is None else matching_head(r.old, r.new), r.new)
-            for path, r in places
+            for path, r in path_regions
             if path is not None
         )
 
     async def _run_replacement(self, arguments: PatchArguments) -> ToolOutcome:
-        given, old, new = arguments.path, arguments.old_string, arguments.new_string
-        if not given or old is None or new is None:
+        raw_path, old, new = arguments.path, arguments.old_string, arguments.new_string
+        if not raw_path or old is None or new is None:
             return ToolOutcome("mode replace needs path, old_string and new_string", is_error=True)
 
         async def plan() -> tuple[PlannedChange, ...]:
-            place = await self._services.resolve(given)
-            base = await self._services.files.read(place)
-            made = replace(base.text, old, new, replace_all=arguments.replace_all)
-            note = f" ({made.count} places)" if made.count > 1 else f" at line {made.line}"
-            note += "" if made.strategy == "exact" else f"; old_string matched by {made.strategy}"
-            return (PlannedChange(place, base, made.text, line=made.line, note=note),)
+            resolved = await self._services.resolve(raw_path)
+            base = await self._services.files.read(resolved)
+            replacement = replace(base.text, old, new, replace_all=arguments.replace_all)
+            note = (
+                f" ({replacement.count} places)"
+                if replacement.count > 1
+                else f" at line {replacement.line}"
+            )
+            note += (
+                ""
+                if replacement.strategy == "exact"
+                else f"; old_string matched by {replacement.strategy}"
+            )
+            return (
+                PlannedChange(resolved, base, replacement.text, line=replacement.line, note=note),
+            )
 
-        return await self._run_edit((given,), plan)
+        return await self._run_edit((raw_path,), plan)
 
     async def _run_patch(self, patch: str) -> ToolOutcome:
         try:
-            wanted = parse_patch(patch)
+            file_changes = parse_patch(patch)
         except PatchError as error:
             return ToolOutcome(str(error), is_error=True)
 
         async def plan() -> tuple[PlannedChange, ...]:
-            return tuple([await self._plan_change(change) for change in wanted])
+            return tuple([await self._plan_change(change) for change in file_changes])
 
         # The targets of moves are locked too: two calls must not move files to the same path.
-        moves = [c.move_to for c in wanted if isinstance(c, UpdateFile) and c.move_to]
-        return await self._run_edit([*(change.path for change in wanted), *moves], plan)
+        moves = [c.move_to for c in file_changes if isinstance(c, UpdateFile) and c.move_to]
+        return await self._run_edit([*(change.path for change in file_changes), *moves], plan)
 
-    async def _run_edit(self, given: Sequence[str], plan: ChangePlanner) -> ToolOutcome:
+    async def _run_edit(self, raw_paths: Sequence[str], plan: ChangePlanner) -> ToolOutcome:
         try:
-            paths = [self._services.lexical_path(each) for each in given]
+            paths = [self._services.lexical_path(each) for each in raw_paths]
         except FileError as error:
             return ToolOutcome(error.reason, is_error=True)
         return await self._edit.run(paths, plan, can_retry=True)
@@ -160,45 +170,47 @@ class PatchUse(TypedToolUse[PatchArguments]):
         """Return the result if the edit was applied already, else the reason."""
         return self._edit.applied_outcome or super().interrupted_outcome(reason)
 
-    async def _plan_change(self, wanted: FileChange) -> PlannedChange:
+    async def _plan_change(self, file_change: FileChange) -> PlannedChange:
         file_service = self._services.files
-        place = await self._services.resolve(wanted.path)
-        base = await file_service.read_if_exists(place)
-        if isinstance(wanted, AddFile):
+        resolved = await self._services.resolve(file_change.path)
+        base = await file_service.read_if_exists(resolved)
+        if isinstance(file_change, AddFile):
             if base is not None:
-                raise FileAlreadyExistsError(self._services.display_path(place.path))
-            return PlannedChange(place, None, wanted.text)
+                raise FileAlreadyExistsError(self._services.display_path(resolved.path))
+            return PlannedChange(resolved, None, file_change.text)
         if base is None:
-            raise NoSuchFileError(self._services.display_path(place.path), ())
-        match wanted:
+            raise NoSuchFileError(self._services.display_path(resolved.path), ())
+        match file_change:
             case DeleteFile():
-                return PlannedChange(place, base, None)
+                return PlannedChange(resolved, base, None)
             case UpdateFile():
-                applied = apply_hunks(base.text, wanted.hunks)
-                moved_to = await self._resolve_target(wanted.move_to) if wanted.move_to else None
+                applied = apply_hunks(base.text, file_change.hunks)
+                moved_to = (
+                    await self._resolve_target(file_change.move_to) if file_change.move_to else None
+                )
                 line = applied.lines[0] if applied.lines else 1
                 return PlannedChange(
-                    place, base, applied.text, moved_to, line, _line_note(applied.lines)
+                    resolved, base, applied.text, moved_to, line, _line_note(applied.lines)
                 )
             case _:
-                assert_never(wanted)
+                assert_never(file_change)
 
-    async def _resolve_target(self, given: str) -> ResolvedPath:
+    async def _resolve_target(self, raw_path: str) -> ResolvedPath:
         """Resolve the path to which a file is moved.
 
         Raises:
             FileAlreadyExistsError: There is a file at that path.
         """
-        place = await self._services.resolve(given)
-        if await self._services.files.read_if_exists(place) is not None:
-            raise FileAlreadyExistsError(self._services.display_path(place.path))
-        return place
+        resolved = await self._services.resolve(raw_path)
+        if await self._services.files.read_if_exists(resolved) is not None:
+            raise FileAlreadyExistsError(self._services.display_path(resolved.path))
+        return resolved
 
-    def _displayable_path(self, given: str) -> Path:
+    def _displayable_path(self, raw_path: str) -> Path:
         try:
-            return self._services.lexical_path(given)
+            return self._services.lexical_path(raw_path)
         except FileError:
-            return Path(given)
+            return Path(raw_path)
 
 
 def _preview_match(preview: EditPreview | None, old: str) -> EditPreview | None:

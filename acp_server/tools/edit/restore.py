@@ -69,49 +69,49 @@ class Restorer:
             (plan.unchanged, False),
             *((group, True) for group in _question_groups(plan.changed)),
         ]
-        told = tuple(Text(note) for note in notes)
+        note_texts = tuple(Text(note) for note in notes)
         for steps, is_changed in groups:
             if steps:
-                await self._restore_group(steps, told, is_changed=is_changed)
-                told = ()
+                await self._restore_group(steps, note_texts, is_changed=is_changed)
+                note_texts = ()
         await to_thread.run_sync(_remove_empty_directories, self._created_directories)
         return self.result
 
     async def _restore_group(
-        self, steps: Sequence[RestoreStep], told: tuple[Text, ...], *, is_changed: bool
+        self, steps: Sequence[RestoreStep], note_texts: tuple[Text, ...], *, is_changed: bool
     ) -> None:
         """Ask about some files in one question, in a tool call of its own, and restore them."""
-        report = CallReporter(self._new_id(), self._sink)
-        question = self._question(report.call_id, steps, is_changed=is_changed)
-        await self._sink.emit(CallAppeared(report.call_id, NAME, "edit", question.title))
-        shown: tuple[CallContent, ...] = told
-        is_done = False
+        reporter = CallReporter(self._new_id(), self._sink)
+        question = self._build_question(reporter.call_id, steps, is_changed=is_changed)
+        await self._sink.emit(CallAppeared(reporter.call_id, NAME, "edit", question.title))
+        shown: tuple[CallContent, ...] = note_texts
+        is_complete = False
         try:
-            await report.describe(question.title, question.locations)
-            shown = (*told, *await self._planner.describe_changes(steps))
-            is_done = await self._ask_and_restore(report, question, steps, shown)
+            await reporter.describe(question.title, question.locations)
+            shown = (*note_texts, *await self._planner.describe_changes(steps))
+            is_complete = await self._ask_and_restore(reporter, question, steps, shown)
         finally:  # also if cancelled: else the editor shows the call as running forever
-            status = "completed" if is_done else "failed"
-            self._sink.emit_now(CallChanged(report.call_id, status))
+            status = "completed" if is_complete else "failed"
+            self._sink.emit_now(CallChanged(reporter.call_id, status))
 
     async def _ask_and_restore(
         self,
-        report: CallReporter,
+        reporter: CallReporter,
         question: PermissionQuestion,
         steps: Sequence[RestoreStep],
         shown: tuple[CallContent, ...],
     ) -> bool:
         """Ask and restore; return whether all files were restored."""
-        is_open = await self._can_preview_all(steps)
-        if is_open:
-            await report.show(shown)
+        can_preview = await self._can_preview_all(steps)
+        if can_preview:
+            await reporter.show(shown)
         refusal = await self._services.gate.authorize(replace(question, content=shown))
         if refusal is not None:
             self.result.failures |= dict.fromkeys((str(s.path) for s in steps), refusal.reason)
             return False
-        if not is_open:
-            await report.show(shown)
-        await report.mark_in_progress()
+        if not can_preview:
+            await reporter.show(shown)
+        await reporter.mark_in_progress()
         return await self._restore_files(steps)
 
     async def _can_preview_all(self, steps: Sequence[RestoreStep]) -> bool:
@@ -121,39 +121,39 @@ class Restorer:
                 return False
         return True
 
-    def _question(
+    def _build_question(
         self, call_id: str, steps: Sequence[RestoreStep], *, is_changed: bool
     ) -> PermissionQuestion:
         names = [self._services.display_path(step.path) for step in steps]
-        what = names[0] if len(names) == 1 else f"{len(names)} files"
-        since = " (changed since that turn)" if is_changed else ""
+        subject = names[0] if len(names) == 1 else f"{len(names)} files"
+        suffix = " (changed since that turn)" if is_changed else ""
         return PermissionQuestion(
             call_id=call_id,
             effect=RestoreFiles(tuple(map(_target_for, steps)), tuple(names) if is_changed else ()),
-            title=f"Restore {what}{since}",
+            title=f"Restore {subject}{suffix}",
             kind="edit",
             locations=tuple(Location(str(step.path)) for step in steps),
         )
 
     async def _restore_files(self, steps: Sequence[RestoreStep]) -> bool:
         """Checkpoint the current files, then restore; return whether all could be restored."""
-        count = len(self.result.failures)
+        failure_count = len(self.result.failures)
         for start in range(0, len(steps), BATCH_SIZE):
-            some = steps[start : start + BATCH_SIZE]
+            batch = steps[start : start + BATCH_SIZE]
             try:
                 # The current content must be saved first: without it, the files are not touched.
                 await self._checkpoints.store_or_fail(
-                    await to_thread.run_sync(_current_files, some)
+                    await to_thread.run_sync(_current_files, batch)
                 )
             except (CheckpointError, OSError) as error:
                 reason = f"its current content could not be saved: {error}"
-                self.result.failures |= dict.fromkeys((str(step.path) for step in some), reason)
+                self.result.failures |= dict.fromkeys((str(step.path) for step in batch), reason)
                 continue
-            done = [
-                touched for step in some if (touched := await self._try_restore(step)) is not None
+            restored = [
+                touched for step in batch if (touched := await self._try_restore(step)) is not None
             ]
-            await self._checkpoints.after_edit(done)
-        return len(self.result.failures) == count
+            await self._checkpoints.after_edit(restored)
+        return len(self.result.failures) == failure_count
 
     async def _try_restore(self, step: RestoreStep) -> TouchedFile | None:
         """Restore one file; if that fails, note the reason and return None."""
@@ -169,25 +169,25 @@ class Restorer:
         return None
 
     async def _restore_file(self, step: RestoreStep) -> TouchedFile:
-        file_service, wanted = self._services.files, await self._planner.load_original(step)
+        file_service, original = self._services.files, await self._planner.load_original(step)
         async with file_service.lock([step.path]):
             # Through the editor if it may have the file open: else its buffer would be stale.
-            if wanted is not None and self._should_use_editor(step, wanted):
-                await file_service.restore(step.resolved, wanted, step.snapshot)
-                return TouchedFile(step.path, wanted)
+            if original is not None and self._should_use_editor(step, original):
+                await file_service.restore(step.resolved, original, step.snapshot)
+                return TouchedFile(step.path, original)
             # The turn may have replaced the file by a directory, which must be removed first.
-            if step.wanted is not None and step.on_disk is None:
-                below = [
+            if step.original is not None and step.on_disk is None:
+                created_below = [
                     each for each in self._created_directories if each.is_relative_to(step.path)
                 ]
-                await to_thread.run_sync(_remove_empty_directories, below)
-            await to_thread.run_sync(replace_file, step.path, wanted, step.on_disk)
+                await to_thread.run_sync(_remove_empty_directories, created_below)
+            await to_thread.run_sync(replace_file, step.path, original, step.on_disk)
             file_service.note_command()
-        return TouchedFile(step.path, wanted)
+        return TouchedFile(step.path, original)
 
-    def _should_use_editor(self, step: RestoreStep, wanted: FileImage) -> bool:
+    def _should_use_editor(self, step: RestoreStep, original: FileImage) -> bool:
         """Whether to restore through the editor: a writable text file that is no link."""
-        if wanted.kind == "link" or step.resolved.real != step.path:
+        if original.kind == "link" or step.resolved.real != step.path:
             return False
         if step.on_disk is not None:
             is_writable = bool(step.on_disk.mode & OWNER_WRITES)
@@ -195,7 +195,7 @@ class Restorer:
                 return False
         elif step.path.is_dir():
             return False
-        return self._services.files.can_restore(step.resolved, wanted.data)
+        return self._services.files.can_restore(step.resolved, original.data)
 
 
 def _current_files(steps: Sequence[RestoreStep]) -> tuple[TouchedFile, ...]:

@@ -38,7 +38,7 @@ class RestoreStep:
     on_disk: FileVersion | None
     snapshot: FileSnapshot | None
     """The file's current text, if it is a text file."""
-    wanted: FileVersion | None
+    original: FileVersion | None
     is_changed_since: bool
     """Whether the file was changed since the turn."""
 
@@ -55,7 +55,7 @@ class RestoreStep:
         """
         if self.snapshot is not None and self.is_unsaved:
             return original_of(self.snapshot)
-        return _found_at(self.path)
+        return _read_image(self.path)
 
 
 @frozen_dataclass
@@ -99,31 +99,31 @@ class RestorePlanner:
                 steps += [step] if step is not None else []
         # Deletions first, the deepest path first: a file that the turn created may be where a
         # directory has to be made, or its directory where a file has to be restored.
-        steps.sort(key=lambda step: (step.wanted is not None, -len(step.path.parts), step.path))
+        steps.sort(key=lambda step: (step.original is not None, -len(step.path.parts), step.path))
         return RestorePlan(tuple(steps), obstacles)
 
     async def _plan_file(self, change: RecordedChange) -> RestoreStep | None:
         path = Path(change.path)
-        place = await self._files.resolve(change.path)
-        found = await to_thread.run_sync(_found_at, path)
-        on_disk = None if found is None else found.version
-        snapshot = await self._read_text(place, path, on_disk)
-        now = on_disk
+        resolved = await self._files.resolve(change.path)
+        image = await to_thread.run_sync(_read_image, path)
+        on_disk = None if image is None else image.version
+        snapshot = await self._read_text(resolved, path, on_disk)
+        current = on_disk
         if snapshot is not None and not snapshot.is_saved:
-            now = original_of(snapshot).version
-        if now == change.before and on_disk == change.before:
+            current = original_of(snapshot).version
+        if current == change.before and on_disk == change.before:
             return None
-        is_changed = not change.is_after_known or now != change.after
-        return RestoreStep(path, place, on_disk, snapshot, change.before, is_changed)
+        is_changed = not change.is_after_known or current != change.after
+        return RestoreStep(path, resolved, on_disk, snapshot, change.before, is_changed)
 
     async def _read_text(
-        self, place: ResolvedPath, path: Path, on_disk: FileVersion | None
+        self, resolved: ResolvedPath, path: Path, on_disk: FileVersion | None
     ) -> FileSnapshot | None:
         is_file = on_disk is None or on_disk.kind == "file"
-        if not is_file or place.real != path:
+        if not is_file or resolved.real != path:
             return None
         try:
-            return await self._files.read_if_exists(place)
+            return await self._files.read_if_exists(resolved)
         except FileError:  # not a text file, so the editor cannot hold another version of it
             return None
 
@@ -131,15 +131,17 @@ class RestorePlanner:
         """Return the changes as diffs; binary files, links and mode changes are listed in text."""
         shown: list[CallContent] = []
         lines: list[str] = []
-        left = MAX_SHOWN_CHARACTERS
+        characters_left = MAX_SHOWN_CHARACTERS
         for step in steps:
-            now = await to_thread.run_sync(_read_current, step)
-            wanted = await self.load_original(step)
-            diffs = _diffs(step.path, now, wanted) if left > 0 else ()
-            left -= sum(len(diff.old_text or "") + len(diff.new_text) for diff in diffs)
+            current = await to_thread.run_sync(_read_current, step)
+            original = await self.load_original(step)
+            diffs = _diffs(step.path, current, original) if characters_left > 0 else ()
+            characters_left -= sum(len(diff.old_text or "") + len(diff.new_text) for diff in diffs)
             shown += diffs
-            if not diffs or _has_new_mode(now, wanted):
-                lines.append(f"- `{step.path}`: {_describe_state(now)} → {_describe_state(wanted)}")
+            if not diffs or _has_new_mode(current, original):
+                lines.append(
+                    f"- `{step.path}`: {_describe_state(current)} → {_describe_state(original)}"
+                )
         return (*shown, Text("\n".join(lines))) if lines else tuple(shown)
 
     async def load_original(self, step: RestoreStep) -> FileImage | None:
@@ -148,12 +150,12 @@ class RestorePlanner:
         Raises:
             CheckpointReadError: The checkpoint's copy is missing or damaged.
         """
-        if step.wanted is None:
+        if step.original is None:
             return None
-        data = await self._checkpoints.read(step.wanted.blob)
-        return FileImage(step.wanted.kind, data, step.wanted.mode)
+        data = await self._checkpoints.read(step.original.blob)
+        return FileImage(step.original.kind, data, step.original.mode)
 
-    async def without_lost(self, plan: RestorePlan) -> RestorePlan:
+    async def exclude_unreadable(self, plan: RestorePlan) -> RestorePlan:
         """Move the files whose checkpointed content is missing from the steps to the obstacles."""
         steps: list[RestoreStep] = []
         obstacles = dict(plan.obstacles)
@@ -167,7 +169,7 @@ class RestorePlanner:
         return RestorePlan(tuple(steps), obstacles)
 
 
-def _found_at(path: Path) -> FileImage | None:
+def _read_image(path: Path) -> FileImage | None:
     """Return the file or link at a path; None if there is none.
 
     A directory counts as none: it may be removed by an earlier step of the same undo.
@@ -188,10 +190,12 @@ def _read_current(step: RestoreStep) -> FileImage | None:
         return None
 
 
-def _diffs(path: Path, now: FileImage | None, wanted: FileImage | None) -> tuple[FileDiff, ...]:
+def _diffs(
+    path: Path, current: FileImage | None, original: FileImage | None
+) -> tuple[FileDiff, ...]:
     """Return the diff of a file; empty if its text stays equal or one state is not text."""
     try:
-        old, new = _text_of(now), _text_of(wanted)
+        old, new = _text_of(current), _text_of(original)
     except FileError:
         return ()
     if old == new:
@@ -199,27 +203,27 @@ def _diffs(path: Path, now: FileImage | None, wanted: FileImage | None) -> tuple
     return exact_diff(str(path), old, new or "")
 
 
-def _text_of(original: FileImage | None) -> str | None:
+def _text_of(image: FileImage | None) -> str | None:
     """Return a file's text; None if there is no file.
 
     Raises:
         FileError: It is not text.
     """
-    if original is None:
+    if image is None:
         return None
-    if original.kind == "link":
+    if image.kind == "link":
         reason = "a link has no text"
         raise FileError(reason)
-    return decode(original.data)[0]
+    return decode(image.data)[0]
 
 
-def _has_new_mode(now: FileImage | None, wanted: FileImage | None) -> bool:
-    return now is not None and wanted is not None and now.mode != wanted.mode
+def _has_new_mode(current: FileImage | None, original: FileImage | None) -> bool:
+    return current is not None and original is not None and current.mode != original.mode
 
 
-def _describe_state(original: FileImage | None) -> str:
-    if original is None:
+def _describe_state(image: FileImage | None) -> str:
+    if image is None:
         return NO_FILE
-    if original.kind == "link":
-        return f"a link to {original.data.decode(errors='replace')!r}"
-    return f"a file of {len(original.data):,} bytes, mode {original.mode:o}"
+    if image.kind == "link":
+        return f"a link to {image.data.decode(errors='replace')!r}"
+    return f"a file of {len(image.data):,} bytes, mode {image.mode:o}"

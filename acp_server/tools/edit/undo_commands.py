@@ -86,8 +86,8 @@ class SessionCheckpoints:
         def digest() -> str:
             # After a rebuild, `position` would name another message: then there is no digest, and
             # the conversation cannot be rewound to this turn.
-            is_whole = conversation.generation == generation
-            return _digest_at(conversation, position) if is_whole else ""
+            is_same_generation = conversation.generation == generation
+            return _digest_at(conversation, position) if is_same_generation else ""
 
         async with self.manager.turn(make_title(prompt_parts(prompt)), position, digest):
             yield
@@ -111,56 +111,56 @@ class SessionCheckpoints:
         if not self.manager.is_enabled:
             return CHECKPOINTS_OFF
         try:
-            wish = _parse_arguments(arguments)
-            record = await self._select_record(wish)
-            if wish.should_rewind and not self._can_rewind(record):
-                return CANNOT_REWIND.format(name=wish.name or record.id)
-            return await self._undo(await self.manager.complete(record), wish, sink)
+            request = _parse_arguments(arguments)
+            record = await self._select_record(request)
+            if request.should_rewind and not self._can_rewind(record):
+                return CANNOT_REWIND.format(name=request.name or record.id)
+            return await self._undo(await self.manager.complete(record), request, sink)
         except _UndoError as error:
             return str(error)
         except CheckpointError as error:
             return f"Nothing was undone: {error.reason}."
 
-    async def _select_record(self, wish: _UndoRequest) -> TurnRecord:
+    async def _select_record(self, request: _UndoRequest) -> TurnRecord:
         records = await self.manager.records()
-        if wish.name:
+        if request.name:
             by_name = {str(number): record for number, record in enumerate(records, 1)}
             by_name |= {record.id: record for record in records}
-            if wish.name not in by_name:
-                raise _UndoError(UNKNOWN_CHECKPOINT.format(name=wish.name))
-            return by_name[wish.name]
+            if request.name not in by_name:
+                raise _UndoError(UNKNOWN_CHECKPOINT.format(name=request.name))
+            return by_name[request.name]
         turns = (each for each in records if not each.is_undone and not each.origin.undoes)
         record = next(turns, None)
         if record is None:
             raise _UndoError(NOTHING_TO_UNDO)
         return record
 
-    async def _undo(self, record: TurnRecord, wish: _UndoRequest, sink: TurnSink) -> str:
+    async def _undo(self, record: TurnRecord, request: _UndoRequest, sink: TurnSink) -> str:
         planner = RestorePlanner(self.services, self.manager)
-        plan = await planner.without_lost(await planner.plan(record))
+        plan = await planner.exclude_unreadable(await planner.plan(record))
         title = f"Undo of “{record.origin.title}”"
         restorer = Restorer(self.services, self.manager, sink, new_id)
         async with self.manager.turn(title, len(self.session.conversation), str, record.id):
             notes = self._uncovered_files_note(record)
             restored = await restorer.restore(plan, notes, record.folders)
         # A partial undo does not count as one: `/undo` must offer the same record again.
-        is_whole = not restored.failures and bool(restored.done or not plan.steps)
-        if is_whole:
+        is_complete = not restored.failures and bool(restored.done or not plan.steps)
+        if is_complete:
             await self.manager.mark_undone(record, is_undone=True)
-        has_cut = wish.should_rewind and (is_whole or bool(restored.done))
-        self._note_in_conversation(record, restored, has_cut=has_cut)
-        return self._describe_result(record, plan, restored, has_cut=has_cut)
+        is_rewound = request.should_rewind and (is_complete or bool(restored.done))
+        self._note_in_conversation(record, restored, is_rewound=is_rewound)
+        return self._describe_result(record, plan, restored, is_rewound=is_rewound)
 
     def _uncovered_files_note(self, record: TurnRecord) -> Sequence[str]:
         """Return a note about the files without a checkpoint, to be shown before any question."""
-        named = [
+        entries = [
             f"{self._display_name(path) if path else 'files changed by commands'}: {reason}"
             for path, reason in record.omitted.items()
         ]
-        if not named:
+        if not entries:
             return ()
-        more = f"\n- and {len(named) - MAX_NAMED} more" if len(named) > MAX_NAMED else ""
-        lines = "\n".join(f"- {each}" for each in named[:MAX_NAMED])
+        more = f"\n- and {len(entries) - MAX_NAMED} more" if len(entries) > MAX_NAMED else ""
+        lines = "\n".join(f"- {each}" for each in entries[:MAX_NAMED])
         return (f"These files have no checkpoint and are not restored:\n{lines}{more}",)
 
     def _can_rewind(self, record: TurnRecord) -> bool:
@@ -171,17 +171,17 @@ class SessionCheckpoints:
         return bool(digest) and _digest_at(conversation, origin.position) == digest
 
     def _note_in_conversation(
-        self, record: TurnRecord, restored: RestoreResult, *, has_cut: bool
+        self, record: TurnRecord, restored: RestoreResult, *, is_rewound: bool
     ) -> None:
         """Append a message about the undo to the conversation, and rewind it if asked to."""
         conversation = self.session.conversation
-        if not restored.done and not has_cut:
+        if not restored.done and not is_rewound:
             return
         names = self._display_names(restored.done) or "none"
-        told = f"[The user has undone “{record.origin.title}”. Brought back: {names}.]"
-        pair = (UserMessage((Text(told),)), AssistantMessage((Text(ACKNOWLEDGEMENT),)))
+        notice = f"[The user has undone “{record.origin.title}”. Brought back: {names}.]"
+        pair = (UserMessage((Text(notice),)), AssistantMessage((Text(ACKNOWLEDGEMENT),)))
         # Rewinding needs a rebuild, which invalidates the prompt cache; appending does not.
-        if not has_cut:
+        if not is_rewound:
             for message in pair:
                 conversation.append(message)
             return
@@ -196,7 +196,7 @@ class SessionCheckpoints:
         self.session.totals.context_tokens = 0  # measured before the rewind, so no longer valid
 
     def _describe_result(
-        self, record: TurnRecord, plan: RestorePlan, restored: RestoreResult, *, has_cut: bool
+        self, record: TurnRecord, plan: RestorePlan, restored: RestoreResult, *, is_rewound: bool
     ) -> str:
         lines: list[str] = []
         title = record.origin.title
@@ -209,12 +209,12 @@ class SessionCheckpoints:
             lines.append(f"All files are already as they were before “{title}”.")
         else:
             lines.append("No file was restored.")
-        left = restored.failures.items()
+        failures = restored.failures.items()
         lines += [
-            f"- {self._display_name(path)} was not restored: {reason}" for path, reason in left
+            f"- {self._display_name(path)} was not restored: {reason}" for path, reason in failures
         ]
         lines += self._uncovered_files_note(record)
-        if has_cut:
+        if is_rewound:
             lines.append("The conversation was restored to the same point.")
         return "\n".join(lines)
 

@@ -67,12 +67,12 @@ class WriteFileUse(TypedToolUse[WriteFileArguments]):
             return ToolOutcome(error.reason, is_error=True)
 
         async def plan() -> tuple[PlannedChange, ...]:
-            place = await self._services.resolve(arguments.path)
-            base = await self._services.files.read_if_exists(place)
+            resolved = await self._services.resolve(arguments.path)
+            base = await self._services.files.read_if_exists(resolved)
             lines = len(arguments.content.splitlines())
             return (
                 PlannedChange(
-                    place,
+                    resolved,
                     base,
                     arguments.content,
                     note=f" ({lines:,} line{'' if lines == 1 else 's'})",
@@ -89,8 +89,8 @@ class WriteFileUse(TypedToolUse[WriteFileArguments]):
 class EditPreview:
     """A file whose new text is being streamed: its path and its old text, None if it is new."""
 
-    def __init__(self, place: ResolvedPath, old_text: str | None) -> None:
-        self.source = place
+    def __init__(self, resolved: ResolvedPath, old_text: str | None) -> None:
+        self.source = resolved
         self.old_text = old_text
 
     def diff(self, new_text: str) -> tuple[FileDiff, ...]:
@@ -105,12 +105,12 @@ async def load_preview(path: str, services: EditServices) -> EditPreview | None:
     A protected file must not: its text may be shown in the permission question only.
     """
     try:
-        place = await services.resolve(path)
-        if not await services.can_preview(place):
+        resolved = await services.resolve(path)
+        if not await services.can_preview(resolved):
             return None
         with anyio.move_on_after(PREVIEW_TIMEOUT_SECONDS):
-            base = await services.files.read_if_exists(place)
-            return EditPreview(place, None if base is None else base.text)
+            base = await services.files.read_if_exists(resolved)
+            return EditPreview(resolved, None if base is None else base.text)
     except FileError:
         return None
     return None
@@ -120,13 +120,13 @@ def describe_file(
     verb: str, so_far: PartialArguments, services: EditServices
 ) -> CallDescription | None:
     """Return the title that names a call's file, once its path is complete."""
-    given = so_far.complete_text("path")
-    if given is None:
+    raw_path = so_far.complete_text("path")
+    if raw_path is None:
         return None
     try:
-        path = services.lexical_path(given)
+        path = services.lexical_path(raw_path)
     except FileError:
-        return CallDescription(f"{verb} {given}")
+        return CallDescription(f"{verb} {raw_path}")
     return CallDescription(f"{verb} {services.display_path(path)}", (Location(str(path)),))
 
 

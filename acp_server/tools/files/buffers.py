@@ -62,27 +62,29 @@ class EditorBuffers:
         Until its buffer changes, the buffer is stale and the disk counts.
         """
         if base.buffer is not None:
-            known = _SyncedBuffer(base.buffer.digest, _BEFORE_ANY_COMMAND)
-            self._synced[self._editor_path(base.resolved)] = known
+            synced = _SyncedBuffer(base.buffer.digest, _BEFORE_ANY_COMMAND)
+            self._synced[self._editor_path(base.resolved)] = synced
 
-    def can_read(self, place: ResolvedPath, found: DiskFile | None) -> bool:
-        """Whether to read the file through the editor; `found` is the file on disk."""
-        is_utf8 = found is None or found.form.encoding == "utf-8"
-        return self._editor.can_read and is_utf8 and self._is_editor_file(place)
+    def can_read(self, resolved: ResolvedPath, disk_file: DiskFile | None) -> bool:
+        """Whether to read the file through the editor; `disk_file` is the file on disk."""
+        is_utf8 = disk_file is None or disk_file.form.encoding == "utf-8"
+        return self._editor.can_read and is_utf8 and self._is_editor_file(resolved)
 
-    def can_write(self, place: ResolvedPath, form: TextForm) -> bool:
+    def can_write(self, resolved: ResolvedPath, form: TextForm) -> bool:
         """Whether to write a text of this form through the editor."""
-        return self._editor.can_write and form.encoding == "utf-8" and self._is_editor_file(place)
+        return (
+            self._editor.can_write and form.encoding == "utf-8" and self._is_editor_file(resolved)
+        )
 
-    async def read(self, place: ResolvedPath) -> str | None:
+    async def read(self, resolved: ResolvedPath) -> str | None:
         """Return the text of the editor's buffer; None if it has none, or does not answer."""
         try:
-            return await self._with_timeout(self._editor.read_text(self._editor_path(place)))
+            return await self._with_timeout(self._editor.read_text(self._editor_path(resolved)))
         except EditorError:  # no reason to fail: the disk has the file too
             return None
 
     async def write(
-        self, base: FileSnapshot | None, place: ResolvedPath, text: str, form: TextForm
+        self, base: FileSnapshot | None, resolved: ResolvedPath, text: str, form: TextForm
     ) -> str:
         """Write a text through the editor, in the style in which it returned the file.
 
@@ -93,64 +95,69 @@ class EditorBuffers:
         """
         sent = _apply_style(text, form, base.buffer if base else None)
         # Before the request: if it fails, it is unknown whether the buffer is still in sync.
-        self._synced.pop(self._editor_path(place), None)
-        await self._with_timeout(self._editor.write_text(self._editor_path(place), sent))
+        self._synced.pop(self._editor_path(resolved), None)
+        await self._with_timeout(self._editor.write_text(self._editor_path(resolved), sent))
         return sent
 
     def reconcile(
-        self, place: ResolvedPath, shown: str, found: DiskFile | None
+        self, resolved: ResolvedPath, buffer_text: str, disk_file: DiskFile | None
     ) -> FileSnapshot | None:
-        """Decide between the editor's text `shown` and the file on disk `found`.
+        """Decide between the editor's text `buffer_text` and the file on disk `disk_file`.
 
         None if the file does not exist: it is not on disk, and the editor's text is empty.
         """
-        if found is None and not shown:
+        if disk_file is None and not buffer_text:
             return None
-        plain, style = _read_style(shown, found)
-        if found is not None and _equals_disk(plain, found):
-            return self._note_synced(place, style, found)
+        text, style = _read_style(buffer_text, disk_file)
+        if disk_file is not None and _equals_disk(text, disk_file):
+            return self._note_synced(resolved, style, disk_file)
         # They differ. The buffer is stale only if it has not changed since it was in sync and a
         # command has run since. Otherwise it must count as unsaved changes, so as not to lose any.
-        known = self._synced.get(self._editor_path(place))
-        if known and known.digest == style.digest and known.command_count < self._command_count:
-            return disk_snapshot(place, found, style) if found else None
-        return _unsaved_snapshot(place, plain, style, found)
+        synced = self._synced.get(self._editor_path(resolved))
+        if synced and synced.digest == style.digest and synced.command_count < self._command_count:
+            return disk_snapshot(resolved, disk_file, style) if disk_file else None
+        return _unsaved_snapshot(resolved, text, style, disk_file)
 
     def snapshot_after_write(
-        self, place: ResolvedPath, sent: str, found: DiskFile | None, before: str | None
+        self,
+        resolved: ResolvedPath,
+        sent: str,
+        disk_file: DiskFile | None,
+        previous_digest: str | None,
     ) -> FileSnapshot:
-        """Return the file after `sent` was written through the editor; `found` is now on disk.
+        """Return the file after `sent` was written through the editor; `disk_file` is now on disk.
 
-        `before` is the digest of the file on disk before the write. If the disk has changed but
-        does not hold `sent`, the editor has formatted the text on save: then the disk counts.
+        `previous_digest` is the digest of the file on disk before the write. If the disk has
+        changed but does not hold `sent`, the editor has formatted the text on save:
+        then the disk counts.
         """
-        plain, style = _read_style(sent, found)
-        if found is not None and _equals_disk(plain, found):
-            return self._note_synced(place, style, found)
-        if found is not None and found.digest != before:
-            return disk_snapshot(place, found)
-        return _unsaved_snapshot(place, plain, style, found)
+        text, style = _read_style(sent, disk_file)
+        if disk_file is not None and _equals_disk(text, disk_file):
+            return self._note_synced(resolved, style, disk_file)
+        if disk_file is not None and disk_file.digest != previous_digest:
+            return disk_snapshot(resolved, disk_file)
+        return _unsaved_snapshot(resolved, text, style, disk_file)
 
     def _note_synced(
-        self, place: ResolvedPath, style: BufferStyle, found: DiskFile
+        self, resolved: ResolvedPath, style: BufferStyle, disk_file: DiskFile
     ) -> FileSnapshot:
-        self._synced[self._editor_path(place)] = _SyncedBuffer(style.digest, self._command_count)
-        return replace(disk_snapshot(place, found, style), source="buffer")
+        self._synced[self._editor_path(resolved)] = _SyncedBuffer(style.digest, self._command_count)
+        return replace(disk_snapshot(resolved, disk_file, style), source="buffer")
 
-    def _is_editor_file(self, place: ResolvedPath) -> bool:
+    def _is_editor_file(self, resolved: ResolvedPath) -> bool:
         """Whether the editor can access a file: in the workspace, with a name that fits in JSON."""
         try:
-            str(self._editor_path(place)).encode()
+            str(self._editor_path(resolved)).encode()
         except UnicodeEncodeError:
             return False
-        return place.is_in_workspace
+        return resolved.is_in_workspace
 
-    def _editor_path(self, place: ResolvedPath) -> Path:
+    def _editor_path(self, resolved: ResolvedPath) -> Path:
         """Return the path under which the editor has a file open: as seen from its directories.
 
         The path with its links is used if it is in the workspace by name, else the real path.
         """
-        return place.path if is_below_root(place.path, self._workspace) else place.real
+        return resolved.path if is_below_root(resolved.path, self._workspace) else resolved.real
 
     async def _with_timeout(self, call: Awaitable[T]) -> T:
         try:
@@ -161,40 +168,40 @@ class EditorBuffers:
             raise EditorError(reason) from None
 
 
-def _read_style(shown: str, found: DiskFile | None) -> tuple[str, BufferStyle]:
+def _read_style(buffer_text: str, disk_file: DiskFile | None) -> tuple[str, BufferStyle]:
     """Return a buffer's text without the file's byte order mark, and the style of the buffer."""
-    has_bom = found is not None and found.form.has_bom and shown.startswith(BOM)
-    plain = shown[len(BOM) :] if has_bom else shown
-    digest = text_digest(convert_newlines(shown.removeprefix(BOM), "\n"))
-    return plain, BufferStyle(digest, detect_newline(plain), has_bom)
+    has_bom = disk_file is not None and disk_file.form.has_bom and buffer_text.startswith(BOM)
+    text = buffer_text[len(BOM) :] if has_bom else buffer_text
+    digest = text_digest(convert_newlines(buffer_text.removeprefix(BOM), "\n"))
+    return text, BufferStyle(digest, detect_newline(text), has_bom)
 
 
-def _equals_disk(plain: str, found: DiskFile) -> bool:
+def _equals_disk(text: str, disk_file: DiskFile) -> bool:
     r"""Whether a buffer equals the disk, apart from newlines.
 
     For a file with `\n` newlines, the newlines must be equal too: no editor changes these.
     """
-    if found.form.newline == "\n":
-        return plain == found.text
-    return convert_newlines(plain, "\n") == convert_newlines(found.text, "\n")
+    if disk_file.form.newline == "\n":
+        return text == disk_file.text
+    return convert_newlines(text, "\n") == convert_newlines(disk_file.text, "\n")
 
 
 def _unsaved_snapshot(
-    place: ResolvedPath, plain: str, style: BufferStyle, found: DiskFile | None
+    resolved: ResolvedPath, text: str, style: BufferStyle, disk_file: DiskFile | None
 ) -> FileSnapshot:
     """Return the snapshot of an unsaved text."""
     newline = style.newline
-    if found is not None and newline == "\n" and found.form.newline is not None:
-        newline = found.form.newline
+    if disk_file is not None and newline == "\n" and disk_file.form.newline is not None:
+        newline = disk_file.form.newline
     return FileSnapshot(
-        resolved=place,
-        text=plain if style.newline is None else convert_newlines(plain, "\n"),
-        form=TextForm("utf-8", found is not None and found.form.has_bom, newline),
-        mode=found.mode if found else NEW_FILE_MODE,
-        disk_digest=found.digest if found else None,
+        resolved=resolved,
+        text=text if style.newline is None else convert_newlines(text, "\n"),
+        form=TextForm("utf-8", disk_file is not None and disk_file.form.has_bom, newline),
+        mode=disk_file.mode if disk_file else NEW_FILE_MODE,
+        disk_digest=disk_file.digest if disk_file else None,
         source="buffer",
         is_saved=False,
-        size_bytes=len(plain.encode(errors="surrogatepass")),
+        size_bytes=len(text.encode(errors="surrogatepass")),
         buffer=style,
     )
 

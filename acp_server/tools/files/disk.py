@@ -41,22 +41,22 @@ _SPECIAL = {
 }
 
 
-def read_text_file(place: ResolvedPath) -> DiskFile | None:
+def read_text_file(resolved: ResolvedPath) -> DiskFile | None:
     """Read a text file; None if it does not exist.
 
     Raises:
         FileError: It exists, but is not text or is too large.
     """
-    with _open_directory(place) as folder:
-        status = None if folder is None else _stat_in(folder, place)
-        data = None if folder is None or status is None else _read_in(folder, place, status)
+    with _open_directory(resolved) as folder:
+        status = None if folder is None else _stat_in(folder, resolved)
+        data = None if folder is None or status is None else _read_in(folder, resolved, status)
     if status is None or data is None:
         return None
-    text, form = decode(data, place.given)
+    text, form = decode(data, resolved.raw_path)
     return DiskFile(text, form, stat.S_IMODE(status.st_mode), bytes_digest(data), len(data))
 
 
-def stat_file(place: ResolvedPath) -> os.stat_result | None:
+def stat_file(resolved: ResolvedPath) -> os.stat_result | None:
     """Return the `stat` result of a regular, readable file; None if it does not exist.
 
     Raises:
@@ -64,11 +64,11 @@ def stat_file(place: ResolvedPath) -> os.stat_result | None:
         FileChangedError: A directory on its path was replaced by a link.
         FileNotReadableError: It is not a regular file, or its mode allows no one to read it.
     """
-    with _open_directory(place) as folder:
-        return None if folder is None else _stat_in(folder, place)
+    with _open_directory(resolved) as folder:
+        return None if folder is None else _stat_in(folder, resolved)
 
 
-def open_file(place: ResolvedPath) -> BinaryIO:
+def open_file(resolved: ResolvedPath) -> BinaryIO:
     """Open a regular file for reading.
 
     Raises:
@@ -76,13 +76,13 @@ def open_file(place: ResolvedPath) -> BinaryIO:
         FileChangedError: A directory on its path was replaced by a link.
         FileNotReadableError: It is not a regular file, or the system refuses to open it.
     """
-    with _open_directory(place) as folder:
+    with _open_directory(resolved) as folder:
         if folder is None:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(place.real))
-        return _open_in(folder, place)
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(resolved.real))
+        return _open_in(folder, resolved)
 
 
-def check_writable(place: ResolvedPath) -> None:
+def check_writable(resolved: ResolvedPath) -> None:
     """Make sure that a path still leads to the same file, and that the file, if any, is writable.
 
     Raises:
@@ -90,22 +90,22 @@ def check_writable(place: ResolvedPath) -> None:
         ReadOnlyFileError: Its mode allows no one to write it, or this process may not.
         FileError: It is not a regular file.
     """
-    real = follow_links(place.path)
-    if real != place.real:
-        raise FileChangedError(place.given, f"it leads to {real} now")
-    with _open_directory(place) as folder:
+    real = follow_links(resolved.path)
+    if real != resolved.real:
+        raise FileChangedError(resolved.raw_path, f"it leads to {real} now")
+    with _open_directory(resolved) as folder:
         if folder is not None:
-            _check_writable_in(folder, place)
+            _check_writable_in(folder, resolved)
 
 
-def disk_digest(place: ResolvedPath) -> str | None:
+def disk_digest(resolved: ResolvedPath) -> str | None:
     """Return the digest of a file's bytes, text or not; None if it does not exist."""
-    with _open_directory(place) as folder:
-        return None if folder is None else _digest_in(folder, place)
+    with _open_directory(resolved) as folder:
+        return None if folder is None else _digest_in(folder, resolved)
 
 
 def replace(
-    place: ResolvedPath, data: bytes, expected_digest: str | None, mode: int | None = None
+    resolved: ResolvedPath, data: bytes, expected_digest: str | None, mode: int | None = None
 ) -> None:
     """Replace the bytes of a file, atomically unless it has several hard links.
 
@@ -116,38 +116,38 @@ def replace(
         FileChangedError: The file does not have the expected content.
         FileNotWritableError: The system failed to write it; the file is unchanged.
     """
-    check_writable(place)
-    with _open_or_create_directory(place) as folder:
-        _check_unchanged(folder, place, expected_digest)
-        with _translating_errors(place):
+    check_writable(resolved)
+    with _open_or_create_directory(resolved) as folder:
+        _check_unchanged(folder, resolved, expected_digest)
+        with _translating_errors(resolved):
             # A file with several hard links is overwritten in place: an atomic rename would give
             # only this name the new content and detach it from the others.
-            if _has_hard_links(folder, place.real.name):
-                write_in_place(folder, place.real.name, data)
+            if _has_hard_links(folder, resolved.real.name):
+                write_in_place(folder, resolved.real.name, data)
                 if mode is not None:
-                    folder.chmod(place.real.name, mode)
+                    folder.chmod(resolved.real.name, mode)
             else:
-                write_atomically_in(folder, place.real.name, data, mode)
+                write_atomically_in(folder, resolved.real.name, data, mode)
 
 
-def remove(place: ResolvedPath, expected_digest: str | None) -> None:
+def remove(resolved: ResolvedPath, expected_digest: str | None) -> None:
     """Delete a file; of a link, the link.
 
     Raises:
         FileChangedError: The file does not have the expected content.
         FileNotWritableError: The system failed to delete it.
     """
-    _check_content(place, expected_digest)
+    _check_content(resolved, expected_digest)
     with (
-        _translating_errors(place),
-        PinnedFolder.at_without_links(place.entry_path.parent) as folder,
+        _translating_errors(resolved),
+        PinnedFolder.at_without_links(resolved.entry_path.parent) as folder,
     ):
-        if place.link_path is None:  # of a link, only the link goes: its target stays as it is
-            _check_unchanged(folder, place, expected_digest)
-        folder.unlink(place.entry_path.name)
+        if resolved.link_path is None:  # of a link, only the link goes: its target stays as it is
+            _check_unchanged(folder, resolved, expected_digest)
+        folder.unlink(resolved.entry_path.name)
 
 
-def rename(place: ResolvedPath, to: ResolvedPath, expected_digest: str | None) -> None:
+def rename(resolved: ResolvedPath, target: ResolvedPath, expected_digest: str | None) -> None:
     """Move a file; missing parent directories are created.
 
     Raises:
@@ -155,142 +155,144 @@ def rename(place: ResolvedPath, to: ResolvedPath, expected_digest: str | None) -
         FileChangedError: The file does not have the expected content.
         FileNotWritableError: The system failed to move it.
     """
-    _check_content(place, expected_digest)
-    check_not_exists(to)
+    _check_content(resolved, expected_digest)
+    check_not_exists(target)
     with (
-        _open_or_create_directory(to) as new_folder,
-        _translating_errors(to),
-        PinnedFolder.at_without_links(place.entry_path.parent) as folder,
+        _open_or_create_directory(target) as new_folder,
+        _translating_errors(target),
+        PinnedFolder.at_without_links(resolved.entry_path.parent) as folder,
     ):
-        _move(folder, place.entry_path.name, new_folder, to.real.name)
+        _move(folder, resolved.entry_path.name, new_folder, target.real.name)
 
 
-def check_not_exists(place: ResolvedPath) -> None:
+def check_not_exists(resolved: ResolvedPath) -> None:
     """Make sure that there is nothing at a path, not even a dangling link.
 
     Raises:
         FileAlreadyExistsError: There is something.
     """
-    if os.path.lexists(place.path) or os.path.lexists(place.real):
-        raise FileAlreadyExistsError(place.given)
+    if os.path.lexists(resolved.path) or os.path.lexists(resolved.real):
+        raise FileAlreadyExistsError(resolved.raw_path)
 
 
 @contextmanager
-def _open_directory(place: ResolvedPath) -> Generator[PinnedFolder | None]:
+def _open_directory(resolved: ResolvedPath) -> Generator[PinnedFolder | None]:
     """Open the directory of a file's real path by descriptor; None if it does not exist."""
     try:
-        folder = PinnedFolder.at_without_links(place.real.parent)
+        folder = PinnedFolder.at_without_links(resolved.real.parent)
     except SymlinkInPathError as error:
-        raise _link_error(place, error) from None
+        raise _link_error(resolved, error) from None
     except (FileNotFoundError, NotADirectoryError):
         yield None
         return
     except OSError as error:
-        raise FileNotReadableError(place.given, _reason_of(error)) from None
+        raise FileNotReadableError(resolved.raw_path, _reason_of(error)) from None
     with folder:
         yield folder
 
 
 @contextmanager
-def _open_or_create_directory(place: ResolvedPath) -> Generator[PinnedFolder]:
+def _open_or_create_directory(resolved: ResolvedPath) -> Generator[PinnedFolder]:
     """Open the directory of a file's real path by descriptor; create it if necessary."""
-    with _translating_errors(place):
-        folder = PinnedFolder.create(place.real.parent)
+    with _translating_errors(resolved):
+        folder = PinnedFolder.create(resolved.real.parent)
     with folder:
         yield folder
 
 
-def _link_error(place: ResolvedPath, error: SymlinkInPathError) -> FileChangedError:
-    return FileChangedError(place.given, f"its folder {error.folder} is a link by now")
+def _link_error(resolved: ResolvedPath, error: SymlinkInPathError) -> FileChangedError:
+    return FileChangedError(resolved.raw_path, f"its folder {error.folder} is a link by now")
 
 
-def _stat_in(folder: PinnedFolder, place: ResolvedPath) -> os.stat_result | None:
-    name = _name_of(place)
+def _stat_in(folder: PinnedFolder, resolved: ResolvedPath) -> os.stat_result | None:
+    name = _name_of(resolved)
     try:
         status = folder.status(name)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise FileNotReadableError(place.given, _reason_of(error)) from None
+        raise FileNotReadableError(resolved.raw_path, _reason_of(error)) from None
     if stat.S_ISDIR(status.st_mode):
-        raise PathIsDirectoryError(place.given, *list_entries(folder, name))
-    _check_regular(place, status)  # before anything is opened: opening a device may have effects
+        raise PathIsDirectoryError(resolved.raw_path, *list_entries(folder, name))
+    _check_regular(resolved, status)  # before anything is opened: opening a device may have effects
     if not status.st_mode & _READ_BITS:
-        raise FileNotReadableError(place.given, "its mode lets nobody read it")
+        raise FileNotReadableError(resolved.raw_path, "its mode lets nobody read it")
     return status
 
 
-def _open_in(folder: PinnedFolder, place: ResolvedPath) -> BinaryIO:
+def _open_in(folder: PinnedFolder, resolved: ResolvedPath) -> BinaryIO:
     try:
-        descriptor = folder.open(_name_of(place), os.O_RDONLY)
+        descriptor = folder.open(_name_of(resolved), os.O_RDONLY)
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise FileNotReadableError(place.given, _reason_of(error)) from None
+        raise FileNotReadableError(resolved.raw_path, _reason_of(error)) from None
     file = os.fdopen(descriptor, "rb")
     try:
         # Checked on the descriptor: the file may have been replaced since its status was read.
-        _check_regular(place, os.fstat(descriptor))
+        _check_regular(resolved, os.fstat(descriptor))
     except FileNotReadableError:
         file.close()
         raise
     return file
 
 
-def _read_in(folder: PinnedFolder, place: ResolvedPath, status: os.stat_result) -> bytes | None:
+def _read_in(folder: PinnedFolder, resolved: ResolvedPath, status: os.stat_result) -> bytes | None:
     if status.st_size > MAX_BYTES:
-        raise HugeFileError(place.given, status.st_size, "read some of its lines, or search in it")
+        raise HugeFileError(
+            resolved.raw_path, status.st_size, "read some of its lines, or search in it"
+        )
     try:
-        with _open_in(folder, place) as file:
+        with _open_in(folder, resolved) as file:
             data = file.read(MAX_BYTES + 1)  # the file may have grown since its size was read
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise FileNotReadableError(place.given, _reason_of(error)) from None
+        raise FileNotReadableError(resolved.raw_path, _reason_of(error)) from None
     if len(data) > MAX_BYTES:
-        raise HugeFileError(place.given, len(data), "it grows while it is read")
+        raise HugeFileError(resolved.raw_path, len(data), "it grows while it is read")
     return data
 
 
-def _digest_in(folder: PinnedFolder, place: ResolvedPath) -> str | None:
-    status = _stat_in(folder, place)
-    data = None if status is None else _read_in(folder, place, status)
+def _digest_in(folder: PinnedFolder, resolved: ResolvedPath) -> str | None:
+    status = _stat_in(folder, resolved)
+    data = None if status is None else _read_in(folder, resolved, status)
     return None if data is None else bytes_digest(data)
 
 
-def _check_regular(place: ResolvedPath, status: os.stat_result) -> None:
+def _check_regular(resolved: ResolvedPath, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        why = _SPECIAL.get(stat.S_IFMT(status.st_mode), "it is no regular file")
-        raise FileNotReadableError(place.given, why)
+        reason = _SPECIAL.get(stat.S_IFMT(status.st_mode), "it is no regular file")
+        raise FileNotReadableError(resolved.raw_path, reason)
 
 
-def _check_writable_in(folder: PinnedFolder, place: ResolvedPath) -> None:
-    status = _stat_in(folder, place)
+def _check_writable_in(folder: PinnedFolder, resolved: ResolvedPath) -> None:
+    status = _stat_in(folder, resolved)
     if status is None:
         return
-    if not status.st_mode & _WRITE_BITS or not folder.can_write(_name_of(place)):
-        raise ReadOnlyFileError(place.given)
+    if not status.st_mode & _WRITE_BITS or not folder.can_write(_name_of(resolved)):
+        raise ReadOnlyFileError(resolved.raw_path)
 
 
-def _check_content(place: ResolvedPath, expected: str | None) -> None:
+def _check_content(resolved: ResolvedPath, expected: str | None) -> None:
     """Check again where a path leads, and that the file has the expected content."""
-    check_writable(place)
-    with _open_directory(place) as folder:
-        if (None if folder is None else _digest_in(folder, place)) != expected:
-            raise FileChangedError(place.given, "the file on disk is another")
+    check_writable(resolved)
+    with _open_directory(resolved) as folder:
+        if (None if folder is None else _digest_in(folder, resolved)) != expected:
+            raise FileChangedError(resolved.raw_path, "the file on disk is another")
 
 
-def _check_unchanged(folder: PinnedFolder, place: ResolvedPath, expected: str | None) -> None:
+def _check_unchanged(folder: PinnedFolder, resolved: ResolvedPath, expected: str | None) -> None:
     """Check the content again right before the change.
 
     POSIX has no compare-and-swap for files, so a race remains while the change itself is made.
     """
-    if _digest_in(folder, place) != expected:
-        raise FileChangedError(place.given, "the file on disk is another")
+    if _digest_in(folder, resolved) != expected:
+        raise FileChangedError(resolved.raw_path, "the file on disk is another")
 
 
-def _name_of(place: ResolvedPath) -> str:
-    return place.real.name or "."
+def _name_of(resolved: ResolvedPath) -> str:
+    return resolved.real.name or "."
 
 
 def _has_hard_links(folder: PinnedFolder, name: str) -> bool:
@@ -300,10 +302,10 @@ def _has_hard_links(folder: PinnedFolder, name: str) -> bool:
         return False
 
 
-def _move(folder: PinnedFolder, name: str, to: PinnedFolder, new_name: str) -> None:
+def _move(folder: PinnedFolder, name: str, new_folder: PinnedFolder, new_name: str) -> None:
     """Move a file or a link to another directory; to another file system by copying it."""
     try:
-        folder.rename(name, to, new_name)
+        folder.rename(name, new_folder, new_name)
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
@@ -311,21 +313,21 @@ def _move(folder: PinnedFolder, name: str, to: PinnedFolder, new_name: str) -> N
         return
     status = folder.status(name)
     if stat.S_ISLNK(status.st_mode):
-        to.symlink_to(new_name, folder.link_target(name))
+        new_folder.symlink_to(new_name, folder.link_target(name))
     else:
         with os.fdopen(folder.open(name, os.O_RDONLY), "rb") as file:
-            write_atomically_in(to, new_name, file.read(), stat.S_IMODE(status.st_mode))
+            write_atomically_in(new_folder, new_name, file.read(), stat.S_IMODE(status.st_mode))
     folder.unlink(name)  # last: a crash before it leaves two files rather than none
 
 
 @contextmanager
-def _translating_errors(place: ResolvedPath) -> Generator[None]:
+def _translating_errors(resolved: ResolvedPath) -> Generator[None]:
     try:
         yield
     except SymlinkInPathError as error:
-        raise _link_error(place, error) from None
+        raise _link_error(resolved, error) from None
     except OSError as error:
-        raise FileNotWritableError(place.given, _reason_of(error)) from None
+        raise FileNotWritableError(resolved.raw_path, _reason_of(error)) from None
 
 
 def _reason_of(error: OSError) -> str:

@@ -52,8 +52,8 @@ def decode(data: bytes, name: str = _DEFAULT_NAME) -> tuple[str, TextForm]:
         text = _try_decode(body, encoding)
         if text is not None:
             newline = detect_newline(text)
-            plain = text if newline is None else text.replace(newline, "\n")
-            return plain, TextForm(encoding, has_bom, newline)
+            normalized = text if newline is None else text.replace(newline, "\n")
+            return normalized, TextForm(encoding, has_bom, newline)
     raise BinaryFileError(name, describe_file_type(data) or "binary data")
 
 
@@ -91,8 +91,8 @@ def convert_newlines(text: str, newline: Newline | None) -> str:
     """Return a text with all newlines converted to one kind; None converts none."""
     if newline is None:
         return text
-    plain = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-    return plain if newline == "\n" else plain.replace("\n", newline)
+    normalized = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    return normalized if newline == "\n" else normalized.replace("\n", newline)
 
 
 def _candidates(data: bytes) -> Iterator[tuple[Encoding, bool, bytes]]:
@@ -100,12 +100,12 @@ def _candidates(data: bytes) -> Iterator[tuple[Encoding, bool, bytes]]:
 
     Every byte sequence is valid Latin-1, so that comes last, and only if no binary type matches.
     """
-    for encoding, mark in _BOMS.items():
-        if data.startswith(mark):
-            yield encoding, True, data[len(mark) :]
+    for encoding, bom in _BOMS.items():
+        if data.startswith(bom):
+            yield encoding, True, data[len(bom) :]
     yield "utf-8", False, data
-    if unmarked := _detect_utf16(data):
-        yield unmarked, False, data
+    if utf16_encoding := _detect_utf16(data):
+        yield utf16_encoding, False, data
     if describe_file_type(data) is None:
         if data.translate(None, _UPPER_CONTROLS) != data:
             yield "cp1252", False, data
@@ -114,12 +114,12 @@ def _candidates(data: bytes) -> Iterator[tuple[Encoding, bool, bytes]]:
 
 def _detect_utf16(data: bytes) -> Literal["utf-16-le", "utf-16-be"] | None:
     """Recognize UTF-16 without a BOM: nine of ten high bytes are zero, and no low byte is."""
-    first, second = data[::2], data[1::2]
-    if len(second) < _MIN_UTF16_CHARACTERS or len(first) != len(second):
+    even_bytes, odd_bytes = data[::2], data[1::2]
+    if len(odd_bytes) < _MIN_UTF16_CHARACTERS or len(even_bytes) != len(odd_bytes):
         return None
-    if b"\0" not in first and second.count(0) * 10 >= len(second) * 9:
+    if b"\0" not in even_bytes and odd_bytes.count(0) * 10 >= len(odd_bytes) * 9:
         return "utf-16-le"
-    if b"\0" not in second and first.count(0) * 10 >= len(first) * 9:
+    if b"\0" not in odd_bytes and even_bytes.count(0) * 10 >= len(even_bytes) * 9:
         return "utf-16-be"
     return None
 
@@ -129,13 +129,13 @@ def _try_decode(body: bytes, encoding: Encoding) -> str | None:
         text = body.decode(encoding)
     except UnicodeDecodeError:
         return None
-    plain = text.encode() if encoding.startswith("utf-16") else body
+    checked_bytes = text.encode() if encoding.startswith("utf-16") else body
     controls = _CONTROLS + (_UPPER_CONTROLS if encoding == "latin-1" else b"")
-    return text if _is_text(plain, controls) else None
+    return text if _is_text(checked_bytes, controls) else None
 
 
-def _is_text(plain: bytes, controls: bytes) -> bool:
-    if b"\0" in plain:
+def _is_text(data: bytes, controls: bytes) -> bool:
+    if b"\0" in data:
         return False
-    count = len(plain) - len(plain.translate(None, controls))
-    return count * _MIN_BYTES_PER_CONTROL <= len(plain)
+    count = len(data) - len(data.translate(None, controls))
+    return count * _MIN_BYTES_PER_CONTROL <= len(data)

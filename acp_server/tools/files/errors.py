@@ -46,8 +46,8 @@ class PathIsDirectoryError(FileError):
 
     def __init__(self, name: str, entries: Sequence[str], count: int) -> None:
         more = f" and {count - len(entries)} more" if count > len(entries) else ""
-        holds = f"it holds {', '.join(entries)}{more}" if entries else "it is empty"
-        super().__init__(f"{name} is a folder; {holds}")
+        contents = f"it holds {', '.join(entries)}{more}" if entries else "it is empty"
+        super().__init__(f"{name} is a folder; {contents}")
         self.entries = tuple(entries)
         self.count = count
 
@@ -55,8 +55,8 @@ class PathIsDirectoryError(FileError):
 class FileNotReadableError(FileError):
     """The file exists but cannot or must not be read."""
 
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"{name} cannot be read: {why}")
+    def __init__(self, name: str, cause: str) -> None:
+        super().__init__(f"{name} cannot be read: {cause}")
 
 
 class BinaryFileError(FileError):
@@ -106,21 +106,21 @@ class FileAlreadyExistsError(FileError):
 class FileChangedError(FileError):
     """The file has changed since it was read, so the planned change does not apply."""
 
-    def __init__(self, name: str, how: str) -> None:
-        super().__init__(f"{name} changed meanwhile: {how}; read it again and redo the change")
+    def __init__(self, name: str, change: str) -> None:
+        super().__init__(f"{name} changed meanwhile: {change}; read it again and redo the change")
 
 
 class FileNotWritableError(FileError):
     """The system failed to write, delete or move the file."""
 
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"{name} cannot be written: {why}")
+    def __init__(self, name: str, cause: str) -> None:
+        super().__init__(f"{name} cannot be written: {cause}")
 
 
 class EditorWriteError(FileError):
     """The editor did not write the file. `has_changed`: whether the disk changed nevertheless."""
 
-    def __init__(self, name: str, why: str, *, has_changed: bool) -> None:
+    def __init__(self, name: str, cause: str, *, has_changed: bool) -> None:
         outcome = "has changed all the same; read it again" if has_changed else "is as it was"
-        super().__init__(f"the editor did not write {name}: {why}; the file on disk {outcome}")
+        super().__init__(f"the editor did not write {name}: {cause}; the file on disk {outcome}")
         self.has_changed = has_changed

@@ -75,12 +75,12 @@ class FileService:
         The queue position is taken by the absolute paths, before anything is awaited. Once these
         are locked, their links are resolved and the real paths are locked too.
         """
-        named = tuple(paths)
+        lexical_paths = tuple(paths)
         # Two steps: resolving links needs a thread, and an await before the first lock would lose
         # the order of the calls. The second lock is for two links that lead to the same file.
-        async with self._path_locks.acquire({lock_key(path) for path in named}):
-            real = await self._in_thread(_real_paths, named)
-            async with self._real_path_locks.acquire({lock_key(path) for path in real}):
+        async with self._path_locks.acquire({lock_key(path) for path in lexical_paths}):
+            real_paths = await self._in_thread(_real_paths, lexical_paths)
+            async with self._real_path_locks.acquire({lock_key(path) for path in real_paths}):
                 yield
 
     def note_command(self) -> None:
@@ -92,18 +92,18 @@ class FileService:
 
     def changed_since_read(self, snapshot: FileSnapshot) -> bool:
         """Whether a file's text differs from when it was last read or written here, if ever."""
-        seen = self._seen_digests.get(snapshot.resolved.real)
-        return seen is not None and seen != text_digest(snapshot.text)
+        seen_digest = self._seen_digests.get(snapshot.resolved.real)
+        return seen_digest is not None and seen_digest != text_digest(snapshot.text)
 
-    async def resolve(self, given: str) -> ResolvedPath:
+    async def resolve(self, raw_path: str) -> ResolvedPath:
         """Resolve a name to a path.
 
         Raises:
             InvalidPathError: It cannot be a path.
         """
-        return await self._in_thread(resolve_path, given, self._workspace, self._home)
+        return await self._in_thread(resolve_path, raw_path, self._workspace, self._home)
 
-    async def read_if_exists(self, place: ResolvedPath) -> FileSnapshot | None:
+    async def read_if_exists(self, resolved: ResolvedPath) -> FileSnapshot | None:
         """Read a file; None if it does not exist.
 
         Unlike `read`, this does not count as the model having seen the file.
@@ -111,28 +111,30 @@ class FileService:
         Raises:
             FileError: It exists, but is not text or is too large.
         """
-        found = await self._in_thread(disk.read_text_file, place)
-        if self._buffers.can_read(place, found):
-            shown = await self._buffers.read(place)
-            if shown is not None:
-                return await self._in_thread(self._buffers.reconcile, place, shown, found)
-        return None if found is None else disk_snapshot(place, found)
+        disk_file = await self._in_thread(disk.read_text_file, resolved)
+        if self._buffers.can_read(resolved, disk_file):
+            buffer_text = await self._buffers.read(resolved)
+            if buffer_text is not None:
+                return await self._in_thread(
+                    self._buffers.reconcile, resolved, buffer_text, disk_file
+                )
+        return None if disk_file is None else disk_snapshot(resolved, disk_file)
 
-    async def read(self, place: ResolvedPath) -> FileSnapshot:
+    async def read(self, resolved: ResolvedPath) -> FileSnapshot:
         """Read a file for the model.
 
         Raises:
             NoSuchFileError: It does not exist.
             FileError: It exists, but is not text or is too large.
         """
-        snapshot = await self.read_if_exists(place)
+        snapshot = await self.read_if_exists(resolved)
         if snapshot is None:
-            similar = await self._in_thread(find_similar_files, place, self._workspace)
-            raise NoSuchFileError(place.given, similar)
+            similar = await self._in_thread(find_similar_files, resolved, self._workspace)
+            raise NoSuchFileError(resolved.raw_path, similar)
         return self._note_seen(snapshot)
 
     async def read_lines(
-        self, place: ResolvedPath, first_line: int, line_count: int
+        self, resolved: ResolvedPath, first_line: int, line_count: int
     ) -> FileExcerpt:
         """Read a range of lines of a file of any size up to 1 GiB; the first line is 1.
 
@@ -141,13 +143,15 @@ class FileService:
         """
         first_line = max(first_line, 1)
         try:
-            snapshot = await self.read(place)
+            snapshot = await self.read(resolved)
         except HugeFileError:
             check = from_thread.check_cancelled
-            return await self._in_thread(stream_lines, place, first_line, line_count, check)
+            return await self._in_thread(stream_lines, resolved, first_line, line_count, check)
         return await self._in_thread(extract_lines, snapshot.text, first_line, line_count)
 
-    async def write(self, place: ResolvedPath, text: str, base: FileSnapshot | None) -> WriteResult:
+    async def write(
+        self, resolved: ResolvedPath, text: str, base: FileSnapshot | None
+    ) -> WriteResult:
         """Write a text to a file that must still equal `base`; None for a new file.
 
         Encoding, byte order mark, newlines, mode and owner are kept; links are followed.
@@ -156,26 +160,26 @@ class FileService:
             FileChangedError: The file has changed, or its path leads to another file.
             FileError: It cannot be written; the reason says if it may have changed nevertheless.
         """
-        current = await self._recheck(place, base)
+        current = await self._recheck(resolved, base)
         form = current.form if current else TextForm()
-        data = await self._in_thread(encode_checked, text, form, place)
-        if self._buffers.can_write(place, form):
-            written = await self._write_through_editor(place, text, form, current)
+        data = await self._in_thread(encode_checked, text, form, resolved)
+        if self._buffers.can_write(resolved, form):
+            written = await self._write_through_editor(resolved, text, form, current)
         else:
-            written = await self._write_to_disk(place, data, current)
+            written = await self._write_to_disk(resolved, data, current)
         self._note_seen(written.snapshot)
         return written
 
-    def can_restore(self, place: ResolvedPath, data: bytes) -> bool:
+    def can_restore(self, resolved: ResolvedPath, data: bytes) -> bool:
         """Whether these bytes are a text that can be written through the editor."""
         try:
             _, form = decode(data)
         except FileError:
             return False
-        return self._buffers.can_write(place, form)
+        return self._buffers.can_write(resolved, form)
 
     async def restore(
-        self, place: ResolvedPath, wanted: FileImage, base: FileSnapshot | None
+        self, resolved: ResolvedPath, image: FileImage, base: FileSnapshot | None
     ) -> None:
         """Restore exactly these bytes, through the editor; the file must still equal `base`.
 
@@ -185,20 +189,20 @@ class FileService:
             FileChangedError: The file has changed, or its path leads to another file.
             FileError: It cannot be written.
         """
-        current = await self._recheck(place, base)
-        text, form = decode(wanted.data, place.given)
+        current = await self._recheck(resolved, base)
+        text, form = decode(image.data, resolved.raw_path)
         try:
-            sent = await self._buffers.write(current, place, text, form)
+            sent = await self._buffers.write(current, resolved, text, form)
         except EditorError as error:
             # Whether the disk changed is unknown here: assume so, the model should read it again.
-            raise EditorWriteError(place.given, error.reason, has_changed=True) from None
-        await self._in_thread(_write_exactly, place, wanted)
-        found = await self._in_thread(disk.read_text_file, place)
+            raise EditorWriteError(resolved.raw_path, error.reason, has_changed=True) from None
+        await self._in_thread(_write_exactly, resolved, image)
+        disk_file = await self._in_thread(disk.read_text_file, resolved)
         self._note_seen(
-            self._buffers.snapshot_after_write(place, sent, found, _disk_digest(current))
+            self._buffers.snapshot_after_write(resolved, sent, disk_file, _disk_digest(current))
         )
 
-    async def delete(self, place: ResolvedPath, base: FileSnapshot) -> None:
+    async def delete(self, resolved: ResolvedPath, base: FileSnapshot) -> None:
         """Delete a file that must still equal `base`; of a link, the link.
 
         Always on disk: ACP has no method to delete a file through the editor.
@@ -207,11 +211,13 @@ class FileService:
             FileChangedError: The file has changed, or its path leads to another file.
             FileError: It cannot be deleted.
         """
-        current = await self._recheck(place, base)
-        await self._in_thread(disk.remove, place, _disk_digest(current))
+        current = await self._recheck(resolved, base)
+        await self._in_thread(disk.remove, resolved, _disk_digest(current))
         self._note_removed(base)
 
-    async def move(self, place: ResolvedPath, to: ResolvedPath, base: FileSnapshot) -> FileSnapshot:
+    async def move(
+        self, resolved: ResolvedPath, target: ResolvedPath, base: FileSnapshot
+    ) -> FileSnapshot:
         """Move a file that must still equal `base` to a free path; return the moved file.
 
         Unsaved text in the editor is moved too. Always on disk: ACP has no method to move a file.
@@ -221,58 +227,62 @@ class FileService:
             FileChangedError: The file has changed, or its path leads to another file.
             FileError: It cannot be moved.
         """
-        current = await self._recheck(place, base)
+        current = await self._recheck(resolved, base)
         # Encoded before the move: if that fails, nothing must have happened yet.
-        data = await self._in_thread(encode_checked, base.text, base.form, to)
-        await self._in_thread(disk.rename, place, to, _disk_digest(current))
+        data = await self._in_thread(encode_checked, base.text, base.form, target)
+        await self._in_thread(disk.rename, resolved, target, _disk_digest(current))
         self._note_removed(base)
-        moved = await self._read_written(to)
+        moved = await self._read_written(target)
         if not base.is_saved:
-            moved = (await self._write_to_disk(to, data, moved)).snapshot
+            moved = (await self._write_to_disk(target, data, moved)).snapshot
         return self._note_seen(moved)
 
-    async def _recheck(self, place: ResolvedPath, base: FileSnapshot | None) -> FileSnapshot | None:
+    async def _recheck(
+        self, resolved: ResolvedPath, base: FileSnapshot | None
+    ) -> FileSnapshot | None:
         """Read the file again right before a change, and make sure that it still equals `base`.
 
         The file may have been changed by another process while permission was asked for.
         """
-        await self._in_thread(disk.check_writable, place)
-        current = await self.read_if_exists(place)
-        how = describe_change(base, current)
-        if how is not None:
-            raise FileChangedError(place.given, how)
+        await self._in_thread(disk.check_writable, resolved)
+        current = await self.read_if_exists(resolved)
+        change = describe_change(base, current)
+        if change is not None:
+            raise FileChangedError(resolved.raw_path, change)
         return current
 
     async def _write_through_editor(
-        self, place: ResolvedPath, text: str, form: TextForm, current: FileSnapshot | None
+        self, resolved: ResolvedPath, text: str, form: TextForm, current: FileSnapshot | None
     ) -> WriteResult:
         try:
-            sent = await self._buffers.write(current, place, text, form)
+            sent = await self._buffers.write(current, resolved, text, form)
         except EditorError as error:
             # An editor may time out or fail after it has saved: only the disk can tell.
-            has_changed = await self._in_thread(disk.disk_digest, place) != _disk_digest(current)
-            raise EditorWriteError(place.given, error.reason, has_changed=has_changed) from None
-        found, mended = await self._in_thread(repair, place, text, form, current)
-        before = _disk_digest(current)
+            has_changed = await self._in_thread(disk.disk_digest, resolved) != _disk_digest(current)
+            raise EditorWriteError(
+                resolved.raw_path, error.reason, has_changed=has_changed
+            ) from None
+        disk_file, is_repaired = await self._in_thread(repair, resolved, text, form, current)
+        previous_digest = _disk_digest(current)
         snapshot = await self._in_thread(
-            self._buffers.snapshot_after_write, place, sent, found, before
+            self._buffers.snapshot_after_write, resolved, sent, disk_file, previous_digest
         )
-        return WriteResult(snapshot, "editor", mended)
+        return WriteResult(snapshot, "editor", is_repaired)
 
     async def _write_to_disk(
-        self, place: ResolvedPath, data: bytes, current: FileSnapshot | None
+        self, resolved: ResolvedPath, data: bytes, current: FileSnapshot | None
     ) -> WriteResult:
-        await self._in_thread(disk.replace, place, data, _disk_digest(current))
+        await self._in_thread(disk.replace, resolved, data, _disk_digest(current))
         if current is not None:
             self._buffers.note_replaced(current)
-        return WriteResult(await self._read_written(place), "disk")
+        return WriteResult(await self._read_written(resolved), "disk")
 
-    async def _read_written(self, place: ResolvedPath) -> FileSnapshot:
+    async def _read_written(self, resolved: ResolvedPath) -> FileSnapshot:
         """Read a file that was just written here."""
-        found = await self._in_thread(disk.read_text_file, place)
-        if found is None:
-            raise FileChangedError(place.given, "it was gone as soon as it was written")
-        return disk_snapshot(place, found)
+        disk_file = await self._in_thread(disk.read_text_file, resolved)
+        if disk_file is None:
+            raise FileChangedError(resolved.raw_path, "it was gone as soon as it was written")
+        return disk_snapshot(resolved, disk_file)
 
     def _note_seen(self, snapshot: FileSnapshot) -> FileSnapshot:
         self._seen_digests[snapshot.resolved.real] = text_digest(snapshot.text)
@@ -286,18 +296,18 @@ class FileService:
         return await to_thread.run_sync(work, *arguments, limiter=self._threads)
 
 
-def _write_exactly(place: ResolvedPath, wanted: FileImage) -> None:
+def _write_exactly(resolved: ResolvedPath, image: FileImage) -> None:
     """Write exactly these bytes to disk, unless the editor has saved them already.
 
     Raises:
         FileNotWritableError: The system failed to write them.
     """
     try:
-        found = read_file_image(place.real)
-        if found != wanted:
-            replace_file(place.real, wanted, None if found is None else found.version)
+        current = read_file_image(resolved.real)
+        if current != image:
+            replace_file(resolved.real, image, None if current is None else current.version)
     except OSError as error:
-        raise FileNotWritableError(place.given, error.strerror or str(error)) from None
+        raise FileNotWritableError(resolved.raw_path, error.strerror or str(error)) from None
 
 
 def _real_paths(paths: tuple[Path, ...]) -> tuple[Path, ...]:

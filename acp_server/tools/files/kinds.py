@@ -38,4 +38,7 @@ _SIGNATURES = (
 
 def describe_file_type(data: bytes) -> str | None:
     """Return the type of a file from its bytes, with an article; None if it is not recognized."""
-    return next((kind for at, mark, kind in _SIGNATURES if data.startswith(mark, at)), None)
+    return next(
+        (kind for offset, signature, kind in _SIGNATURES if data.startswith(signature, offset)),
+        None,
+    )

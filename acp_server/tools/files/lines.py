@@ -20,24 +20,24 @@ class KeyedLocks:
     @asynccontextmanager
     async def acquire(self, keys: Iterable[str]) -> AsyncGenerator[None]:
         """Acquire the locks of all keys, and hold them inside this context."""
-        places = {key: anyio.Event() for key in keys}
+        waiters = {key: anyio.Event() for key in keys}
         # No await in this loop: joining all queues must be atomic to rule out deadlocks.
-        for key, is_first in places.items():
-            line = self._queues.setdefault(key, deque())
-            line.append(is_first)
-            line[0].set()
+        for key, waiter in waiters.items():
+            queue = self._queues.setdefault(key, deque())
+            queue.append(waiter)
+            queue[0].set()
         try:
-            for is_first in places.values():
-                await is_first.wait()
+            for waiter in waiters.values():
+                await waiter.wait()
             yield
         finally:  # also if cancelled while waiting: an abandoned entry would block the queue
-            for key, is_first in places.items():
-                self._release(key, is_first)
+            for key, waiter in waiters.items():
+                self._release(key, waiter)
 
-    def _release(self, key: str, is_first: anyio.Event) -> None:
-        line = self._queues[key]
-        line.remove(is_first)
-        if line:
-            line[0].set()
+    def _release(self, key: str, waiter: anyio.Event) -> None:
+        queue = self._queues[key]
+        queue.remove(waiter)
+        if queue:
+            queue[0].set()
         else:
             del self._queues[key]

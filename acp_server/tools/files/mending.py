@@ -10,7 +10,7 @@ from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.files.snapshot import DiskFile, FileSnapshot, bytes_digest
 
 
-def encode_checked(text: str, form: TextForm, place: ResolvedPath) -> bytes:
+def encode_checked(text: str, form: TextForm, resolved: ResolvedPath) -> bytes:
     """Encode a text for writing, and make sure that the file could be read again.
 
     Raises:
@@ -18,17 +18,17 @@ def encode_checked(text: str, form: TextForm, place: ResolvedPath) -> bytes:
         BinaryFileError: The file would no longer be recognized as text.
         HugeFileError: The file would be too large to be read again.
     """
-    data = encode(text, form, place.given)
+    data = encode(text, form, resolved.raw_path)
     if len(data) > MAX_BYTES:
-        raise HugeFileError(place.given, len(data), "write it in parts, or by a command")
+        raise HugeFileError(resolved.raw_path, len(data), "write it in parts, or by a command")
     if "\0" in text:  # must be checked here: it may decode without an error, as UTF-16
-        raise BinaryFileError(place.given, "binary data")
-    decode(data, place.given)
+        raise BinaryFileError(resolved.raw_path, "binary data")
+    decode(data, resolved.raw_path)
     return data
 
 
 def repair(
-    place: ResolvedPath, text: str, form: TextForm, base: FileSnapshot | None
+    resolved: ResolvedPath, text: str, form: TextForm, base: FileSnapshot | None
 ) -> tuple[DiskFile | None, bool]:
     """Repair the file on disk after a write through the editor.
 
@@ -40,25 +40,27 @@ def repair(
     Raises:
         FileError: The disk cannot be read or written.
     """
-    found = read_text_file(place)
-    before = base.disk_digest if base else None
-    if found is None or found.digest == before:
-        return found, False
-    data = _expected_bytes(found, text, form)
-    mode = base.mode if base and before else found.mode
-    if bytes_digest(data) == found.digest and mode == found.mode:
-        return found, False
-    replace(place, data, found.digest, mode)
-    return read_text_file(place), True
+    disk_file = read_text_file(resolved)
+    previous_digest = base.disk_digest if base else None
+    if disk_file is None or disk_file.digest == previous_digest:
+        return disk_file, False
+    data = _expected_bytes(disk_file, text, form)
+    mode = base.mode if base and previous_digest else disk_file.mode
+    if bytes_digest(data) == disk_file.digest and mode == disk_file.mode:
+        return disk_file, False
+    replace(resolved, data, disk_file.digest, mode)
+    return read_text_file(resolved), True
 
 
-def _expected_bytes(found: DiskFile, text: str, form: TextForm) -> bytes:
+def _expected_bytes(disk_file: DiskFile, text: str, form: TextForm) -> bytes:
     """Return the bytes that the file should have: the saved text in the file's previous form.
 
     If the file mixes newlines and the editor changed the text, the right newlines are unknown, so
     those of the saved file are kept.
     """
-    plain = convert_newlines(found.text, "\n")
-    if plain == convert_newlines(text, "\n"):
+    normalized = convert_newlines(disk_file.text, "\n")
+    if normalized == convert_newlines(text, "\n"):
         return encode(text, form)
-    return encode(found.text, found.form) if form.newline is None else encode(plain, form)
+    return (
+        encode(disk_file.text, disk_file.form) if form.newline is None else encode(normalized, form)
+    )

@@ -23,37 +23,37 @@ def list_entries(folder: PinnedFolder, name: str) -> tuple[list[str], int]:
 
     Returns the first names, directories with a slash, and the number of all entries.
     """
-    found = _scan(folder, PurePath(name))
-    names = [f"{each}/" if is_folder else each for each, is_folder in found]
+    entries = _scan(folder, PurePath(name))
+    names = [f"{each}/" if is_folder else each for each, is_folder in entries]
     return sorted(names)[:MAX_LISTED], len(names)
 
 
-def find_similar_files(place: ResolvedPath, workspace: SessionWorkspace) -> list[str]:
+def find_similar_files(resolved: ResolvedPath, workspace: SessionWorkspace) -> list[str]:
     """Return files that the model may have meant.
 
     These have a similar name in the same directory; if there are none, the same name elsewhere in
     the workspace.
     """
-    folder = place.real.parent
-    with PinnedFolder.at(Path(folder.anchor)) as top:
-        entries = islice(_scan(top, folder.relative_to(folder.anchor)), MAX_SCANNED)
+    folder = resolved.real.parent
+    with PinnedFolder.at(Path(folder.anchor)) as top_folder:
+        entries = islice(_scan(top_folder, folder.relative_to(folder.anchor)), MAX_SCANNED)
         names = {
             name.casefold(): name
             for name, is_folder in entries
-            if not is_folder and name != place.path.name
+            if not is_folder and name != resolved.path.name
         }
-    close = get_close_matches(place.path.name.casefold(), names, n=MAX_SIMILAR)
-    found = [place.path.parent / names[name] for name in close] or _same_name_files(
-        place, workspace
+    matches = get_close_matches(resolved.path.name.casefold(), names, n=MAX_SIMILAR)
+    similar = [resolved.path.parent / names[name] for name in matches] or _same_name_files(
+        resolved, workspace
     )
-    return [_display(path, workspace) for path in found]
+    return [_display(path, workspace) for path in similar]
 
 
-def _same_name_files(place: ResolvedPath, workspace: SessionWorkspace) -> list[Path]:
-    wanted = place.path.name.casefold()
+def _same_name_files(resolved: ResolvedPath, workspace: SessionWorkspace) -> list[Path]:
+    name = resolved.path.name.casefold()
     with PinnedFolder.at(workspace.cwd) as root:
-        seen = (workspace.cwd / path for path in islice(_walk(root), MAX_SCANNED))
-        found = (path for path in seen if path.name.casefold() == wanted and path != place.path)
+        paths = (workspace.cwd / path for path in islice(_walk(root), MAX_SCANNED))
+        found = (path for path in paths if path.name.casefold() == name and path != resolved.path)
         return list(islice(found, MAX_SIMILAR))
 
 
@@ -69,15 +69,15 @@ def _walk(root: PinnedFolder) -> Iterator[PurePath]:
                 folders.append(folder / name)
 
 
-def _scan(above: PinnedFolder, folder: PurePath) -> list[tuple[str, bool]]:
+def _scan(ancestor: PinnedFolder, folder: PurePath) -> list[tuple[str, bool]]:
     """Return the entries of a directory below another; empty if it cannot be read."""
     try:
-        with above.descend(folder) as held:
-            return held.entries()
+        with ancestor.descend(folder) as opened:
+            return opened.entries()
     except OSError:
         return []
 
 
 def _display(path: Path, workspace: SessionWorkspace) -> str:
-    is_near = path.is_relative_to(workspace.cwd)
-    return str(path.relative_to(workspace.cwd) if is_near else path)
+    is_inside = path.is_relative_to(workspace.cwd)
+    return str(path.relative_to(workspace.cwd) if is_inside else path)

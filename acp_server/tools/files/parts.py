@@ -35,15 +35,15 @@ class LineRequest:
 
 def extract_lines(text: str, first_line: int, line_count: int) -> FileExcerpt:
     """Return a range of lines of a text in memory, with the total number of lines."""
-    part = _read(
+    excerpt = _read(
         io.StringIO(text, newline="\n"), "\n", LineRequest(first_line, line_count, _no_check)
     )
     total = text.count("\n") + (not text.endswith("\n") and text != "")
-    return dataclasses.replace(part, total_lines=total)
+    return dataclasses.replace(excerpt, total_lines=total)
 
 
 def stream_lines(
-    place: ResolvedPath, first_line: int, line_count: int, check: Callable[[], None]
+    resolved: ResolvedPath, first_line: int, line_count: int, check: Callable[[], None]
 ) -> FileExcerpt:
     """Return a range of lines of a file without loading the rest; `check` is called between blocks.
 
@@ -52,27 +52,27 @@ def stream_lines(
     Raises:
         FileError: It is not text, does not exist, or is larger than `MAX_STREAM_BYTES`.
     """
-    status = stat_file(place)
+    status = stat_file(resolved)
     if status is not None and status.st_size > MAX_STREAM_BYTES:
-        raise HugeFileError(place.given, status.st_size, "cut it by a command")
+        raise HugeFileError(resolved.raw_path, status.st_size, "cut it by a command")
     try:
-        with open_file(place) as file:
-            form = _detect_form(file.read(_HEAD_BYTES), place.given)
+        with open_file(resolved) as file:
+            form = _detect_form(file.read(_HEAD_BYTES), resolved.raw_path)
             file.seek(0)
             return _stream(file, form, LineRequest(first_line, line_count, check))
     except FileNotFoundError:
-        raise NoSuchFileError(place.given, ()) from None
+        raise NoSuchFileError(resolved.raw_path, ()) from None
     except OSError as error:
-        raise FileNotReadableError(place.given, str(error)) from None
+        raise FileNotReadableError(resolved.raw_path, str(error)) from None
 
 
-def _stream(file: BinaryIO, form: TextForm, wanted: LineRequest) -> FileExcerpt:
-    end = _split_character(form.newline)
-    with io.TextIOWrapper(file, form.encoding, errors="replace", newline=end) as text:
+def _stream(file: BinaryIO, form: TextForm, request: LineRequest) -> FileExcerpt:
+    line_end = _split_character(form.newline)
+    with io.TextIOWrapper(file, form.encoding, errors="replace", newline=line_end) as text:
         text.read(int(form.has_bom))  # skips the byte order mark, one character
-        part = _read(text, end, wanted)
-    plain = part.text if form.newline is None else part.text.replace(form.newline, "\n")
-    return dataclasses.replace(part, text=plain)
+        excerpt = _read(text, line_end, request)
+    normalized = excerpt.text if form.newline is None else excerpt.text.replace(form.newline, "\n")
+    return dataclasses.replace(excerpt, text=normalized)
 
 
 def _detect_form(head: bytes, name: str) -> TextForm:
@@ -80,9 +80,9 @@ def _detect_form(head: bytes, name: str) -> TextForm:
 
     The bytes may end in the middle of a character or of a newline pair.
     """
-    for missing in range(_LONGEST_CHARACTER_BYTES):
+    for cut_bytes in range(_LONGEST_CHARACTER_BYTES):
         try:
-            text, form = decode(head[: len(head) - missing], name)
+            text, form = decode(head[: len(head) - cut_bytes], name)
         except BinaryFileError:
             continue
         if form.encoding.startswith("utf"):
@@ -99,40 +99,42 @@ def _split_character(newline: Newline | None) -> Literal["\n", "\r"]:
     return "\r" if newline == "\r" else "\n"
 
 
-def _read(text: TextIO, end: str, wanted: LineRequest) -> FileExcerpt:
-    skipped, rest = _skip(text, end, wanted)
-    begun = io.StringIO(rest, newline=end)
+def _read(text: TextIO, line_end: str, request: LineRequest) -> FileExcerpt:
+    skipped, remainder = _skip(text, line_end, request)
+    buffered = io.StringIO(remainder, newline=line_end)
     lines: list[str] = []
-    available = MAX_PART_CHARACTERS
-    while len(lines) < wanted.line_count and available > 0:
-        line = begun.readline(available)
-        if not line.endswith(end):
-            line += text.readline(available - len(line))
+    characters_left = MAX_PART_CHARACTERS
+    while len(lines) < request.line_count and characters_left > 0:
+        line = buffered.readline(characters_left)
+        if not line.endswith(line_end):
+            line += text.readline(characters_left - len(line))
         if not line:
             break
         lines.append(line)
-        available -= len(line)
-    is_end = len(lines) < wanted.line_count and available > 0
-    is_cut = available <= 0 and not (len(lines) == wanted.line_count and lines[-1].endswith(end))
-    total = skipped + len(lines) if is_end else None
-    return FileExcerpt("".join(lines), wanted.first_line, len(lines), total, is_cut)
+        characters_left -= len(line)
+    has_reached_end = len(lines) < request.line_count and characters_left > 0
+    is_cut = characters_left <= 0 and not (
+        len(lines) == request.line_count and lines[-1].endswith(line_end)
+    )
+    total = skipped + len(lines) if has_reached_end else None
+    return FileExcerpt("".join(lines), request.first_line, len(lines), total, is_cut)
 
 
-def _skip(text: TextIO, end: str, wanted: LineRequest) -> tuple[int, str]:
+def _skip(text: TextIO, line_end: str, request: LineRequest) -> tuple[int, str]:
     """Skip the lines before the requested ones.
 
     Returns the number of skipped lines, and the text that was read beyond them.
     """
-    skipped, last = 0, end
-    while (missing := wanted.first_line - 1 - skipped) > 0:
-        wanted.check()
+    skipped, last_block = 0, line_end
+    while (lines_left := request.first_line - 1 - skipped) > 0:
+        request.check()
         block = text.read(_BLOCK_CHARACTERS)
         if not block:
-            return skipped + (not last.endswith(end)), ""
-        found = block.count(end)
-        if found >= missing:
-            return skipped + missing, block.split(end, missing)[-1]
-        skipped, last = skipped + found, block
+            return skipped + (not last_block.endswith(line_end)), ""
+        line_count = block.count(line_end)
+        if line_count >= lines_left:
+            return skipped + lines_left, block.split(line_end, lines_left)[-1]
+        skipped, last_block = skipped + line_count, block
     return skipped, ""
 
 

@@ -32,7 +32,7 @@ class ResolvedPath:
             directories followed; else None.
     """
 
-    given: str
+    raw_path: str
     path: Path
     real: Path
     is_in_workspace: bool
@@ -44,7 +44,7 @@ class ResolvedPath:
         return self.link_path or self.real
 
 
-def lexical_path(given: str, workspace: SessionWorkspace, home: Path) -> Path:
+def lexical_path(raw_path: str, workspace: SessionWorkspace, home: Path) -> Path:
     """Return the absolute path that a name means, without accessing the file system.
 
     Relative names start at the workspace's `cwd`, `~` is `home`; `file:` URIs are accepted too.
@@ -52,29 +52,29 @@ def lexical_path(given: str, workspace: SessionWorkspace, home: Path) -> Path:
     Raises:
         InvalidPathError: It cannot be a path.
     """
-    name = _path_of_uri(given) if given.lower().startswith("file:/") else given
+    name = _path_of_uri(raw_path) if raw_path.lower().startswith("file:/") else raw_path
     _check_name(name)
-    start, name = (
+    base, name = (
         (home, name[1:].lstrip("/")) if re.match(r"~(/|$)", name) else (workspace.cwd, name)
     )
     # `..` is removed by name, so `link/..` is the link's own directory, not that of its target.
-    normal = os.path.normpath(start / name)
+    normal = os.path.normpath(base / name)
     # POSIX allows a leading `//` to mean something else, and normpath keeps it: make it one `/`.
     return Path(re.sub(r"^//(?=[^/])", "/", normal) if os.sep == "/" else normal)
 
 
-def resolve_path(given: str, workspace: SessionWorkspace, home: Path) -> ResolvedPath:
+def resolve_path(raw_path: str, workspace: SessionWorkspace, home: Path) -> ResolvedPath:
     """Resolve a name; links are followed as far as the path exists. It blocks.
 
     Raises:
         InvalidPathError: It cannot be a path.
         FileChangedError: Its links keep changing.
     """
-    path = lexical_path(given, workspace, home)
+    path = lexical_path(raw_path, workspace, home)
     real = follow_links(path)
-    stands = path if real == path else follow_links(path.parent) / path.name
+    entry_path = path if real == path else follow_links(path.parent) / path.name
     is_inside = _is_in_roots(real, workspace)
-    return ResolvedPath(given, path, real, is_inside, None if stands == real else stands)
+    return ResolvedPath(raw_path, path, real, is_inside, None if entry_path == real else entry_path)
 
 
 def follow_links(path: Path) -> Path:

@@ -83,36 +83,36 @@ def text_digest(text: str) -> str:
 
 
 def disk_snapshot(
-    place: ResolvedPath, found: DiskFile, buffer: BufferStyle | None = None
+    resolved: ResolvedPath, disk_file: DiskFile, buffer: BufferStyle | None = None
 ) -> FileSnapshot:
     """Return the snapshot of a file whose text is that on disk."""
     return FileSnapshot(
-        resolved=place,
-        text=found.text,
-        form=found.form,
-        mode=found.mode,
-        disk_digest=found.digest,
+        resolved=resolved,
+        text=disk_file.text,
+        form=disk_file.form,
+        mode=disk_file.mode,
+        disk_digest=disk_file.digest,
         source="disk",
         is_saved=True,
-        size_bytes=found.size_bytes,
+        size_bytes=disk_file.size_bytes,
         buffer=buffer,
     )
 
 
-def describe_change(base: FileSnapshot | None, now: FileSnapshot | None) -> str | None:
+def describe_change(base: FileSnapshot | None, current: FileSnapshot | None) -> str | None:
     """Return how a file has changed since it was read; None if it has not.
 
     If an unsaved text was saved in between, the file is unchanged. If the disk changed under an
     unsaved text, the file has changed: writing would overwrite that version.
     """
-    if now is None:
+    if current is None:
         return None if base is None else "it does not exist any more"
     if base is None:
         return "it exists by now"
-    if base.text != now.text:
+    if base.text != current.text:
         return "its text is another"
-    if base.form != now.form:
+    if base.form != current.form:
         return "its encoding or newlines are others"
-    if base.disk_digest != now.disk_digest and not now.is_saved:
+    if base.disk_digest != current.disk_digest and not current.is_saved:
         return "the file on disk is another, under unsaved changes in the editor"
     return None

@@ -51,33 +51,33 @@ class ClarifyUse(TypedToolUse[ClarifyArguments]):
 
     async def run(self, arguments: ClarifyArguments) -> ToolOutcome:
         """Ask the user in a form, or in the chat if there are no forms or the form fails."""
-        enquiry = UserQuestion(
+        user_question = UserQuestion(
             self.reporter.call_id, arguments.question.strip(), _clean_choices(arguments.choices)
         )
-        shown = Text(_chat_text(enquiry))
+        shown = Text(_chat_text(user_question))
         await self.reporter.show((shown,))
         if not self._user_asker.is_attended:
             return ToolOutcome(UNATTENDED, shown=(shown, Text(UNATTENDED)))
         await self.reporter.mark_in_progress()
         if self._user_asker.has_forms:
             try:
-                return _answer_outcome(await self._user_asker.ask(enquiry), shown)
+                return _answer_outcome(await self._user_asker.ask(user_question), shown)
             except UserQuestionError:  # the form could not be shown: fall back to the chat
                 pass
         await self.reporter.emit(MessageChunk(new_id(), f"{shown.text}\n"))
         return ToolOutcome(ASKED_IN_CHAT, shown=(shown,), ends_turn=True)
 
 
-def _clean_choices(given: list[str]) -> tuple[str, ...]:
+def _clean_choices(choices: list[str]) -> tuple[str, ...]:
     """Return the choices without duplicates, each on one line."""
-    lines = (" ".join(choice.split())[:MAX_CHOICE_CHARACTERS] for choice in given)
+    lines = (" ".join(choice.split())[:MAX_CHOICE_CHARACTERS] for choice in choices)
     return tuple(dict.fromkeys(line for line in lines if line))
 
 
-def _chat_text(enquiry: UserQuestion) -> str:
+def _chat_text(user_question: UserQuestion) -> str:
     """Return the question as Markdown for the chat."""
-    choices = [f"{number}. {choice}" for number, choice in enumerate(enquiry.choices, 1)]
-    return "\n\n".join(part for part in (enquiry.question, "\n".join(choices)) if part)
+    choices = [f"{number}. {choice}" for number, choice in enumerate(user_question.choices, 1)]
+    return "\n\n".join(part for part in (user_question.question, "\n".join(choices)) if part)
 
 
 def _answer_outcome(answer: str | None, question: Text) -> ToolOutcome:

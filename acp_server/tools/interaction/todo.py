@@ -53,9 +53,9 @@ class TodoList:
 
     def update(self, items: Sequence[TodoItem], *, should_merge: bool) -> None:
         """Update items by id, or without `should_merge`, replace the list."""
-        kept = self._items if should_merge else {}
+        existing = self._items if should_merge else {}
         # `|` keeps the position of an updated item in the list.
-        self._items = kept | {item.id: item for item in items}
+        self._items = existing | {item.id: item for item in items}
 
     @property
     def items(self) -> tuple[TodoItem, ...]:
@@ -89,8 +89,8 @@ class TodoUse(TypedToolUse[TodoArguments]):
         """Return the title, once it is known whether the list is read or changed."""
         if "todos" not in so_far.complete:
             return None
-        is_look = so_far.complete["todos"] is None
-        return CallDescription("Look at the plan" if is_look else "Update the plan")
+        is_read = so_far.complete["todos"] is None
+        return CallDescription("Look at the plan" if is_read else "Update the plan")
 
     async def run(self, arguments: TodoArguments) -> ToolOutcome:
         """Update the list and the plan, or return the list."""

@@ -112,12 +112,12 @@ class MemoryUse(TypedToolUse[MemoryArguments]):
         question = PermissionQuestion(self.reporter.call_id, effect, title, KIND, content)
         refusal = await self._gate.authorize(question)
         if refusal is not None:
-            failure = partial(self._memory.failed, arguments.target, refusal.reason)
-            return _outcome(await to_thread.run_sync(failure), content)
+            record_failure = partial(self._memory.failure_result, arguments.target, refusal.reason)
+            return _outcome(await to_thread.run_sync(record_failure), content)
         await self.reporter.mark_in_progress()
         # `shown`: nothing is written if the change would no longer be the one the user agreed to.
-        apply = partial(self._memory.apply, arguments.target, operations, shown=change)
-        return _outcome(await to_thread.run_sync(apply), content)
+        apply_change = partial(self._memory.apply, arguments.target, operations, shown=change)
+        return _outcome(await to_thread.run_sync(apply_change), content)
 
 
 def _change_title(change: MemoryChange) -> str:
@@ -146,13 +146,13 @@ def _diff_block(change: MemoryChange) -> str:
     return fenced_block("\n".join(lines), "diff")
 
 
-def _outcome(answer: MemoryResult, change: tuple[Text, ...] = ()) -> ToolOutcome:
+def _outcome(result: MemoryResult, change: tuple[Text, ...] = ()) -> ToolOutcome:
     """Return the JSON result for the model; the user sees the change and a sentence instead."""
-    usage = f" ({answer.contents.usage} characters)" if answer.contents is not None else ""
+    usage = f" ({result.contents.usage} characters)" if result.contents is not None else ""
     return ToolOutcome(
-        json.dumps(answer.as_json(), ensure_ascii=False),
-        is_error=not answer.is_success,
-        shown=(*change, Text(f"{answer.text}{usage}")),
+        json.dumps(result.as_json(), ensure_ascii=False),
+        is_error=not result.is_success,
+        shown=(*change, Text(f"{result.text}{usage}")),
     )
 
 

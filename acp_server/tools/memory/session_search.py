@@ -109,12 +109,12 @@ class SessionSearchUse(TypedToolUse[SessionSearchArguments]):
         session_id, query = so_far.complete_text("session_id"), so_far.text("query")
         if session_id is not None:
             number = so_far.complete.get("around_message_id")
-            where = "" if number is None else f" around message {number}"
-            return CallDescription(f"Read past session {_truncate_title(session_id)}{where}")
+            suffix = "" if number is None else f" around message {number}"
+            return CallDescription(f"Read past session {_truncate_title(session_id)}{suffix}")
         if query.strip():
             return CallDescription(_title(query))
-        is_all_there = "session_id" in so_far.complete and "query" in so_far.complete
-        return CallDescription("List past sessions") if is_all_there else None
+        is_complete = "session_id" in so_far.complete and "query" in so_far.complete
+        return CallDescription("List past sessions") if is_complete else None
 
     async def run(self, arguments: SessionSearchArguments) -> ToolOutcome:
         """Search, read or list, depending on the arguments."""
@@ -132,36 +132,36 @@ class SessionSearchUse(TypedToolUse[SessionSearchArguments]):
         if session_id and arguments.around_message_id is not None:
             return await self._scroll(session_id, arguments.around_message_id, arguments.window)
         if session_id:
-            passage = await self._context.search.read(session_id, READ_MESSAGES)
-            return ToolOutcome(_fit_json(partial(_read_json, passage)))
+            excerpt = await self._context.search.read(session_id, READ_MESSAGES)
+            return ToolOutcome(_fit_json(partial(_read_json, excerpt)))
         if arguments.query.strip():
             return await self._search(arguments)
-        recall, own_id = self._context.search, self._context.session_id
-        sessions = await recall.browse(arguments.limit, own_id)
+        session_search, current_id = self._context.search, self._context.session_id
+        sessions = await session_search.browse(arguments.limit, current_id)
         return ToolOutcome(_fit_json(partial(_browse_json, sessions)))
 
     async def _scroll(self, session_id: str, number: int, window: int) -> ToolOutcome:
-        passage = await self._context.search.scroll(session_id, number, window)
-        if not passage.texts:
+        excerpt = await self._context.search.scroll(session_id, number, window)
+        if not excerpt.texts:
             reason = f"session {session_id!r} has no message {number}; its ids come from a search"
             return ToolOutcome(reason, is_error=True)
-        return ToolOutcome(_fit_json(partial(_scroll_json, passage, number)))
+        return ToolOutcome(_fit_json(partial(_scroll_json, excerpt, number)))
 
     async def _search(self, arguments: SessionSearchArguments) -> ToolOutcome:
         roles = _parse_roles(arguments.role_filter)
         if roles is None:
             reason = f"role_filter is a list of {', '.join(ROLES)}, with commas between"
             return ToolOutcome(reason, is_error=True)
-        inquiry = SessionQuery(
+        session_query = SessionQuery(
             arguments.query, arguments.limit, arguments.sort, roles, self._context.session_id
         )
-        findings = await self._context.search.search(inquiry)
+        findings = await self._context.search.search(session_query)
         count = len(findings.hits)
-        found = f"{count} session{'' if count == 1 else 's'}" if count else "nothing"
-        await self.reporter.describe(f"{_title(arguments.query)}: {found}", ())
+        count_text = f"{count} session{'' if count == 1 else 's'}" if count else "nothing"
+        await self.reporter.describe(f"{_title(arguments.query)}: {count_text}", ())
         if arguments.summarize and findings.hits:
-            return ToolOutcome(await self._summarize(inquiry.query, findings))
-        return ToolOutcome(_fit_json(partial(_search_json, inquiry.query, findings, "")))
+            return ToolOutcome(await self._summarize(session_query.query, findings))
+        return ToolOutcome(_fit_json(partial(_search_json, session_query.query, findings, "")))
 
     async def _summarize(self, query: str, findings: SessionSearchResults) -> str:
         """Return a summary of the results; without one, the results and the reason."""
@@ -194,35 +194,37 @@ def _truncate_title(text: str) -> str:
 
 def _parse_roles(names: str | None) -> tuple[Role, ...] | None:
     """Parse a comma-separated list of roles; empty for no list, None if a role is unknown."""
-    named = [name for each in (names or "").split(",") if (name := each.strip().lower())]
-    if any(name not in ROLES for name in named):
+    roles = [name for each in (names or "").split(",") if (name := each.strip().lower())]
+    if any(name not in ROLES for name in roles):
         return None
-    return tuple(cast("list[Role]", list(dict.fromkeys(named))))
+    return tuple(cast("list[Role]", list(dict.fromkeys(roles))))
 
 
-def _fit_json(answer: Callable[[int], JsonValue]) -> str:
+def _fit_json(build_json: Callable[[int], JsonValue]) -> str:
     """Return a result as JSON, with as much of each message as fits."""
     text = ""
-    for most in TEXT_LIMITS:
-        text = json.dumps(answer(most), ensure_ascii=False)
+    for max_characters in TEXT_LIMITS:
+        text = json.dumps(build_json(max_characters), ensure_ascii=False)
         if len(text) <= MAX_CHARACTERS:
             break
     return text
 
 
-def _search_json(query: str, findings: SessionSearchResults, summary: str, most: int) -> JsonValue:
+def _search_json(
+    query: str, findings: SessionSearchResults, summary: str, max_characters: int
+) -> JsonValue:
     results: list[JsonValue] = [
-        _session_json(hit.session, most)
+        _session_json(hit.session, max_characters)
         | {
             "matches": hit.matches,
             "match_message_id": hit.text.id,
             "matched_role": hit.text.role,
-            "snippet": _truncate(hit.snippet, max(most, 2 * TEXT_LIMITS[-1])),
+            "snippet": _truncate(hit.snippet, max(max_characters, 2 * TEXT_LIMITS[-1])),
         }
-        | ({} if summary else {"messages": _messages_json(hit.around, most, hit.text.id)})
+        | ({} if summary else {"messages": _messages_json(hit.around, max_characters, hit.text.id)})
         for hit in findings.hits
     ]
-    answer: dict[str, JsonValue] = {"mode": "discover", "query": _truncate(query, most)}
+    answer: dict[str, JsonValue] = {"mode": "discover", "query": _truncate(query, max_characters)}
     answer |= {"summary": _truncate(summary, MAX_CHARACTERS // 2)} if summary else {}
     answer |= {"results": results}
     if findings.notes:
@@ -230,64 +232,69 @@ def _search_json(query: str, findings: SessionSearchResults, summary: str, most:
     return answer
 
 
-def _scroll_json(passage: SessionExcerpt, number: int, most: int) -> JsonValue:
+def _scroll_json(excerpt: SessionExcerpt, number: int, max_characters: int) -> JsonValue:
     return {
         "mode": "scroll",
-        "session": _session_json(passage.session, most),
-        "messages_before": passage.before,
-        "messages_after": passage.after,
-        "messages": _messages_json(passage.texts, most, number),
+        "session": _session_json(excerpt.session, max_characters),
+        "messages_before": excerpt.before,
+        "messages_after": excerpt.after,
+        "messages": _messages_json(excerpt.texts, max_characters, number),
     }
 
 
-def _read_json(passage: SessionExcerpt, most: int) -> JsonValue:
+def _read_json(excerpt: SessionExcerpt, max_characters: int) -> JsonValue:
     return {
         "mode": "read",
-        "session": _session_json(passage.session, most),
-        "messages_omitted": passage.omitted,
-        "messages": _messages_json(passage.texts, most),
+        "session": _session_json(excerpt.session, max_characters),
+        "messages_omitted": excerpt.omitted,
+        "messages": _messages_json(excerpt.texts, max_characters),
     }
 
 
-def _browse_json(sessions: Sequence[PastSession], most: int) -> JsonValue:
-    return {"mode": "browse", "sessions": [_session_json(each, most) for each in sessions]}
+def _browse_json(sessions: Sequence[PastSession], max_characters: int) -> JsonValue:
+    return {
+        "mode": "browse",
+        "sessions": [_session_json(each, max_characters) for each in sessions],
+    }
 
 
-def _session_json(session: PastSession, most: int) -> dict[str, JsonValue]:
-    told: dict[str, JsonValue] = {
+def _session_json(session: PastSession, max_characters: int) -> dict[str, JsonValue]:
+    result: dict[str, JsonValue] = {
         "session_id": session.id,
-        "title": _truncate(session.title, most),
+        "title": _truncate(session.title, max_characters),
         "source": session.source,
         "when": _format_time(session.updated_at),
     }
-    return told | ({"cwd": _truncate(session.cwd, most)} if session.cwd else {})
+    return result | ({"cwd": _truncate(session.cwd, max_characters)} if session.cwd else {})
 
 
-def _messages_json(texts: Sequence[PastText], most: int, match_id: int | None = None) -> JsonValue:
+def _messages_json(
+    texts: Sequence[PastText], max_characters: int, match_id: int | None = None
+) -> JsonValue:
     messages: list[JsonValue] = []
     for each in texts:
-        told: dict[str, JsonValue] = {
+        message: dict[str, JsonValue] = {
             "id": each.id,
             "role": each.role,
             "when": _format_time(each.at),
-            "text": _truncate(each.text, most),
+            "text": _truncate(each.text, max_characters),
         }
-        messages.append(told | {"is_match": True} if each.id == match_id else told)
+        messages.append(message | {"is_match": True} if each.id == match_id else message)
     return messages
 
 
 def _summary_input(hits: Sequence[SessionHit]) -> str:
     """Return the input of a summary, with the same limit for each message."""
-    most = SUMMARY_INPUT_CHARACTERS // max(1, sum(len(hit.around) for hit in hits))
+    max_characters = SUMMARY_INPUT_CHARACTERS // max(1, sum(len(hit.around) for hit in hits))
     return "\n\n".join(
         f"# Session {hit.session.id}, {_format_time(hit.session.updated_at)}: {hit.session.title}\n"
-        + "\n".join(f"{each.role}: {_truncate(each.text, most)}" for each in hit.around)
+        + "\n".join(f"{each.role}: {_truncate(each.text, max_characters)}" for each in hit.around)
         for hit in hits
     )
 
 
-def _truncate(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}…"
+def _truncate(text: str, max_characters: int) -> str:
+    return text if len(text) <= max_characters else f"{text[:max_characters]}…"
 
 
 def _format_time(moment: datetime) -> str:

@@ -39,31 +39,31 @@ class AttachmentReader:
         if not uri.lower().startswith("file:"):
             return (link,)
         try:
-            place = await self._services.resolve(uri)
-            refusal = await self._ask_permission(place, link, sink)
+            resolved = await self._services.resolve(uri)
+            refusal = await self._ask_permission(resolved, link, sink)
             if refusal is not None:
                 return (link, Text(f"({link.name} was not read: {refusal.reason})"))
-            return (await self._read(place, link, fragment),)
+            return (await self._read(resolved, link, fragment),)
         except PathIsDirectoryError as error:
             return (link, Text(f"({error.reason})"))
         except FileError as error:
             return (link, Text(f"({link.name} could not be read: {error.reason})"))
 
     async def _ask_permission(
-        self, place: ResolvedPath, link: Link, sink: TurnSink
+        self, resolved: ResolvedPath, link: Link, sink: TurnSink
     ) -> Refusal | None:
         """Ask for permission if it is needed.
 
         ACP asks for permission about a tool call, so this announces a call for the question.
         """
-        if await self._services.can_preview(place):
+        if await self._services.can_preview(resolved):
             return None
-        call_id, places = f"attach_{uuid4().hex[:12]}", (Location(str(place.path)),)
+        call_id, locations = f"attach_{uuid4().hex[:12]}", (Location(str(resolved.path)),)
         title = f"Read {link.name} (attached)"
         await sink.emit(CallAppeared(call_id, "read_file", "read", title))
-        await sink.emit(CallChanged(call_id, locations=places))
+        await sink.emit(CallChanged(call_id, locations=locations))
         question = PermissionQuestion(
-            call_id, ReadFiles((target_for(place),)), title, "read", (), places
+            call_id, ReadFiles((target_for(resolved),)), title, "read", (), locations
         )
         refusal: Refusal | None = Refusal("cancelled")
         try:
@@ -76,24 +76,24 @@ class AttachmentReader:
             sink.emit_now(CallChanged(call_id, status))
         return refusal
 
-    async def _read(self, place: ResolvedPath, link: Link, fragment: str) -> PromptPart:
+    async def _read(self, resolved: ResolvedPath, link: Link, fragment: str) -> PromptPart:
         """Read the file, or the lines that the link's fragment names.
 
         Raises:
             FileError: It cannot be read.
         """
         try:
-            snapshot = await self._services.files.read(place)
+            snapshot = await self._services.files.read(resolved)
         except BinaryFileError:
-            media = await self._read_media(place)
+            media = await self._read_media(resolved)
             if media is None:
                 raise
             return media
         return Attachment(link.uri, lines_of(snapshot.text, fragment))
 
-    async def _read_media(self, place: ResolvedPath) -> PromptPart | None:
+    async def _read_media(self, resolved: ResolvedPath) -> PromptPart | None:
         try:
-            return await read_media(place)
+            return await read_media(resolved)
         except MediaError as error:
             raise FileError(str(error)) from error
         except OSError as error:

@@ -28,10 +28,10 @@ def media_type(head: bytes) -> str | None:
     """Return the media type of data with these first bytes; None if models cannot see it."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
-    return next((kind for start, kind in _SIGNATURES if head.startswith(start)), None)
+    return next((kind for signature, kind in _SIGNATURES if head.startswith(signature)), None)
 
 
-async def read_media(place: ResolvedPath) -> Media | None:
+async def read_media(resolved: ResolvedPath) -> Media | None:
     """Read a regular file as an image or document; None if it is neither.
 
     Raises:
@@ -39,21 +39,21 @@ async def read_media(place: ResolvedPath) -> Media | None:
         FileError: It must not be opened, or its directory was replaced.
         OSError: It cannot be read.
     """
-    return await to_thread.run_sync(_read, place)
+    return await to_thread.run_sync(_read, resolved)
 
 
-def _read(place: ResolvedPath) -> Media | None:
-    with open_file(place) as file:
+def _read(resolved: ResolvedPath) -> Media | None:
+    with open_file(resolved) as file:
         kind = media_type(file.read(16))
         if kind is None:
             return None
         file.seek(0)
-        most = MAX_IMAGE_BYTES if kind.startswith("image/") else MAX_DOCUMENT_BYTES
-        data = file.read(most + 1)  # one byte more tells whether it is too large
-    if len(data) > most:
+        max_bytes = MAX_IMAGE_BYTES if kind.startswith("image/") else MAX_DOCUMENT_BYTES
+        data = file.read(max_bytes + 1)  # one byte more tells whether it is too large
+    if len(data) > max_bytes:
         message = (
-            f"it is {kind} of more than {most / 1e6:.1f} MB, too large to look at; make a smaller "
-            "copy or take out the part that matters"
+            f"it is {kind} of more than {max_bytes / 1e6:.1f} MB, too large to look at; make a "
+            "smaller copy or take out the part that matters"
         )
         raise MediaError(message)
     return Media(kind, base64.b64encode(data).decode())

@@ -61,12 +61,12 @@ class FilePage:
         is_last = self.last_line == self.total_lines
         more = "" if is_last else f"; go on with offset={self.last_line + 1}"
         newline = "" if self.text.endswith("\n") else "\n"
-        place = f"[lines {self.first_line:,}-{self.last_line:,} of {total}{more}]"
-        return f"{self.text}{newline}{place}"
+        position = f"[lines {self.first_line:,}-{self.last_line:,} of {total}{more}]"
+        return f"{self.text}{newline}{position}"
 
 
 def page_of(text: str, offset: int, limit: int) -> FilePage:
-    """Return the lines from `offset` on, at most `limit` of them and MOST_CHARACTERS."""
+    """Return the lines from `offset` on, at most `limit` of them and MAX_CHARACTERS."""
     lines = split_lines(text)
     return _fit_page(lines[offset - 1 : offset - 1 + limit], offset, len(lines))
 
@@ -82,15 +82,17 @@ def split_lines(text: str) -> list[str]:
 
 def _fit_page(lines: Sequence[str], first_line: int, total_lines: int | None) -> FilePage:
     """Return as many of these lines as fit into a result, at least one; long lines are cut."""
-    taken: list[str] = []
+    shown_lines: list[str] = []
     characters = 0
     for line in lines:
-        cut = _truncate_line(line)
-        characters += len(cut)
-        if characters > MAX_CHARACTERS and taken:
+        shown_line = _truncate_line(line)
+        characters += len(shown_line)
+        if characters > MAX_CHARACTERS and shown_lines:
             break
-        taken.append(cut)
-    return FilePage("".join(taken), first_line, first_line - 1 + len(taken), total_lines)
+        shown_lines.append(shown_line)
+    return FilePage(
+        "".join(shown_lines), first_line, first_line - 1 + len(shown_lines), total_lines
+    )
 
 
 def _truncate_line(line: str) -> str:
@@ -108,13 +110,13 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
 
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the file and the first line as the title."""
-        given = so_far.complete_text("path")
-        if given is None:
+        raw_path = so_far.complete_text("path")
+        if raw_path is None:
             return None
         try:
-            path = self._services.lexical_path(given)
+            path = self._services.lexical_path(raw_path)
         except FileError:
-            return CallDescription(f"Read {given}")
+            return CallDescription(f"Read {raw_path}")
         offset = so_far.complete.get("offset")
         line = offset if isinstance(offset, int) and offset > 1 else None
         title = f"Read {self._services.display_path(path)}" + (f" from line {line}" if line else "")
@@ -123,65 +125,67 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
     async def run(self, arguments: ReadFileArguments) -> ToolOutcome:
         """Ask permission and read the file."""
         try:
-            place = await self._services.resolve(arguments.path)
-            refusal = await self._services.gate.authorize(self._question(place))
+            resolved = await self._services.resolve(arguments.path)
+            refusal = await self._services.gate.authorize(self._build_question(resolved))
             if refusal is not None:
                 return ToolOutcome(refusal.reason, is_error=True)
             await self.reporter.mark_in_progress()
-            outcome = await self._read(place, arguments)
-            return replace(outcome, touched_paths=(str(place.path),))
+            outcome = await self._read(resolved, arguments)
+            return replace(outcome, touched_paths=(str(resolved.path),))
         except FileError as error:
             return ToolOutcome(error.reason, is_error=True)
 
-    def _question(self, place: ResolvedPath) -> PermissionQuestion:
+    def _build_question(self, resolved: ResolvedPath) -> PermissionQuestion:
         return PermissionQuestion(
             call_id=self.reporter.call_id,
-            effect=ReadFiles((target_for(place),)),
-            title=f"Read {place.path}",
+            effect=ReadFiles((target_for(resolved),)),
+            title=f"Read {resolved.path}",
             kind="read",
-            locations=(Location(str(place.path)),),
+            locations=(Location(str(resolved.path)),),
         )
 
-    async def _read(self, place: ResolvedPath, arguments: ReadFileArguments) -> ToolOutcome:
+    async def _read(self, resolved: ResolvedPath, arguments: ReadFileArguments) -> ToolOutcome:
         file_service = self._services.files
         try:
-            snapshot = await file_service.read(place)
+            snapshot = await file_service.read(resolved)
         except BinaryFileError as error:
-            return await self._read_media(place, error)
+            return await self._read_media(resolved, error)
         except HugeFileError as error:
-            outcome = await self._read_media(place, error) if place.path.suffix == ".pdf" else None
+            outcome = (
+                await self._read_media(resolved, error) if resolved.path.suffix == ".pdf" else None
+            )
             if outcome is not None and not outcome.is_error:
                 return outcome
-            part = await file_service.read_lines(place, arguments.offset, arguments.limit)
+            excerpt = await file_service.read_lines(resolved, arguments.offset, arguments.limit)
             return _page_outcome(
-                _fit_page(split_lines(part.text), arguments.offset, part.total_lines)
+                _fit_page(split_lines(excerpt.text), arguments.offset, excerpt.total_lines)
             )
         # Some PDFs are plain ASCII and decode as text.
         if snapshot.is_saved and snapshot.text.startswith(PDF_START):
-            return await self._read_media(place, BinaryFileError(place.given, "a PDF"))
+            return await self._read_media(resolved, BinaryFileError(resolved.raw_path, "a PDF"))
         return _page_outcome(page_of(snapshot.text, arguments.offset, arguments.limit))
 
-    async def _read_media(self, place: ResolvedPath, not_text: FileError) -> ToolOutcome:
+    async def _read_media(self, resolved: ResolvedPath, not_text_error: FileError) -> ToolOutcome:
         """Return an image or a PDF; for any other file, the error that it is not text."""
-        name = self._services.display_path(place.path)
+        name = self._services.display_path(resolved.path)
         try:
-            media = await read_media(place)
+            media = await read_media(resolved)
         except MediaError as error:
             return ToolOutcome(f"{name} cannot be shown: {error}", is_error=True)
         except OSError as error:
             return ToolOutcome(f"{name} cannot be read: {error.strerror}", is_error=True)
         if media is None:
-            return ToolOutcome(not_text.reason, is_error=True)
+            return ToolOutcome(not_text_error.reason, is_error=True)
         return ToolOutcome(f"{name} ({media.mime_type})", media=(media,))
 
 
 def _page_outcome(page: FilePage) -> ToolOutcome:
     text = page.for_model()
-    brief = text
+    shown_text = text
     if len(text) > MAX_SHOWN_CHARACTERS:
-        brief = f"{text[:MAX_SHOWN_CHARACTERS]}\n… ({len(text):,} characters were read)"
-    fence = "`" * max(3, _longest_ticks(brief) + 1)
-    return ToolOutcome(text, shown=(Text(f"{fence}\n{brief.rstrip(chr(10))}\n{fence}"),))
+        shown_text = f"{text[:MAX_SHOWN_CHARACTERS]}\n… ({len(text):,} characters were read)"
+    fence = "`" * max(3, _longest_ticks(shown_text) + 1)
+    return ToolOutcome(text, shown=(Text(f"{fence}\n{shown_text.rstrip(chr(10))}\n{fence}"),))
 
 
 def _longest_ticks(text: str) -> int:

@@ -34,59 +34,63 @@ class _FirstName:
         return self.name is None
 
 
-async def explain_no_lines(query: FileSearchQuery, place: SearchRoot) -> str:
+async def explain_no_lines(query: FileSearchQuery, search_root: SearchRoot) -> str:
     """Return a sentence that no line matches, with a likely reason."""
-    found = f"No match in {format_name(os.fsencode(place.argument)) or 'the workspace'}."
+    sentence = f"No match in {format_name(os.fsencode(search_root.argument)) or 'the workspace'}."
     if _FILE_PATTERN.fullmatch(query.pattern):
-        return f"{found} For file names use target='files'."
-    narrowing, accepts = build_glob_arguments(query.file_glob)
-    if query.file_glob and await _first_file(place, narrowing, accepts) is None:
-        return f"{found} No file matches file_glob {query.file_glob!r}."
-    if await _first_match(query, place, ("--ignore-case",)) is not None:
-        return f"{found} With other case there is: put (?i) in front."
-    ignored = None if place.is_file else await _first_match(query, place, _NO_IGNORE_FLAGS)
-    if ignored is not None:
-        return f"{found} Ignored files match, such as {format_name(ignored)}: give that as path."
-    return found
-
-
-async def explain_no_files(query: FileSearchQuery, place: SearchRoot) -> str:
-    """Return a sentence that no file name matches, with a likely reason."""
-    found = f"No file matches {query.pattern!r}."
-    narrowing, accepts = build_glob_arguments(query.file_glob)
-    matches = compile_name_predicate(query.pattern)
-    ignored = await _first_file(
-        place, (*narrowing, *_NO_IGNORE_FLAGS), lambda path: matches(path) and accepts(path)
+        return f"{sentence} For file names use target='files'."
+    glob_arguments, accepts = build_glob_arguments(query.file_glob)
+    if query.file_glob and await _first_file(search_root, glob_arguments, accepts) is None:
+        return f"{sentence} No file matches file_glob {query.file_glob!r}."
+    if await _first_match(query, search_root, ("--ignore-case",)) is not None:
+        return f"{sentence} With other case there is: put (?i) in front."
+    ignored = (
+        None if search_root.is_file else await _first_match(query, search_root, _NO_IGNORE_FLAGS)
     )
     if ignored is not None:
-        return f"{found} An ignored one does: {format_name(ignored)}."
+        return f"{sentence} Ignored files match, such as {format_name(ignored)}: give that as path."
+    return sentence
+
+
+async def explain_no_files(query: FileSearchQuery, search_root: SearchRoot) -> str:
+    """Return a sentence that no file name matches, with a likely reason."""
+    sentence = f"No file matches {query.pattern!r}."
+    glob_arguments, accepts = build_glob_arguments(query.file_glob)
+    matches = compile_name_predicate(query.pattern)
+    ignored = await _first_file(
+        search_root,
+        (*glob_arguments, *_NO_IGNORE_FLAGS),
+        lambda path: matches(path) and accepts(path),
+    )
+    if ignored is not None:
+        return f"{sentence} An ignored one does: {format_name(ignored)}."
     if _LOOKS_LIKE_REGEX.search(query.pattern):
-        return f"{found} Give a glob such as '*.py', not a regex."
-    return found
+        return f"{sentence} Give a glob such as '*.py', not a regex."
+    return sentence
 
 
 async def _first_file(
-    place: SearchRoot, arguments: Sequence[str], accepts: NamePredicate
+    search_root: SearchRoot, arguments: Sequence[str], accepts: NamePredicate
 ) -> bytes | None:
-    first = _FirstName(accepts)
+    collector = _FirstName(accepts)
     command = (
         "--files",
         "--line-buffered",
         "--sort=path",
-        *place.ignore_arguments,
+        *search_root.ignore_arguments,
         *arguments,
         "--",
-        place.argument,
+        search_root.argument,
     )
-    await run_ripgrep(command, place, first.feed, PROBE_TIMEOUT_SECONDS)
-    return first.name
+    await run_ripgrep(command, search_root, collector.feed, PROBE_TIMEOUT_SECONDS)
+    return collector.name
 
 
 async def _first_match(
-    query: FileSearchQuery, place: SearchRoot, arguments: Sequence[str]
+    query: FileSearchQuery, search_root: SearchRoot, arguments: Sequence[str]
 ) -> bytes | None:
-    narrowing, accepts = build_glob_arguments(query.file_glob)
-    first = _FirstName(accepts)
-    names = ("--files-with-matches", "--line-buffered", "--sort=path", *narrowing, *arguments)
-    await run_pattern_search(query, place, names, first.feed, PROBE_TIMEOUT_SECONDS)
-    return first.name
+    glob_arguments, accepts = build_glob_arguments(query.file_glob)
+    collector = _FirstName(accepts)
+    names = ("--files-with-matches", "--line-buffered", "--sort=path", *glob_arguments, *arguments)
+    await run_pattern_search(query, search_root, names, collector.feed, PROBE_TIMEOUT_SECONDS)
+    return collector.name

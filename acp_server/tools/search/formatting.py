@@ -52,8 +52,8 @@ def format_line(text: bytes, column: int | None, *, keeps_indentation: bool) -> 
 def format_content(lines: Sequence[ShownLine], *, has_context: bool) -> str:
     """Return hits and their context under one heading per file."""
     groups = groupby(lines, key=lambda line: line.name)
-    write = _context_blocks if has_context else _merged_lines
-    return "\n".join("\n".join((format_name(name), *write(list(group)))) for name, group in groups)
+    render = _context_blocks if has_context else _merged_lines
+    return "\n".join("\n".join((format_name(name), *render(list(group)))) for name, group in groups)
 
 
 def format_listing(names: Sequence[bytes]) -> str:
@@ -84,8 +84,8 @@ def _merged_lines(lines: Sequence[ShownLine]) -> Iterable[str]:
 
 def _context_blocks(lines: Sequence[ShownLine]) -> Iterable[str]:
     yield _context_line(lines[0])
-    for before, line in pairwise(lines):
-        if line.number > before.number + 1:
+    for previous, line in pairwise(lines):
+        if line.number > previous.number + 1:
             yield "--"
         yield _context_line(line)
 
@@ -121,10 +121,10 @@ def _escape(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode("ascii")
 
 
-def format_footer(total: int | None, next_offset: int, stopped: str) -> str:
+def format_footer(total: int | None, next_offset: int, stop_reason: str) -> str:
     """Return the last line of a page that tells how to get more; empty if there is no more."""
-    if stopped:
-        return f"[{stopped}]"
+    if stop_reason:
+        return f"[{stop_reason}]"
     if total is None:
         return f"[more: offset={next_offset}]"
     return f"[{total - next_offset} more: offset={next_offset}]" if total > next_offset else ""

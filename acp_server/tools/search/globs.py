@@ -27,10 +27,10 @@ def compile_name_predicate(pattern: str) -> NamePredicate:
     """
     if is_glob(pattern):
         return compile_glob(pattern)
-    wanted = pattern.removeprefix("./").lower()
-    if "/" in wanted:
-        return lambda path: wanted in f"/{path.lower()}"
-    return lambda path: wanted in path.rpartition("/")[2].lower()
+    substring = pattern.removeprefix("./").lower()
+    if "/" in substring:
+        return lambda path: substring in f"/{path.lower()}"
+    return lambda path: substring in path.rpartition("/")[2].lower()
 
 
 def compile_glob(pattern: str) -> NamePredicate:

@@ -81,8 +81,8 @@ class MatchPage:
 
     def _follows_hit(self, line: MatchLine) -> bool:
         last = self.hits[-1] if self.hits else None
-        near = last is not None and line.number - last.number <= self._query.context
-        return near and last is not None and line.name == last.name
+        is_near = last is not None and line.number - last.number <= self._query.context
+        return is_near and last is not None and line.name == last.name
 
     def _show_line(self, line: MatchLine, *, is_hit: bool) -> None:
         text = format_line(line.text, line.column, keeps_indentation=self._query.context > 0)

@@ -31,15 +31,15 @@ _NO_PCRE2 = (
 class SearchAttempt:
     """The final attempt: its result, the flags it needed, and a note about them."""
 
-    ending: RipgrepResult
+    result: RipgrepResult
     flags: tuple[str, ...]
     note: str = ""
 
     @property
     def stop_reason(self) -> str:
         """Why results are missing; empty if they are complete or no more were wanted."""
-        late = f"stopped after {TIMEOUT_SECONDS:.0f} s: narrow the path or the pattern"
-        return late if self.ending.has_timed_out else ""
+        message = f"stopped after {TIMEOUT_SECONDS:.0f} s: narrow the path or the pattern"
+        return message if self.result.has_timed_out else ""
 
 
 def build_glob_arguments(file_glob: str | None) -> tuple[tuple[str, ...], NamePredicate]:
@@ -53,13 +53,13 @@ def build_glob_arguments(file_glob: str | None) -> tuple[tuple[str, ...], NamePr
     if file_glob.startswith("!"):
         return (f"--glob={file_glob}",), lambda _: True
     name = file_name_glob(file_glob)
-    narrowing = () if name is None else (f"--type-add=wanted:{name}", "--type=wanted")
-    return narrowing, compile_glob(file_glob)
+    glob_arguments = () if name is None else (f"--type-add=wanted:{name}", "--type=wanted")
+    return glob_arguments, compile_glob(file_glob)
 
 
 async def run_pattern_search(
     query: FileSearchQuery,
-    place: SearchRoot,
+    search_root: SearchRoot,
     arguments: Sequence[str],
     feed: ChunkCallback,
     timeout_seconds: float,
@@ -69,33 +69,35 @@ async def run_pattern_search(
     Raises:
         SearchError: ripgrep rejects the pattern or a glob.
     """
-    size = () if place.is_file else (f"--max-filesize={MAX_FILE_SIZE}",)
-    fixed = (*arguments, *size, *place.ignore_arguments)
+    size_arguments = () if search_root.is_file else (f"--max-filesize={MAX_FILE_SIZE}",)
+    base_arguments = (*arguments, *size_arguments, *search_root.ignore_arguments)
     # Security: `--regexp=` and `--` keep a pattern or path with a leading dash from becoming a
     # flag; ripgrep has flags that start programs (`--pre`).
-    last = (f"--regexp={query.pattern}", "--", place.argument)
+    pattern_arguments = (f"--regexp={query.pattern}", "--", search_root.argument)
     flags: tuple[str, ...] = ()
     note = ""
     while True:
-        ending = await run_ripgrep((*fixed, *flags, *last), place, feed, timeout_seconds)
-        if not ending.error_text:
-            return SearchAttempt(ending, flags, note)
-        flag = _fallback_flag(ending.error_text, flags)
+        result = await run_ripgrep(
+            (*base_arguments, *flags, *pattern_arguments), search_root, feed, timeout_seconds
+        )
+        if not result.error_text:
+            return SearchAttempt(result, flags, note)
+        flag = _fallback_flag(result.error_text, flags)
         if flag == "--fixed-strings":
-            note = f"[not a regex ({_error_line(ending.error_text)}): searched as plain text]"
+            note = f"[not a regex ({_error_line(result.error_text)}): searched as plain text]"
         flags = (*flags, flag)
 
 
-def _fallback_flag(complaint: str, flags: Sequence[str]) -> str:
-    if "PCRE2 is not available" in complaint:
+def _fallback_flag(error_text: str, flags: Sequence[str]) -> str:
+    if "PCRE2 is not available" in error_text:
         raise SearchError(_NO_PCRE2)
     for words, flag in _FALLBACK_FLAGS:
         # Each flag at most once, so that the retry loop ends.
-        if words in complaint and flag not in flags:
+        if words in error_text and flag not in flags:
             return flag
-    raise SearchError(f"ripgrep refused the search: {_error_line(complaint)}")
+    raise SearchError(f"ripgrep refused the search: {_error_line(error_text)}")
 
 
-def _error_line(complaint: str) -> str:
-    line = complaint.strip().splitlines()[-1]
+def _error_line(error_text: str) -> str:
+    line = error_text.strip().splitlines()[-1]
     return line.removeprefix("error: ").removeprefix("rg: ")

@@ -71,6 +71,6 @@ def check_query(query: FileSearchQuery) -> None:
     _check_range("context", query.context, 0, MAX_CONTEXT)
 
 
-def _check_range(name: str, value: int, least: int, most: int) -> None:
-    if not least <= value <= most:
-        raise SearchError(f"{name} is {value}: give a number from {least} to {most}")
+def _check_range(name: str, value: int, minimum: int, maximum: int) -> None:
+    if not minimum <= value <= maximum:
+        raise SearchError(f"{name} is {value}: give a number from {minimum} to {maximum}")

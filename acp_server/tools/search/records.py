@@ -34,8 +34,8 @@ class RecordParser:
     quadratic time in an incomplete line.
     """
 
-    def __init__(self, shape: re.Pattern[bytes]) -> None:
-        self._shape = shape
+    def __init__(self, pattern: re.Pattern[bytes]) -> None:
+        self._pattern = pattern
         self._unparsed = b""
 
     def feed(self, chunk: bytes) -> Iterator[re.Match[bytes]]:
@@ -43,7 +43,7 @@ class RecordParser:
         data = self._unparsed + chunk
         end = 0
         self._unparsed = b""
-        while match := self._shape.match(data, end):
+        while match := self._pattern.match(data, end):
             end = match.end()
             yield match
         self._unparsed = data[end:]
@@ -72,11 +72,11 @@ class MatchLineParser:
         self._unparsed += chunk
         if b"\n" in chunk:
             yield from self._complete_lines()
-        cut = self._cut_long_line()
-        if cut is not None:
+        cut_line = self._cut_long_line()
+        if cut_line is not None:
             self._unparsed.clear()
             self._is_skipping = True
-            yield cut
+            yield cut_line
 
     def _complete_lines(self) -> Iterator[MatchLine]:
         data = bytes(self._unparsed)
@@ -92,10 +92,10 @@ class MatchLineParser:
         head = _CONTENT_HEAD.match(self._unparsed)
         if head is None:
             return None
-        wanted = int(head[3] or 0) + LONG_LINE_BYTES
-        if len(self._unparsed) - head.end() < wanted:
+        text_bytes = int(head[3] or 0) + LONG_LINE_BYTES
+        if len(self._unparsed) - head.end() < text_bytes:
             return None
-        return _build_line(head, bytes(self._unparsed[head.end() : head.end() + wanted]))
+        return _build_line(head, bytes(self._unparsed[head.end() : head.end() + text_bytes]))
 
 
 def _build_line(match: re.Match[bytes], text: bytes) -> MatchLine:

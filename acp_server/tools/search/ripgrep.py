@@ -69,8 +69,10 @@ def find_ripgrep() -> Path:
     Raises:
         SearchError: There is none.
     """
-    ours = os.pathsep.join((sysconfig.get_path("scripts"), str(Path(sys.executable).parent)))
-    for search_path in (ours, None):
+    own_directories = os.pathsep.join(
+        (sysconfig.get_path("scripts"), str(Path(sys.executable).parent))
+    )
+    for search_path in (own_directories, None):
         found = find_program("rg", search_path)
         if found is not None:
             return Path(found)
@@ -78,7 +80,7 @@ def find_ripgrep() -> Path:
 
 
 async def run_ripgrep(
-    arguments: Sequence[str], place: SearchRoot, feed: ChunkCallback, timeout_seconds: float
+    arguments: Sequence[str], search_root: SearchRoot, feed: ChunkCallback, timeout_seconds: float
 ) -> RipgrepResult:
     """Run ripgrep and feed its output until it ends, `feed` returns False, or time is up.
 
@@ -88,22 +90,22 @@ async def run_ripgrep(
         SearchError: ripgrep cannot be started.
     """
     program = str(await to_thread.run_sync(find_ripgrep))
-    command = [*place.launcher, program, *BASE_ARGUMENTS, *arguments]
+    command = [*search_root.launcher, program, *BASE_ARGUMENTS, *arguments]
     try:
         process = await anyio.open_process(
-            command, stdin=subprocess.DEVNULL, cwd=place.cwd, env=RIPGREP_ENVIRONMENT
+            command, stdin=subprocess.DEVNULL, cwd=search_root.cwd, env=RIPGREP_ENVIRONMENT
         )
     except (OSError, ValueError) as error:
         raise SearchError(f"ripgrep cannot be started: {error}") from error
     async with process:
-        ending = RipgrepResult()
+        result = RipgrepResult()
         try:
-            ending = await _read(process, feed, timeout_seconds)
+            result = await _read(process, feed, timeout_seconds)
         finally:
-            if not ending.is_complete:  # after both pipes' end it exits by itself
+            if not result.is_complete:  # after both pipes' end it exits by itself
                 with suppress(ProcessLookupError):
                     process.kill()
-        return ending
+        return result
 
 
 async def _read(process: Process, feed: ChunkCallback, timeout_seconds: float) -> RipgrepResult:
@@ -111,9 +113,9 @@ async def _read(process: Process, feed: ChunkCallback, timeout_seconds: float) -
     with anyio.move_on_after(timeout_seconds):
         if not await _drain(process.stdout, feed):
             return RipgrepResult()
-        complaint = bytearray()
-        await _drain(process.stderr, lambda chunk: complaint.extend(chunk) is None)
-        return RipgrepResult(complaint.decode("utf-8", "replace"), is_complete=True)
+        stderr = bytearray()
+        await _drain(process.stderr, lambda chunk: stderr.extend(chunk) is None)
+        return RipgrepResult(stderr.decode("utf-8", "replace"), is_complete=True)
     return RipgrepResult(has_timed_out=True)
 
 

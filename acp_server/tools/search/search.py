@@ -76,79 +76,87 @@ async def search(
         SearchError: The query, its root or its pattern is invalid.
     """
     check_query(query)
-    found = await to_thread.run_sync(resolve_search_root, query.root, workspace_root, exclude)
-    place = replace(found, launcher=launcher)
+    unconfined_root = await to_thread.run_sync(
+        resolve_search_root, query.root, workspace_root, exclude
+    )
+    search_root = replace(unconfined_root, launcher=launcher)
     if query.target == "files":
-        return await _search_names(query, place)
+        return await _search_names(query, search_root)
     if query.output_mode == "content":
-        return await _search_lines(query, place)
-    return await _search_files(query, place)
+        return await _search_lines(query, search_root)
+    return await _search_files(query, search_root)
 
 
-async def _search_lines(query: FileSearchQuery, place: SearchRoot) -> SearchResult:
-    narrowing, accepts = build_glob_arguments(query.file_glob)
+async def _search_lines(query: FileSearchQuery, search_root: SearchRoot) -> SearchResult:
+    glob_arguments, accepts = build_glob_arguments(query.file_glob)
     page = MatchPage(query, accepts)
-    arguments = (*_LINE_ARGUMENTS, f"--context={query.context}", *narrowing)
-    attempt = await run_pattern_search(query, place, arguments, page.feed, TIMEOUT_SECONDS)
-    total = page.match_count if attempt.ending.is_complete else None
+    arguments = (*_LINE_ARGUMENTS, f"--context={query.context}", *glob_arguments)
+    attempt = await run_pattern_search(query, search_root, arguments, page.feed, TIMEOUT_SECONDS)
+    total = page.match_count if attempt.result.is_complete else None
     if not page.hits:
         text = _past_end_text(query, page.match_count) or await _explain_no_hits(
-            query, place, page, attempt
+            query, search_root, page, attempt
         )
         return SearchResult(_join_parts(attempt.note, text), (), total, is_truncated=total is None)
-    closing = format_footer(total, page.next_offset, attempt.stop_reason)
+    footer = format_footer(total, page.next_offset, attempt.stop_reason)
     text = format_content(page.shown_lines, has_context=query.context > 0)
     hits = tuple(
-        SearchHit(place.resolve_name(hit.name), hit.number) for hit in page.hits[:MAX_HITS]
+        SearchHit(search_root.resolve_name(hit.name), hit.number) for hit in page.hits[:MAX_HITS]
     )
-    return SearchResult(_join_parts(attempt.note, text, closing), hits, total, bool(closing))
+    return SearchResult(_join_parts(attempt.note, text, footer), hits, total, bool(footer))
 
 
 async def _explain_no_hits(
-    query: FileSearchQuery, place: SearchRoot, page: MatchPage, attempt: SearchAttempt
+    query: FileSearchQuery, search_root: SearchRoot, page: MatchPage, attempt: SearchAttempt
 ) -> str:
     if page.is_binary:
         return f"{query.root} is binary: it matches, but has no lines to show."
     if attempt.stop_reason:
         return f"[{attempt.stop_reason}]"
-    return await explain_no_lines(query, place)
+    return await explain_no_lines(query, search_root)
 
 
-async def _search_files(query: FileSearchQuery, place: SearchRoot) -> SearchResult:
+async def _search_files(query: FileSearchQuery, search_root: SearchRoot) -> SearchResult:
     """List the files with a match, in path order."""
-    narrowing, accepts = build_glob_arguments(query.file_glob)
-    wants_counts = query.output_mode == "count"
-    shape, arguments = (
-        (COUNT_RECORD, _COUNT_ARGUMENTS) if wants_counts else (NAME_RECORD, _NAME_ARGUMENTS)
+    glob_arguments, accepts = build_glob_arguments(query.file_glob)
+    is_count = query.output_mode == "count"
+    record_pattern, arguments = (
+        (COUNT_RECORD, _COUNT_ARGUMENTS) if is_count else (NAME_RECORD, _NAME_ARGUMENTS)
     )
     files: list[tuple[bytes, int]] = []
-    feed = _collector(RecordParser(shape), files, accepts)
+    feed = _collector(RecordParser(record_pattern), files, accepts)
     attempt = await run_pattern_search(
-        query, place, (*arguments, *narrowing), feed, TIMEOUT_SECONDS
+        query, search_root, (*arguments, *glob_arguments), feed, TIMEOUT_SECONDS
     )
     if not files and not attempt.stop_reason:
-        text = await explain_no_lines(query, place)
+        text = await explain_no_lines(query, search_root)
         return SearchResult(_join_parts(attempt.note, text), (), 0, is_truncated=False)
-    return _list_files(query, place, _FileList(files, attempt))
+    return _list_files(query, search_root, _FileList(files, attempt))
 
 
-async def _search_names(query: FileSearchQuery, place: SearchRoot) -> SearchResult:
+async def _search_names(query: FileSearchQuery, search_root: SearchRoot) -> SearchResult:
     """List the files with a matching name, newest first."""
-    narrowing, accepts = build_glob_arguments(query.file_glob)
+    glob_arguments, accepts = build_glob_arguments(query.file_glob)
     matches = compile_name_predicate(query.pattern)
     files: list[tuple[bytes, int]] = []
     feed = _collector(
         RecordParser(NAME_RECORD), files, lambda path: matches(path) and accepts(path)
     )
-    command = ("--files", *place.ignore_arguments, *narrowing, "--", place.argument)
-    ending = await run_ripgrep(command, place, feed, TIMEOUT_SECONDS)
-    if ending.error_text:
-        raise SearchError(f"ripgrep refused the search: {ending.error_text.strip()}")
-    attempt = SearchAttempt(ending, ())
+    command = (
+        "--files",
+        *search_root.ignore_arguments,
+        *glob_arguments,
+        "--",
+        search_root.argument,
+    )
+    result = await run_ripgrep(command, search_root, feed, TIMEOUT_SECONDS)
+    if result.error_text:
+        raise SearchError(f"ripgrep refused the search: {result.error_text.strip()}")
+    attempt = SearchAttempt(result, ())
     if not files and not attempt.stop_reason:
-        return SearchResult(await explain_no_files(query, place), (), 0, is_truncated=False)
-    newest = await to_thread.run_sync(_newest_first, files, place.cwd)
-    return _list_files(query, place, _FileList(newest, attempt))
+        return SearchResult(await explain_no_files(query, search_root), (), 0, is_truncated=False)
+    newest = await to_thread.run_sync(_newest_first, files, search_root.cwd)
+    return _list_files(query, search_root, _FileList(newest, attempt))
 
 
 def _collector(
@@ -176,16 +184,18 @@ def _modified_ns(path: Path) -> int:
         return 0
 
 
-def _list_files(query: FileSearchQuery, place: SearchRoot, listed: _FileList) -> SearchResult:
-    total = len(listed.files) if listed.attempt.ending.is_complete else None
-    page = listed.files[query.offset : query.offset + query.limit]
-    closing = format_footer(total, query.offset + len(page), listed.attempt.stop_reason)
-    past = "" if page else _past_end_text(query, len(listed.files))
+def _list_files(
+    query: FileSearchQuery, search_root: SearchRoot, file_list: _FileList
+) -> SearchResult:
+    total = len(file_list.files) if file_list.attempt.result.is_complete else None
+    page = file_list.files[query.offset : query.offset + query.limit]
+    footer = format_footer(total, query.offset + len(page), file_list.attempt.stop_reason)
+    past_end = "" if page else _past_end_text(query, len(file_list.files))
     is_count = query.target == "content" and query.output_mode == "count"
     text = format_counts(page) if is_count else format_listing([name for name, _ in page])
-    hits = tuple(SearchHit(place.resolve_name(name), 1) for name, _ in page[:MAX_HITS])
-    text = _join_parts(listed.attempt.note, past, text, "" if past else closing)
-    return SearchResult(text, hits, total, is_truncated=bool(closing) and not past)
+    hits = tuple(SearchHit(search_root.resolve_name(name), 1) for name, _ in page[:MAX_HITS])
+    text = _join_parts(file_list.attempt.note, past_end, text, "" if past_end else footer)
+    return SearchResult(text, hits, total, is_truncated=bool(footer) and not past_end)
 
 
 def _past_end_text(query: FileSearchQuery, count: int) -> str:

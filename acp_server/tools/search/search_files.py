@@ -58,41 +58,45 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
         if not pattern:
             return None
         path, file_glob = so_far.complete_text("path"), so_far.complete_text("file_glob")
-        where = f" in {path}" if path not in {None, "."} else ""
-        title = f"Search `{_truncate(pattern)}`{where}" + (f" ({file_glob})" if file_glob else "")
+        location_text = f" in {path}" if path not in {None, "."} else ""
+        title = f"Search `{_truncate(pattern)}`{location_text}" + (
+            f" ({file_glob})" if file_glob else ""
+        )
         try:
-            place = self._services.lexical_path(path or ".")
+            lexical_path = self._services.lexical_path(path or ".")
         except FileError:
             return CallDescription(title)
-        return CallDescription(title, (Location(str(place)),))
+        return CallDescription(title, (Location(str(lexical_path)),))
 
     async def run(self, arguments: SearchFilesArguments) -> ToolOutcome:
         """Ask permission and search."""
         try:
-            place = await self._services.resolve(arguments.path)
-            refusal = await self._services.gate.authorize(self._question(place, arguments))
+            resolved = await self._services.resolve(arguments.path)
+            refusal = await self._services.gate.authorize(self._build_question(resolved, arguments))
             if refusal is not None:
                 return ToolOutcome(refusal.reason, is_error=True)
             await self.reporter.mark_in_progress()
-            return await self._search(place, arguments)
+            return await self._search(resolved, arguments)
         except FileError as error:
             return ToolOutcome(error.reason, is_error=True)
         except SearchError as error:
             return ToolOutcome(error.reason, is_error=True)
 
-    def _question(self, place: ResolvedPath, arguments: SearchFilesArguments) -> PermissionQuestion:
+    def _build_question(
+        self, resolved: ResolvedPath, arguments: SearchFilesArguments
+    ) -> PermissionQuestion:
         return PermissionQuestion(
             call_id=self.reporter.call_id,
-            effect=ReadFiles((target_for(place),)),
-            title=f"Search `{_truncate(arguments.pattern)}` in {place.path}",
+            effect=ReadFiles((target_for(resolved),)),
+            title=f"Search `{_truncate(arguments.pattern)}` in {resolved.path}",
             kind="search",
-            locations=(Location(str(place.path)),),
+            locations=(Location(str(resolved.path)),),
         )
 
-    async def _search(self, place: ResolvedPath, arguments: SearchFilesArguments) -> ToolOutcome:
+    async def _search(self, resolved: ResolvedPath, arguments: SearchFilesArguments) -> ToolOutcome:
         query = FileSearchQuery(
             pattern=arguments.pattern,
-            root=place.real,  # not `path`: a link may be replaced after the permission
+            root=resolved.real,  # not `path`: a link may be replaced after the permission
             target=arguments.target,
             file_glob=arguments.file_glob,
             limit=arguments.limit,
@@ -103,19 +107,19 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
         gate = self._services.gate
         # If the root itself is protected, the user was asked about it and agreed, so protected
         # files in it are searched too. Otherwise they are excluded.
-        is_leave_given = not await gate.can_preview(place.path)
-        left_out = () if is_leave_given else gate.search_excludes()
-        launcher = await self._launcher(place, hides_protected=not is_leave_given)
-        found = await search(query, self._services.workspace.cwd, left_out, launcher)
-        hits = tuple(Location(str(hit.path), hit.line) for hit in found.hits)
+        is_root_permitted = not await gate.can_preview(resolved.path)
+        excludes = () if is_root_permitted else gate.search_excludes()
+        launcher = await self._launcher(resolved, hides_protected=not is_root_permitted)
+        result = await search(query, self._services.workspace.cwd, excludes, launcher)
+        hits = tuple(Location(str(hit.path), hit.line) for hit in result.hits)
         title = f"Search `{_truncate(arguments.pattern)}`"
-        where = display_path(place.path, self._services.workspace.cwd)
-        title += f" in {where}" if where != "." else ""
-        places = hits or (Location(str(place.path)),)
-        await self.reporter.describe(f"{title}: {_count(found.total)}", places)
-        return ToolOutcome(found.text, touched_paths=(str(place.path),))
+        shown_path = display_path(resolved.path, self._services.workspace.cwd)
+        title += f" in {shown_path}" if shown_path != "." else ""
+        locations = hits or (Location(str(resolved.path)),)
+        await self.reporter.describe(f"{title}: {_count(result.total)}", locations)
+        return ToolOutcome(result.text, touched_paths=(str(resolved.path),))
 
-    async def _launcher(self, place: ResolvedPath, *, hides_protected: bool) -> tuple[str, ...]:
+    async def _launcher(self, resolved: ResolvedPath, *, hides_protected: bool) -> tuple[str, ...]:
         """Return the command prefix that confines ripgrep to the directory that was permitted.
 
         Security: links are resolved before the search. If one is replaced after that check, the
@@ -124,7 +128,9 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
         if self._sandbox is None:
             return ()
         program = await to_thread.run_sync(find_ripgrep)
-        return await self._sandbox.wrap_search(place.real, program, hides=hides_protected)
+        return await self._sandbox.wrap_search(
+            resolved.real, program, hides_private_paths=hides_protected
+        )
 
 
 def _count(total: int | None) -> str:

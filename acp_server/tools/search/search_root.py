@@ -39,14 +39,14 @@ def resolve_search_root(root: Path, workspace_root: Path, exclude: Sequence[str]
     Raises:
         SearchError: The root does not exist, is protected, or leaves the workspace by a symlink.
     """
-    named = workspace_root / root
-    is_file = _is_file(named)
+    path = workspace_root / root
+    is_file = _is_file(path)
     cwd = workspace_root.resolve()
-    real = named.resolve()
-    inside = real.is_relative_to(cwd)
-    if not inside and named.is_relative_to(workspace_root):
+    real = path.resolve()
+    is_inside = real.is_relative_to(cwd)
+    if not is_inside and path.is_relative_to(workspace_root):
         raise SearchError(f"{root} leads out of the workspace: give {real} if that is meant")
-    relative = real.relative_to(cwd).as_posix() if inside else real.as_posix()
+    relative = real.relative_to(cwd).as_posix() if is_inside else real.as_posix()
     _check_not_protected(relative, exclude)
     parent = real.parent if is_file else real
     return SearchRoot(
@@ -96,8 +96,8 @@ def _parent_ignore_arguments(folder: Path, workspace: Path) -> tuple[str, ...]:
     to the file system's root, so a stray .gitignore in a home directory could hide everything; so
     only those from the workspace down are passed.
     """
-    if any((above / ".git").exists() for above in (folder, *folder.parents)):
+    if any((parent / ".git").exists() for parent in (folder, *folder.parents)):
         return ()
-    chain = [above for above in reversed(folder.parents) if above.is_relative_to(workspace)]
-    files = [above / name for above in chain for name in (".gitignore", ".ignore")]
+    ancestors = [parent for parent in reversed(folder.parents) if parent.is_relative_to(workspace)]
+    files = [parent / name for parent in ancestors for name in (".gitignore", ".ignore")]
     return ("--no-ignore-parent", *(f"--ignore-file={file}" for file in files if file.is_file()))

@@ -55,7 +55,7 @@ class BackgroundCommands:
     def __init__(self, session: ShellSession) -> None:
         """Prepare; a task of the session follows each command until `close`."""
         self._session = session
-        self._running: dict[str, _BackgroundProcess] = {}
+        self._processes: dict[str, _BackgroundProcess] = {}
         self._is_closed = False
 
     async def start(
@@ -67,36 +67,36 @@ class BackgroundCommands:
             ShellError: The command cannot be started, or too many are running.
         """
         self._check_capacity()
-        running = _BackgroundProcess(self._new_id(), command, cwd, is_unconfined=is_unconfined)
+        process = _BackgroundProcess(self._new_id(), command, cwd, is_unconfined=is_unconfined)
         # Race: occupy the slot before the first await. Otherwise concurrent starts could together
         # exceed MAX_RUNNING, and `close` would not see this command.
-        self._running[running.id] = running
+        self._processes[process.id] = process
         try:
-            child = running.child = await self._session.start(
+            child = process.child = await self._session.start(
                 command, cwd, "pipe", is_unconfined=is_unconfined
             )
         finally:
-            if running.child is None:
+            if process.child is None:
                 # Failed or cancelled before a child existed. `close` may already be waiting for
                 # this command, and no `_follow` task will ever set the event.
-                del self._running[running.id]
-                running.ended.set()
+                del self._processes[process.id]
+                process.ended.set()
         # No await before this line: from here on `_follow` ends and releases the child in any case.
-        self._session.tasks.start_soon(self._follow, running, child)
+        self._session.tasks.start_soon(self._follow, process, child)
         # Race: `close` may have run during the await above. A scope that is cancelled before
         # `_follow` enters it still ends the command.
         if self._is_closed:
-            running.scope.cancel()
-        return running.snapshot()
+            process.scope.cancel()
+        return process.snapshot()
 
     def list(self) -> Sequence[BackgroundCommand]:
         """Return all commands in start order and mark their ends as reported."""
-        return [running.report() for running in self._running.values()]
+        return [process.report() for process in self._processes.values()]
 
     def take_newly_ended(self) -> Sequence[BackgroundCommand]:
         """Return the ended commands whose end was not reported before; each one once."""
-        ended = (each for each in self._running.values() if each.ended.is_set())
-        return [running.report() for running in ended if not running.is_end_reported]
+        ended = (each for each in self._processes.values() if each.ended.is_set())
+        return [process.report() for process in ended if not process.is_end_reported]
 
     def poll(self, command_id: str) -> PollResult:
         """Return a command's state and its new output.
@@ -104,9 +104,9 @@ class BackgroundCommands:
         Raises:
             ShellError: There is no such command. The methods below raise it for the same reason.
         """
-        running = self._find(command_id)
-        news = running.backlog.take_new(is_last=running.ended.is_set())
-        return PollResult(running.report(), news.text, news.lost_bytes)
+        process = self._find(command_id)
+        new_output = process.backlog.take_new(is_last=process.ended.is_set())
+        return PollResult(process.report(), new_output.text, new_output.lost_bytes)
 
     def log(self, command_id: str, offset: int | None = None, limit: int = 200) -> OutputExcerpt:
         """Return up to `limit` lines from line `offset` (0-based); the last ones if it is None."""
@@ -134,20 +134,20 @@ class BackgroundCommands:
 
     async def wait(self, command_id: str, timeout_seconds: float) -> BackgroundCommand:
         """Wait until a command ends or the timeout expires; return its state either way."""
-        running = self._find(command_id)
+        process = self._find(command_id)
         with anyio.move_on_after(timeout_seconds):
-            await running.ended.wait()
-        return running.report()
+            await process.ended.wait()
+        return process.report()
 
     async def kill(self, command_id: str) -> BackgroundCommand:
         """Terminate a command and its descendants; after its end, those that it left running."""
-        running = self._find(command_id)
-        if running.ended.is_set():
+        process = self._find(command_id)
+        if process.ended.is_set():
             # The shell has ended, but processes that it left in the background may still run.
-            await self._session.terminate(running.require_child())
-        running.scope.cancel()
-        await running.ended.wait()
-        return running.report()
+            await self._session.terminate(process.require_child())
+        process.scope.cancel()
+        await process.ended.wait()
+        return process.report()
 
     async def close(self) -> None:
         """Terminate all commands of the session, and all leftovers of foreground commands.
@@ -155,48 +155,48 @@ class BackgroundCommands:
         Further calls of `start` fail.
         """
         self._is_closed = True
-        for running in self._running.values():
-            running.scope.cancel()
+        for process in self._processes.values():
+            process.scope.cancel()
         # A copy, because a failing `start` removes its entry during the wait. All scopes are
         # cancelled above first, so that the commands end in parallel.
-        for running in tuple(self._running.values()):
-            await running.ended.wait()
+        for process in tuple(self._processes.values()):
+            await process.ended.wait()
         # Last, when no background command can start further processes.
         await self._session.terminate_leftovers()
 
-    async def _follow(self, running: "_BackgroundProcess", child: Child) -> None:
+    async def _follow(self, process: "_BackgroundProcess", child: Child) -> None:
         try:
-            with running.scope:
-                await self._session.follow(child, running.receive)
+            with process.scope:
+                await self._session.follow(child, process.receive)
         finally:
             # Order: `mark_ended` still reads the rest of the pipe, which `release` closes or
             # discards.
-            running.mark_ended(child)
+            process.mark_ended(child)
             self._session.release(child)
 
     def _check_capacity(self) -> None:
         if self._is_closed:
             raise ShellError("the session is closed; no command can be started any more")
         # Only ended commands are dropped: a running one must stay reachable for `kill` and `close`.
-        over = [running.id for running in self._running.values() if running.ended.is_set()]
-        if len(self._running) - len(over) >= MAX_RUNNING:
+        ended_ids = [process.id for process in self._processes.values() if process.ended.is_set()]
+        if len(self._processes) - len(ended_ids) >= MAX_RUNNING:
             raise ShellError(
                 f"{MAX_RUNNING} background commands are running, which is the most; kill one first"
             )
-        for command_id in over[: max(len(self._running) - MAX_REMEMBERED + 1, 0)]:
-            del self._running[command_id]
+        for command_id in ended_ids[: max(len(self._processes) - MAX_REMEMBERED + 1, 0)]:
+            del self._processes[command_id]
 
     def _new_id(self) -> str:
-        while (command_id := f"proc_{secrets.token_hex(3)}") in self._running:
+        while (command_id := f"proc_{secrets.token_hex(3)}") in self._processes:
             pass
         return command_id
 
     def _find(self, command_id: str) -> "_BackgroundProcess":
-        running = self._running.get(command_id)
-        if running is None or running.child is None:
-            known = ", ".join(self._running) or "there are none"
+        process = self._processes.get(command_id)
+        if process is None or process.child is None:
+            known = ", ".join(self._processes) or "there are none"
             raise ShellError(f"there is no background command {command_id!r}; known: {known}")
-        return running
+        return process
 
 
 class _BackgroundProcess:
@@ -212,9 +212,9 @@ class _BackgroundProcess:
         self.scope = anyio.CancelScope()
         self.backlog = RecentOutput(OUTPUT_BUFFER_BYTES)
         self.ended = anyio.Event()
-        self._started = anyio.current_time()
+        self._started_at = anyio.current_time()
         self._exit: TerminalExit | None = None
-        self._ended = 0.0
+        self._ended_at = 0.0
 
     async def receive(self, chunk: bytes) -> None:
         self.backlog.write(chunk)
@@ -223,7 +223,7 @@ class _BackgroundProcess:
         # Order: output, exit and time are complete before the event wakes the waiters.
         self.backlog.write(child.read_available())
         self._exit = child.exit
-        self._ended = anyio.current_time()
+        self._ended_at = anyio.current_time()
         self.ended.set()
 
     def require_child(self) -> Child:
@@ -232,12 +232,12 @@ class _BackgroundProcess:
         return self.child
 
     def snapshot(self) -> BackgroundCommand:
-        until = self._ended if self.ended.is_set() else anyio.current_time()
+        end = self._ended_at if self.ended.is_set() else anyio.current_time()
         return BackgroundCommand(
             self.id,
             self.command,
             self.cwd,
-            running_seconds=until - self._started,
+            running_seconds=end - self._started_at,
             total_lines=self.backlog.total_lines,
             exit=self._exit,
             is_unconfined=self.is_unconfined,

@@ -83,14 +83,14 @@ class Child:
             ShellError: The child cannot be started.
         """
         _check_launch(launch)
-        (its_stdin, stdin), (output, its_output) = _open_pipes()
+        (child_stdin, stdin), (output, child_output) = _open_pipes()
         process = None
         try:
             process = await anyio.open_process(
                 _build_argv(launch),
-                stdin=its_stdin,
-                stdout=its_output,
-                stderr=its_output,
+                stdin=child_stdin,
+                stdout=child_output,
+                stderr=child_output,
                 cwd=launch.cwd,
                 env=launch.environment,
                 # A new session makes the child the leader of its own process group, which is the
@@ -106,8 +106,8 @@ class Child:
             return cls(process, launch.environment[MARK_VARIABLE], (stdin, output))
         finally:
             # Our copies of the child's ends must go, or we would never read end-of-file.
-            os.close(its_stdin)
-            os.close(its_output)
+            os.close(child_stdin)
+            os.close(child_output)
             # Also on cancellation: open_process kills the child, which is still waiting.
             if process is None:
                 os.close(stdin)
@@ -162,14 +162,14 @@ class Child:
             BrokenPipeError: No process reads it any more, or it was closed.
         """
         async with self._write_lock:
-            left = memoryview(data)
-            while left:
+            remaining = memoryview(data)
+            while remaining:
                 # Checked in every round: `close_stdin` may have run while this task waited for the
                 # pipe.
                 if not self._is_stdin_open:
                     raise BrokenPipeError
                 try:
-                    left = left[os.write(self._stdin, left) :]
+                    remaining = remaining[os.write(self._stdin, remaining) :]
                 except BlockingIOError:
                     with suppress(anyio.ClosedResourceError):
                         await anyio.wait_writable(self._stdin)
@@ -276,9 +276,9 @@ def _build_argv(launch: ShellLaunch) -> tuple[str, ...]:
     # bash.
     bash = find_program("bash", launch.environment.get("PATH"))
     shell, options = (bash, ("-p",)) if bash else ("/bin/sh", ())
-    wait = _WAIT_THEN_RUN[launch.stdin]
+    wait_script = _WAIT_THEN_RUN[launch.stdin]
     command = (*launch.launcher, shell, *options, "-c", launch.command)
-    return (shell, *options, "-c", wait, shell, *command)
+    return (shell, *options, "-c", wait_script, shell, *command)
 
 
 def _start_failure_reason(error: OSError | ValueError, launch: ShellLaunch) -> str:

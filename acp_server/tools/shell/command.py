@@ -43,12 +43,12 @@ class LocalCommand:
             self._command, self._cwd, "empty", is_unconfined=self._is_unconfined
         )
         try:
-            with anyio.move_on_after(timeout_seconds) as limit:
+            with anyio.move_on_after(timeout_seconds) as timeout_scope:
                 await self._session.follow(child, on_output)
             # After a timeout `follow` was cut short: deliver the output that is still in the pipe.
-            if limit.cancelled_caught and (rest := child.read_available()):
-                await on_output(rest)
+            if timeout_scope.cancelled_caught and (remainder := child.read_available()):
+                await on_output(remainder)
         finally:
             # Must also run on cancellation, or the pipes' descriptors would leak.
             self._session.release(child)
-        return CommandResult(child.exit, limit.cancelled_caught)
+        return CommandResult(child.exit, timeout_scope.cancelled_caught)

@@ -35,20 +35,27 @@ number."""
 
 
 def build_terminal_argv(
-    command: str, secret_names: Collection[str], confined: TerminalConfinement
+    command: str, secret_names: Collection[str], confinement: TerminalConfinement
 ) -> tuple[str, ...]:
     """Return the argv to run a command there: without our secrets, confined, with empty stdin."""
     # Security: `env -u` removes secrets and variables that change the meaning of a command. The
     # launcher's own variables are removed, too: they would load other code into it before it
     # confines.
-    names = {*secret_names, *REMOVED_VARIABLES, *(PERL_VARIABLES if confined.launcher else ())}
-    hidden = [part for name in sorted(names) for part in ("-u", name)]
+    names = {*secret_names, *REMOVED_VARIABLES, *(PERL_VARIABLES if confinement.launcher else ())}
+    unset_arguments = [part for name in sorted(names) for part in ("-u", name)]
     shell = ("bash", "-p") if shutil.which("bash") else ("sh",)
-    guard = ("sh", "-c", _LAUNCHER_CHECK_SCRIPT, "sh", str(len(confined.files)), *confined.files)
+    check_command = (
+        "sh",
+        "-c",
+        _LAUNCHER_CHECK_SCRIPT,
+        "sh",
+        str(len(confinement.files)),
+        *confinement.files,
+    )
     # Fail closed: without the launcher's files on that machine, the command must not run
     # unconfined.
-    guarded = (*guard, *confined.launcher) if confined.launcher else ()
-    return ("env", *hidden, *guarded, *shell, "-c", f"exec </dev/null; {command}")
+    launcher_command = (*check_command, *confinement.launcher) if confinement.launcher else ()
+    return ("env", *unset_arguments, *launcher_command, *shell, "-c", f"exec </dev/null; {command}")
 
 
 def has_sandbox_failed(exit_code: int | None, output: str) -> bool:

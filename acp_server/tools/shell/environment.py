@@ -49,15 +49,17 @@ def build_command_environment(
     """
     secret_names = frozenset(secret_names)
     # Security: a copy of a key under another name would reach the command just as well.
-    values = {base[name] for name in secret_names if name in base}
-    values = {value for value in values if len(value) >= MIN_SECRET_LENGTH}
-    kept = {
+    secret_values = {base[name] for name in secret_names if name in base}
+    secret_values = {value for value in secret_values if len(value) >= MIN_SECRET_LENGTH}
+    inherited = {
         name: value
         for name, value in base.items()
-        if name not in secret_names | REMOVED_VARIABLES and value not in values
+        if name not in secret_names | REMOVED_VARIABLES and value not in secret_values
     }
     # Order: later operands win, so inherited values cannot undo these settings or fake the mark.
-    return kept | _NON_INTERACTIVE | _git_hardening_variables(kept) | {MARK_VARIABLE: mark}
+    return (
+        inherited | _NON_INTERACTIVE | _git_hardening_variables(inherited) | {MARK_VARIABLE: mark}
+    )
 
 
 def _git_hardening_variables(base: Mapping[str, str]) -> dict[str, str]:
@@ -66,14 +68,18 @@ def _git_hardening_variables(base: Mapping[str, str]) -> dict[str, str]:
     Bare repositories are not discovered in directories that look like one, no file system monitor
     is queried, and the index is not refreshed, which would trigger a hook.
     """
-    given = base.get("GIT_CONFIG_COUNT", "0")
+    existing_count = base.get("GIT_CONFIG_COUNT", "0")
     # Append after settings that the user passes this way: reusing their indexes would overwrite
     # them.
-    first = int(given) if given.isdecimal() else 0
+    first_index = int(existing_count) if existing_count.isdecimal() else 0
     settings = (("safe.bareRepository", "explicit"), ("core.fsmonitor", "false"))
-    named = {
-        f"GIT_CONFIG_{part}_{first + index}": value
+    config_variables = {
+        f"GIT_CONFIG_{part}_{first_index + index}": value
         for index, setting in enumerate(settings)
         for part, value in zip(("KEY", "VALUE"), setting, strict=True)
     }
-    return {"GIT_CONFIG_COUNT": str(first + len(settings)), "GIT_OPTIONAL_LOCKS": "0", **named}
+    return {
+        "GIT_CONFIG_COUNT": str(first_index + len(settings)),
+        "GIT_OPTIONAL_LOCKS": "0",
+        **config_variables,
+    }

@@ -33,7 +33,7 @@ class HookProcessRunner:
         """Run a hook until it exits or its timeout expires. A failure is returned, not raised."""
         log = OutputLog(MAX_OUTPUT_BYTES, 0)
 
-        async def keep(chunk: bytes) -> None:
+        async def log_output(chunk: bytes) -> None:
             log.write(chunk)
 
         try:
@@ -41,15 +41,15 @@ class HookProcessRunner:
         except ShellError as error:
             return HookResult(None, "", failure=str(error))
         try:
-            with anyio.move_on_after(hook.timeout_seconds) as limit:
+            with anyio.move_on_after(hook.timeout_seconds) as timeout_scope:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(_write_stdin, child, payload)
-                    await self.shell.follow(child, keep)
+                    await self.shell.follow(child, log_output)
                     tasks.cancel_scope.cancel()  # it may have exited without reading all of stdin
         finally:
             self.shell.release(child)
         is_cut = log.total_bytes > MAX_OUTPUT_BYTES
-        return HookResult(child.exit.code, log.text(), is_cut, _failure(child, hook, limit))
+        return HookResult(child.exit.code, log.text(), is_cut, _failure(child, hook, timeout_scope))
 
 
 async def _write_stdin(child: Child, payload: bytes) -> None:
@@ -59,7 +59,7 @@ async def _write_stdin(child: Child, payload: bytes) -> None:
     child.close_stdin()
 
 
-def _failure(child: Child, hook: Hook, limit: anyio.CancelScope) -> str:
-    if limit.cancelled_caught:
+def _failure(child: Child, hook: Hook, timeout_scope: anyio.CancelScope) -> str:
+    if timeout_scope.cancelled_caught:
         return f"its time was up after {hook.timeout_seconds:g} s"
     return f"it was ended by {child.exit.signal}" if child.exit.code is None else ""

@@ -49,14 +49,14 @@ async def run_with_view(
 ) -> None:
     """Run `work`, and flush `view` every `interval_seconds` until it is done."""
 
-    async def keep_showing() -> None:
+    async def flush_periodically() -> None:
         while True:
             await anyio.sleep(interval_seconds)
             await view.flush()
 
     try:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(keep_showing)
+            tasks.start_soon(flush_periodically)
             await work()
             tasks.cancel_scope.cancel()
     except ExceptionGroup as group:  # unwrap: callers expect the exception that `work` raised
@@ -115,9 +115,9 @@ class TerminalOutputView:
         self._is_open = False
         self._queue(self._decoder.decode(b"", final=True))
         call_id = self._reporter.call_id
-        rest = "".join((*self._unsent, self._tail))
-        if rest:
-            self._reporter.emit_now(TerminalPrinted(call_id, self._id, rest))
+        remainder = "".join((*self._unsent, self._tail))
+        if remainder:
+            self._reporter.emit_now(TerminalPrinted(call_id, self._id, remainder))
         self._reporter.emit_now(TerminalEnded(call_id, self._id, exit_code, signal))
 
     def _queue(self, text: str) -> None:
@@ -152,10 +152,10 @@ class TextOutputView:
         if total == self._shown_bytes:
             return
         allowance = TEXT_BUDGET * total + TEXT_ALLOWANCE_CHARACTERS - self._sent_characters
-        most = min(TEXT_CHARACTERS, allowance)
-        if most < min(total, TEXT_CHARACTERS // 8):
+        max_characters = min(TEXT_CHARACTERS, allowance)
+        if max_characters < min(total, TEXT_CHARACTERS // 8):
             return
-        text = output_block(self._log.text(), most)
+        text = output_block(self._log.text(), max_characters)
         self._shown_bytes = total
         self._sent_characters += len(text)
         self._reporter.show_transient((Text(text),))
@@ -169,6 +169,6 @@ def _cost_bytes(text: str) -> int:
 def output_block(output: str, max_characters: int) -> str:
     """Return the end of an output as a Markdown code block."""
     shown = render_for_model(output[-4 * max_characters :], 4 * max_characters)
-    cut = shown[-max_characters:]
-    mark = "…" if len(cut) < len(shown) or len(output) > 4 * max_characters else ""
-    return fenced_block(f"{mark}{cut.strip(chr(10))}")
+    tail = shown[-max_characters:]
+    ellipsis = "…" if len(tail) < len(shown) or len(output) > 4 * max_characters else ""
+    return fenced_block(f"{ellipsis}{tail.strip(chr(10))}")

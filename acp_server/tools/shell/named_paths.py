@@ -85,18 +85,18 @@ def _glob_paths(patterns: Iterable[str]) -> Iterator[str]:
 def _iter_words(command: str, scope: ShellScope) -> Iterator[tuple[Word, ShellScope]]:
     """Yield each word of a command line with the scope in which it is read. `cd` is followed."""
     # A stack instead of recursion: hostile input can nest deeper than Python recurses.
-    waiting: list[Node | ShellScope] = [parse(command.encode("utf-8", "ignore"))]
-    while waiting:
-        node = waiting.pop()
+    stack: list[Node | ShellScope] = [parse(command.encode("utf-8", "ignore"))]
+    while stack:
+        node = stack.pop()
         if isinstance(node, ShellScope):  # a subshell has ended: its `cd` does not last
             scope = node
         elif node.type in _WORD_NODES:
             yield from ((word, scope) for word in _read_words(node_text(node), scope))
-            waiting.extend(reversed(_substitutions(node)))
+            stack.extend(reversed(_substitutions(node)))
         elif node.type not in _IGNORED_NODES:
-            waiting += [scope] if node.type in _SUBSHELL_NODES else []
-            waiting += [] if (moved := _scope_after_cd(node, scope)) is None else [moved]
-            waiting.extend(reversed(node.children))
+            stack += [scope] if node.type in _SUBSHELL_NODES else []
+            stack += [] if (new_scope := _scope_after_cd(node, scope)) is None else [new_scope]
+            stack.extend(reversed(node.children))
 
 
 def _read_words(text: str, scope: ShellScope) -> Iterator[Word]:
@@ -112,37 +112,37 @@ def _read_words(text: str, scope: ShellScope) -> Iterator[Word]:
 
 def _expand_braces(text: str) -> list[str]:
     """Return the brace expansions of a word; none if there are too many."""
-    done: list[str] = []
-    waiting = [text]
-    while waiting and len(waiting) + len(done) <= MAX_EXPANSIONS:
-        choice = waiting.pop()
+    expanded: list[str] = []
+    stack = [text]
+    while stack and len(stack) + len(expanded) <= MAX_EXPANSIONS:
+        choice = stack.pop()
         # Blank out quoted parts, keeping the length, so that positions fit the original text.
-        bare = _QUOTED.sub(lambda quoted: "\0" * len(quoted.group()), choice)
-        braces = _BRACES.search(bare)
+        unquoted = _QUOTED.sub(lambda quoted: "\0" * len(quoted.group()), choice)
+        braces = _BRACES.search(unquoted)
         if braces is None:
-            done.append(choice)
+            expanded.append(choice)
             continue
-        places = [braces.start(), *_commas(bare, braces), braces.end() - 1]
-        parts = [choice[at + 1 : end] for at, end in pairwise(places)]
+        positions = [braces.start(), *_commas(unquoted, braces), braces.end() - 1]
+        parts = [choice[start + 1 : end] for start, end in pairwise(positions)]
         head, tail = choice[: braces.start()], choice[braces.end() :]
-        waiting += [f"{head}{part}{tail}" for part in reversed(parts)]
-    return done
+        stack += [f"{head}{part}{tail}" for part in reversed(parts)]
+    return expanded
 
 
 def _commas(text: str, braces: re.Match[str]) -> Iterator[int]:
-    return (at for at in range(*braces.span()) if text[at] == ",")
+    return (index for index in range(*braces.span()) if text[index] == ",")
 
 
 def _substitutions(node: "Node") -> list["Node"]:
     """Return the command substitutions within a word."""
     found: list[Node] = []
-    waiting = list(reversed(node.children))
-    while waiting:
-        child = waiting.pop()
+    stack = list(reversed(node.children))
+    while stack:
+        child = stack.pop()
         if child.type in _SUBSHELL_NODES:
             found.append(child)
         else:
-            waiting.extend(reversed(child.children))
+            stack.extend(reversed(child.children))
     return found
 
 

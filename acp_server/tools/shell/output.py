@@ -40,8 +40,8 @@ class OutputLog:
             return decode_utf8(self._head + self._tail)
         head = strip_partial_end(bytes(self._head))
         tail = strip_partial_start(bytes(self._tail))
-        left_out = self.total_bytes - len(head) - len(tail)
-        return _join_ends(decode_utf8(head), f"{left_out:,} bytes", decode_utf8(tail))
+        omitted_bytes = self.total_bytes - len(head) - len(tail)
+        return _join_ends(decode_utf8(head), f"{omitted_bytes:,} bytes", decode_utf8(tail))
 
     def _trim(self) -> None:
         del self._tail[: max(len(self._tail) - self._tail_bytes, 0)]
@@ -101,22 +101,22 @@ def render_for_model(text: str, limit: int) -> str:
     if len(shown) <= limit:
         return shown
     head, tail = limit - limit // 2, limit // 2
-    left_out = f"{len(shown) - limit:,} characters"
-    return _join_ends(shown[:head], left_out, shown[len(shown) - tail :])
+    omitted = f"{len(shown) - limit:,} characters"
+    return _join_ends(shown[:head], omitted, shown[len(shown) - tail :])
 
 
 def _visible_line(line: str) -> str:
     """Return the final text of a line: each part after a CR overwrites the line from its left."""
     shown = ""
     for part in reversed(line.split("\r")):
-        *_, lasting = _ERASE_LINE.split(part)
-        shown += _ESCAPES.sub("", lasting)[len(shown) :]
-        if len(lasting) < len(part) or _ERASE_RIGHT.search(part):
+        *_, remaining = _ERASE_LINE.split(part)
+        shown += _ESCAPES.sub("", remaining)[len(shown) :]
+        if len(remaining) < len(part) or _ERASE_RIGHT.search(part):
             break
     return shown
 
 
-def _join_ends(head: str, left_out: str, tail: str) -> str:
+def _join_ends(head: str, omitted: str, tail: str) -> str:
     """Join the two ends of a text with a line that tells how much was left out."""
     newline = "" if not head or head.endswith("\n") else "\n"
-    return f"{head}{newline}[... {left_out} left out ...]\n{tail}"
+    return f"{head}{newline}[... {omitted} left out ...]\n{tail}"

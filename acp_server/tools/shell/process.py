@@ -96,10 +96,12 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
 
     async def _poll(self, arguments: ProcessArguments) -> ToolOutcome:
         poll = self._background.poll(arguments.session_id)
-        lost = f"[{poll.lost_bytes:,} bytes before this are lost]\n" if poll.lost_bytes else ""
-        news = render_for_model(poll.text, MAX_RESULT_CHARACTERS).rstrip("\n")
+        lost_note = f"[{poll.lost_bytes:,} bytes before this are lost]\n" if poll.lost_bytes else ""
+        new_text = render_for_model(poll.text, MAX_RESULT_CHARACTERS).rstrip("\n")
         denial = self._denial(poll.state, poll.text)
-        return ToolOutcome(f"{_status_line(poll.state)}\n{lost}{news or '(nothing new)'}{denial}")
+        return ToolOutcome(
+            f"{_status_line(poll.state)}\n{lost_note}{new_text or '(nothing new)'}{denial}"
+        )
 
     async def _log(self, arguments: ProcessArguments) -> ToolOutcome:
         excerpt = self._background.log(arguments.session_id, arguments.offset, arguments.limit)
@@ -113,10 +115,10 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
             raise ShellError(f"{state.id} has ended; it reads nothing any more")
         if not arguments.data:
             raise ShellError("there is no data to write")
-        place = await self._services.resolve(str(state.cwd))
+        resolved = await self._services.resolve(str(state.cwd))
         question = PermissionQuestion(
             call_id=self.reporter.call_id,
-            effect=await self._input_effect(arguments.data, state, target_for(place)),
+            effect=await self._input_effect(arguments.data, state, target_for(resolved)),
             title=f"Write to {state.id}: {inline_code(headline(state.command))}",
             kind="execute",
             content=(Text(fenced_block(arguments.data)),),
@@ -148,7 +150,7 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
         if self._sandbox is None or state.is_unconfined:
             return ""
         has_failed = state.exit is not None and state.exit != TerminalExit(code=0)
-        has_network = self._sandbox.scope.rules.has_network
+        has_network = self._sandbox.scope.config.has_network
         denial = describe_denial(output, has_failed=has_failed, has_network=has_network)
         return f"\n{denial}" if denial else ""
 

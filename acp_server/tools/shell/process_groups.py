@@ -35,10 +35,10 @@ _PROBE_SIGNAL = 0
 """Signal 0: delivers nothing, only checks for existence."""
 
 
-def signal_group(group: int, number: int) -> bool:
+def signal_group(group: int, signal_number: int) -> bool:
     """Signal a process group; return False if it is empty or cannot be signalled by us."""
     try:
-        os.killpg(group, number)
+        os.killpg(group, signal_number)
     except (ProcessLookupError, PermissionError):  # macOS: EPERM for a group of zombies
         return False
     return True
@@ -88,10 +88,10 @@ async def _wait_for_end(groups: Collection[int], mark: str) -> None:
         pause_seconds *= 2  # back off: each scan reads all of /proc
 
 
-async def _signal_all(groups: Collection[int], mark: str, number: int) -> None:
+async def _signal_all(groups: Collection[int], mark: str, signal_number: int) -> None:
     for group in groups:
-        signal_group(group, number)
-    await _scan_in_thread(_signal_marked, mark, number)
+        signal_group(group, signal_number)
+    await _scan_in_thread(_signal_marked, mark, signal_number)
 
 
 async def _scan_in_thread(scan: Callable[[*ScanArgs], ScanResult], *args: *ScanArgs) -> ScanResult:
@@ -107,10 +107,10 @@ def _has_survivors(groups: Collection[int], mark: str) -> bool:
 
     Zombies still count as members of their group; only /proc tells them apart.
     """
-    held = [group for group in groups if has_members(group)]
-    if held and PROC.joinpath("self").exists():
-        held = [process for process in _process_ids() if _is_living_member(process, held)]
-    return bool(held) or any(find_marked_processes(mark))
+    survivors = [group for group in groups if has_members(group)]
+    if survivors and PROC.joinpath("self").exists():
+        survivors = [process for process in _process_ids() if _is_living_member(process, survivors)]
+    return bool(survivors) or any(find_marked_processes(mark))
 
 
 def _is_living_member(process: str, groups: Collection[int]) -> bool:
@@ -123,10 +123,10 @@ def _is_living_member(process: str, groups: Collection[int]) -> bool:
     return int(group) in groups and state not in _DEAD_STATES
 
 
-def _signal_marked(mark: str, number: int) -> None:
+def _signal_marked(mark: str, signal_number: int) -> None:
     for process in find_marked_processes(mark):
         with suppress(ProcessLookupError, PermissionError):
-            os.kill(process, number)
+            os.kill(process, signal_number)
 
 
 def _process_ids() -> Iterator[str]:

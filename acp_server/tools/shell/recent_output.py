@@ -53,28 +53,28 @@ class RecentOutput:
 
         Unless `is_last`, an incomplete UTF-8 sequence at the end is held back for the next call.
         """
-        start = self.total_bytes - len(self._buffer)
-        begin = max(self._delivered_bytes, start)
-        fresh = bytes(self._buffer[begin - start :])
+        buffer_start = self.total_bytes - len(self._buffer)
+        begin = max(self._delivered_bytes, buffer_start)
+        new_bytes = bytes(self._buffer[begin - buffer_start :])
         if begin > self._delivered_bytes:
             # Bytes were dropped, so the buffer may begin inside a UTF-8 sequence.
-            fresh = strip_partial_start(fresh)
-            begin = self.total_bytes - len(fresh)
+            new_bytes = strip_partial_start(new_bytes)
+            begin = self.total_bytes - len(new_bytes)
         if not is_last:
-            fresh = strip_partial_end(fresh)
+            new_bytes = strip_partial_end(new_bytes)
         lost_bytes = begin - self._delivered_bytes
-        self._delivered_bytes = begin + len(fresh)
-        return NewOutput(decode_utf8(fresh), lost_bytes)
+        self._delivered_bytes = begin + len(new_bytes)
+        return NewOutput(decode_utf8(new_bytes), lost_bytes)
 
     def excerpt(self, offset: int | None, limit: int) -> OutputExcerpt:
         """Return up to `limit` buffered lines from line `offset`; the last ones if it is None."""
         lines = decode_utf8(self._buffer).split("\n")
         if self._ends_with_newline:
             lines.pop()
-        first_kept = self.total_lines - len(lines)
+        first_buffered = self.total_lines - len(lines)
         first = self.total_lines - limit if offset is None else offset
-        first = min(max(first, first_kept), self.total_lines)
-        chosen = lines[first - first_kept :][:limit]
+        first = min(max(first, first_buffered), self.total_lines)
+        chosen = lines[first - first_buffered :][:limit]
         return OutputExcerpt(
             first, tuple(line.removesuffix("\r") for line in chosen), self.total_lines
         )

@@ -82,12 +82,12 @@ class ShellSession:
         """
         # Becomes true only on a normal end. Any error or cancellation, also one in `receive`,
         # terminates the command.
-        is_over = False
+        has_finished = False
         try:
             await child.follow(receive)
-            is_over = True
+            has_finished = True
         finally:
-            if is_over:
+            if has_finished:
                 self._watcher.unregister_if_empty(child.group)
             else:
                 await self.terminate(child)
@@ -109,11 +109,11 @@ class ShellSession:
 
     async def _terminate_marked(self, mark: str) -> None:
         groups = self._watcher.groups(mark)
-        is_over = await terminate_processes(groups, mark)
+        is_terminated = await terminate_processes(groups, mark)
         for group in groups:
             # Unreaped zombies can still occupy the group's number, so it may be forgotten although
             # it is not empty.
-            if is_over:
+            if is_terminated:
                 self._watcher.unregister(group)
             else:
                 self._watcher.unregister_if_empty(group)

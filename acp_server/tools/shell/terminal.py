@@ -142,17 +142,19 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         if "\0" in arguments.command:
             return ToolOutcome(NUL_IN_COMMAND, is_error=True)
         try:
-            place = await self._services.resolve(arguments.workdir or ".")
+            resolved = await self._services.resolve(arguments.workdir or ".")
             self._sandbox_status = await self._determine_sandbox_status(arguments)
-            refusal = await self._services.gate.authorize(self._question(place, arguments))
+            refusal = await self._services.gate.authorize(self._build_question(resolved, arguments))
             if refusal is not None:
                 return ToolOutcome(refusal.reason, is_error=True)
             await self.reporter.mark_in_progress()
             # Security: runs in the resolved directory that was asked about. A link that is
             # replaced meanwhile cannot lead the command elsewhere.
             async with self._services.tracking_file_changes():
-                outcome = await self._execute(arguments, place.real)
-            return replace(outcome, touched_paths=await self._touched_paths(arguments, place.real))
+                outcome = await self._execute(arguments, resolved.real)
+            return replace(
+                outcome, touched_paths=await self._touched_paths(arguments, resolved.real)
+            )
         except (FileError, ShellError) as error:
             return ToolOutcome(error.reason, is_error=True)
         except EditorError as error:
@@ -166,24 +168,26 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         text = f"{reason}\nIt had printed:\n{output}" if output.strip() else reason
         return ToolOutcome(text, is_error=True, shown=self._shown_content(reason))
 
-    def _question(self, place: ResolvedPath, arguments: TerminalArguments) -> PermissionQuestion:
+    def _build_question(
+        self, resolved: ResolvedPath, arguments: TerminalArguments
+    ) -> PermissionQuestion:
         command = arguments.command
         description = self.describe(PartialArguments({"command": command}, {}))
         return PermissionQuestion(
             call_id=self.reporter.call_id,
             effect=RunCommandEffect(
-                command, target_for(place), sandbox_status=self._sandbox_status
+                command, target_for(resolved), sandbox_status=self._sandbox_status
             ),
             title=description.title if description else "Run a command",
             kind="execute",
             content=(Text(fenced_block(command, "sh")),),
-            locations=(Location(str(place.path)),),
+            locations=(Location(str(resolved.path)),),
         )
 
     async def _determine_sandbox_status(self, arguments: TerminalArguments) -> SandboxStatus:
-        wish = isinstance(arguments, ConfinedArguments) and arguments.unconfined
+        is_unconfined = isinstance(arguments, ConfinedArguments) and arguments.unconfined
         sandbox = self._shell.sandbox
-        return "free" if sandbox is None else await sandbox.status(is_unconfined=wish)
+        return "free" if sandbox is None else await sandbox.status(is_unconfined=is_unconfined)
 
     async def _touched_paths(self, arguments: TerminalArguments, cwd: Path) -> tuple[str, ...]:
         """Return the command's directory and every path that it names."""
@@ -215,25 +219,25 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
                 return outcome
         if editor.shows_output:
             return await self._run_shown(arguments, cwd)
-        show = TextOutputView(self.reporter, self._log)
-        ended = await self._run_locally(arguments, cwd, show, TEXT_FLUSH_SECONDS)
-        return self._outcome(ended, arguments)
+        view = TextOutputView(self.reporter, self._log)
+        result = await self._run_locally(arguments, cwd, view, TEXT_FLUSH_SECONDS)
+        return self._outcome(result, arguments)
 
     async def _run_shown(self, arguments: TerminalArguments, cwd: Path) -> ToolOutcome:
         """Run the command in this process, and show its output in the editor as a terminal."""
-        show = self._output_view = TerminalOutputView(self.reporter, f"term_{uuid4().hex}")
-        await show.open(str(cwd))
-        self._view = show.view
+        view = self._output_view = TerminalOutputView(self.reporter, f"term_{uuid4().hex}")
+        await view.open(str(cwd))
+        self._view = view.view
         # Repeats the title: some editors take the update that opens a terminal for a new call.
         title = inline_code(headline(arguments.command))
         await self.reporter.emit(CallChanged(self.reporter.call_id, title=title))
-        exit_ = TerminalExit()
+        exit_status = TerminalExit()
         try:
-            ended = await self._run_locally(arguments, cwd, show, TERMINAL_FLUSH_SECONDS)
-            exit_ = ended.exit
+            result = await self._run_locally(arguments, cwd, view, TERMINAL_FLUSH_SECONDS)
+            exit_status = result.exit
         finally:
-            show.end(exit_.code, exit_.signal)
-        return self._outcome(ended, arguments)
+            view.end(exit_status.code, exit_status.signal)
+        return self._outcome(result, arguments)
 
     async def _run_locally(
         self, arguments: TerminalArguments, cwd: Path, view: OutputView, interval_seconds: float
@@ -242,18 +246,18 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         command = LocalCommand(
             self._shell.session, arguments.command, cwd, is_unconfined=is_unconfined
         )
-        ended = CommandResult(TerminalExit(), timed_out=False)
+        result = CommandResult(TerminalExit(), timed_out=False)
 
         async def receive(chunk: bytes) -> None:
             self._log.write(chunk)
             view.write(chunk)
 
         async def work() -> None:
-            nonlocal ended
-            ended = await command.run(receive, arguments.timeout)
+            nonlocal result
+            result = await command.run(receive, arguments.timeout)
 
         await run_with_view(view, interval_seconds, work)
-        return ended
+        return result
 
     async def _open_editor_terminal(
         self, arguments: TerminalArguments, cwd: Path
@@ -265,10 +269,10 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
                 be run in another way. Or it did not answer and may have started the command, which
                 must not be started twice.
         """
-        confined = TerminalConfinement()
+        confinement = TerminalConfinement()
         if self._shell.sandbox is not None and self._sandbox_status == "confined":
-            confined = await self._shell.sandbox.wrap_terminal_command()
-        argv = build_terminal_argv(arguments.command, self._shell.secret_names, confined)
+            confinement = await self._shell.sandbox.wrap_terminal_command()
+        argv = build_terminal_argv(arguments.command, self._shell.secret_names, confinement)
         try:
             return await self._shell.editor.open_terminal(
                 TerminalCommand(argv, cwd, TERMINAL_ENVIRONMENT, 2 * LOG_HALF_BYTES)
@@ -288,7 +292,7 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         self._view = TerminalView(terminal.id)
         try:
             await self.reporter.show((self._view,))
-            ended = await self._follow(terminal, arguments.timeout)
+            result = await self._follow(terminal, arguments.timeout)
         except EditorError as error:
             await self._kill_and_keep_output(terminal)
             return self.interrupted_outcome(f"the editor's terminal failed: {error.reason}")
@@ -299,26 +303,26 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         finally:
             await terminal.release()
         if self._sandbox_status == "confined" and has_sandbox_failed(
-            ended.exit.code, self._log.text()
+            result.exit.code, self._log.text()
         ):
             self._shell.has_editor_failed = True
             self._view, self._log = None, OutputLog(LOG_HALF_BYTES, LOG_HALF_BYTES)
             return None
-        return self._outcome(ended, arguments)
+        return self._outcome(result, arguments)
 
     async def _follow(self, terminal: EditorTerminal, timeout_seconds: float) -> CommandResult:
-        exit_ = TerminalExit()
-        with anyio.move_on_after(timeout_seconds) as limit:
-            exit_ = await terminal.wait()
-        if limit.cancelled_caught:
+        exit_status = TerminalExit()
+        with anyio.move_on_after(timeout_seconds) as timeout_scope:
+            exit_status = await terminal.wait()
+        if timeout_scope.cancelled_caught:
             await _try(terminal.kill)
         terminal_output = await _read_output(
             terminal
         )  # after the kill, so it has all that was printed
         self._log_output(terminal_output)
         return CommandResult(
-            exit_ if exit_ != TerminalExit() else terminal_output.exit or exit_,
-            limit.cancelled_caught,
+            exit_status if exit_status != TerminalExit() else terminal_output.exit or exit_status,
+            timeout_scope.cancelled_caught,
         )
 
     async def _kill_and_keep_output(self, terminal: EditorTerminal) -> None:
@@ -331,46 +335,50 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
                 self._log_output(await _read_output(terminal))
 
     def _log_output(self, terminal_output: TerminalOutput) -> None:
-        lost = "[the beginning is lost]\n" if terminal_output.is_truncated else ""
-        self._log.write(f"{lost}{terminal_output.text}".encode(errors="replace"))
+        lost_note = "[the beginning is lost]\n" if terminal_output.is_truncated else ""
+        self._log.write(f"{lost_note}{terminal_output.text}".encode(errors="replace"))
 
-    def _outcome(self, ended: CommandResult, arguments: TerminalArguments) -> ToolOutcome:
+    def _outcome(self, result: CommandResult, arguments: TerminalArguments) -> ToolOutcome:
         output = render_for_model(self._log.text(), MAX_RESULT_CHARACTERS)
-        status, denial = _status(ended, arguments), self._denial_hint(ended)
+        status, denial = _status(result, arguments), self._denial_hint(result)
         raw: dict[str, JsonValue] = {
-            "exit_code": ended.exit.code,
-            "signal": ended.exit.signal,
-            "timed_out": ended.timed_out,
+            "exit_code": result.exit.code,
+            "signal": result.exit.signal,
+            "timed_out": result.timed_out,
         }
         parts = (output.rstrip("\n"), status, denial)
         text = "\n".join(filter(None, parts)) or "(no output)"
-        has_failed = ended.timed_out or bool(ended.exit.signal or ended.exit.code)
+        has_failed = result.timed_out or bool(result.exit.signal or result.exit.code)
         return ToolOutcome(
             text, has_failed, shown=self._shown_content(status, denial), raw_output=raw
         )
 
-    def _denial_hint(self, ended: CommandResult) -> str:
+    def _denial_hint(self, result: CommandResult) -> str:
         """Return a hint that the sandbox may have denied something, for the model and the user."""
         sandbox = self._shell.sandbox
         if sandbox is None or self._sandbox_status != "confined":
             return ""
-        has_failed = ended.timed_out or ended.exit != TerminalExit(code=0)
-        has_network = sandbox.scope.rules.has_network
+        has_failed = result.timed_out or result.exit != TerminalExit(code=0)
+        has_network = sandbox.scope.config.has_network
         return describe_denial(self._log.text(), has_failed=has_failed, has_network=has_network)
 
     def _shown_content(self, status: str, denial: str = "") -> tuple[CallContent, ...]:
-        told = (Text(denial),) if denial else ()
+        denial_content = (Text(denial),) if denial else ()
         if self._view is not None:
-            return (self._view, *told)
+            return (self._view, *denial_content)
         output = self._log.text()
         block = (Text(output_block(output, TEXT_CHARACTERS)),) if output.strip() else ()
-        return (*block, Text(status), *told) if status or not block else (*block, *told)
+        return (
+            (*block, Text(status), *denial_content)
+            if status or not block
+            else (*block, *denial_content)
+        )
 
 
-async def _try(act: Callable[[], Awaitable[None]]) -> None:
-    """Run `act`; ignore an error of the editor, and its silence after a timeout."""
+async def _try(request: Callable[[], Awaitable[None]]) -> None:
+    """Run `request`; ignore an error of the editor, and its silence after a timeout."""
     with anyio.move_on_after(EDITOR_ANSWER_SECONDS), suppress(EditorError):
-        await act()
+        await request()
 
 
 async def _read_output(terminal: EditorTerminal) -> TerminalOutput:
@@ -398,17 +406,17 @@ def inline_code(text: str) -> str:
     return f"{fence}{pad}{text}{pad}{fence}"
 
 
-def _status(ended: CommandResult, arguments: TerminalArguments) -> str:
-    if ended.timed_out:
+def _status(result: CommandResult, arguments: TerminalArguments) -> str:
+    if result.timed_out:
         return (
             f"[stopped after {arguments.timeout:g} s, with all that it started; give more timeout, "
             "or run it with background=true]"
         )
-    if ended.exit.signal is not None:
-        return f"[ended by {ended.exit.signal}]"
-    if ended.exit.code is None:
+    if result.exit.signal is not None:
+        return f"[ended by {result.exit.signal}]"
+    if result.exit.code is None:
         return "[ended; the editor did not say how]"
-    return f"[exit code {ended.exit.code}]" if ended.exit.code else ""
+    return f"[exit code {result.exit.code}]" if result.exit.code else ""
 
 
 def terminal_tool(services: EditServices, shell: ShellServices) -> Tool:
@@ -416,7 +424,7 @@ def terminal_tool(services: EditServices, shell: ShellServices) -> Tool:
     if shell.sandbox is None:
         spec = build_spec("terminal", DESCRIPTION, TerminalArguments)
     else:
-        network = "" if shell.sandbox.scope.rules.has_network else ", and have no network"
+        network = "" if shell.sandbox.scope.config.has_network else ", and have no network"
         description = CONFINED_DESCRIPTION.format(plain=DESCRIPTION, network=network)
         spec = build_spec("terminal", description, ConfinedArguments)
     return Tool(spec, "execute", "Run a command", partial(TerminalUse, services, shell))

@@ -93,7 +93,7 @@ class ProcessWatcher:
 
     def groups(self, mark: str) -> list[int]:
         """Return the registered groups at or below a mark."""
-        return [group for group, its_mark in self._groups.items() if its_mark.startswith(mark)]
+        return [group for group, group_mark in self._groups.items() if group_mark.startswith(mark)]
 
     async def close(self) -> None:
         """Stop the watcher process, which terminates the registered groups; wait for it."""
@@ -152,12 +152,12 @@ class _WatcherProcess:
     """A watcher process and the pipe whose end-of-file triggers it."""
 
     def __init__(self, path: str, mark: str) -> None:
-        its_input, self._pipe = os.pipe()
+        watcher_stdin, self._pipe = os.pipe()
         try:
             os.set_blocking(self._pipe, False)  # a stuck watcher must not block the server
             self._process = subprocess.Popen(  # noqa: S603 -- our own script
                 ("/bin/sh", str(SCRIPT), mark),
-                stdin=its_input,
+                stdin=watcher_stdin,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 # It outlives the server and must hold nothing of it: no directory, variables or
@@ -172,7 +172,7 @@ class _WatcherProcess:
             os.close(self._pipe)
             raise
         finally:
-            os.close(its_input)
+            os.close(watcher_stdin)
 
     @property
     def id(self) -> int:

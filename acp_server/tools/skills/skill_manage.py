@@ -131,12 +131,12 @@ class SkillManageUse(TypedToolUse[SkillManageArguments]):
             if refusal is not None:
                 return failure_outcome(refusal)
             await self.reporter.mark_in_progress()
-            done = await skills.commit(change)
+            result = await skills.commit(change)
         except (SkillError, OSError) as error:
             return failure_outcome(str(error))
-        answer = {"success": True, "message": done.message, "skill_dir": str(change.folder)}
+        answer = {"success": True, "message": result.message, "skill_dir": str(change.folder)}
         text = json.dumps(answer, ensure_ascii=False)
-        return ToolOutcome(text, shown=(*blocks, Text(done.message)))
+        return ToolOutcome(text, shown=(*blocks, Text(result.message)))
 
     async def _ask_permission(
         self, change: SkillChange, blocks: tuple[FileDiff, ...]
@@ -145,8 +145,8 @@ class SkillManageUse(TypedToolUse[SkillManageArguments]):
         found = await to_thread.run_sync(find_doubts, change)
         doubts = tuple(str(each) for each in found[:MAX_DOUBTS])
         effect = ChangeSkill(self._services.targets(change), doubts)
-        call_id, title, places = self.reporter.call_id, _title(change), _locations(change)
-        question = PermissionQuestion(call_id, effect, title, KIND, blocks, places)
+        call_id, title, locations = self.reporter.call_id, _title(change), _locations(change)
+        question = PermissionQuestion(call_id, effect, title, KIND, blocks, locations)
         refusal = await self._services.gate.authorize(question)
         return None if refusal is None else refusal.reason
 

@@ -81,7 +81,9 @@ def _title(name: str, path: str | None) -> str:
 def skill_json(view: SkillView) -> dict[str, JsonValue]:
     """Return a skill as the JSON object for the model; empty lists are left out."""
     files = view.linked_files
-    linked: dict[str, JsonValue] = {top: [*paths] for top, paths in files.by_folder.items()}
+    linked: dict[str, JsonValue] = {
+        directory: [*paths] for directory, paths in files.by_folder.items()
+    }
     if files.others:
         linked["others"] = [*files.others]
     answer: dict[str, JsonValue] = {
@@ -92,13 +94,13 @@ def skill_json(view: SkillView) -> dict[str, JsonValue]:
         "skill_dir": str(view.folder),
         "linked_files": linked,
     }
-    told: dict[str, JsonValue] = {
+    extras: dict[str, JsonValue] = {
         "missing_commands": [*view.missing_commands],
         "missing_environment_variables": [*view.missing_variables],
         "moved_skills": [moved.describe() for moved in view.archived_related_skills],
         "warnings": [f"line {each.line}: {each.text}" for each in view.problems],
     }
-    return answer | {name: each for name, each in told.items() if each}
+    return answer | {name: each for name, each in extras.items() if each}
 
 
 def skill_file_json(view: TextFileView | BinaryFileView) -> dict[str, JsonValue]:

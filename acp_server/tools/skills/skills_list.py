@@ -47,23 +47,29 @@ class SkillsListUse(TypedToolUse[SkillsListArguments]):
 def _fit_json(listing: SkillListing) -> str:
     """Return the list as JSON, with as much of each description as fits."""
     text = ""
-    for most in DESCRIPTION_LIMITS:
-        text = json.dumps(_listing_json(listing, most), ensure_ascii=False)
+    for max_characters in DESCRIPTION_LIMITS:
+        text = json.dumps(_listing_json(listing, max_characters), ensure_ascii=False)
         if len(text) <= MAX_CHARACTERS:
             break
     return text
 
 
-def _listing_json(listing: SkillListing, most: int) -> JsonValue:
+def _listing_json(listing: SkillListing, max_characters: int) -> JsonValue:
     return {
         "success": True,
         "skills": [
-            {"name": each.name, "description": each.description[:most], "category": each.category}
+            {
+                "name": each.name,
+                "description": each.description[:max_characters],
+                "category": each.category,
+            }
             for each in listing.skills
         ],
         "categories": [
-            {"name": name, "description": told[:most]} if told else {"name": name}
-            for name, told in listing.categories
+            {"name": name, "description": description[:max_characters]}
+            if description
+            else {"name": name}
+            for name, description in listing.categories
         ],
         "count": len(listing.skills),
     }

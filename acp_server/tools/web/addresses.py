@@ -94,11 +94,11 @@ def resolve_redirect(address: WebAddress, location: str) -> WebAddress:
         joined = urljoin(str(address), location.strip())
     except ValueError:
         raise AddressError(NOT_AN_ADDRESS.format(text=ascii(location[:100]))) from None
-    following = parse_address(joined)
+    redirected = parse_address(joined)
     # Security: no downgrade from an authenticated to an unauthenticated connection.
-    if address.scheme == "https" and following.scheme == "http":
+    if address.scheme == "https" and redirected.scheme == "http":
         raise AddressError("it leads from https to http, where anybody may change what is read")
-    return following
+    return redirected
 
 
 def _check_scheme(parts: SplitResult, shown: str) -> Literal["http", "https"]:

@@ -76,8 +76,8 @@ def decode_body(body: bytes, content_type: str) -> str:
     >>> decode_body("é".encode("latin-1"), "text/plain; charset=ISO-8859-1")
     'é'
     """
-    for mark, encoding in _BYTE_ORDER_MARKS.items():
-        if body.startswith(mark):
+    for bom, encoding in _BYTE_ORDER_MARKS.items():
+        if body.startswith(bom):
             return body.decode(encoding, "replace")
     declared = _find_codec(_declared_charset(body, content_type))
     if declared is not None:
@@ -101,17 +101,17 @@ def is_text(body: bytes) -> bool:
 
 
 def _declared_charset(body: bytes, content_type: str) -> str:
-    in_header = _CHARSET_PARAMETER.search(content_type[:1_000])
-    if in_header is not None:
-        return in_header[1]
-    in_body = _META_CHARSET.search(body[:META_SCAN_BYTES])
-    return in_body[1].decode() if in_body is not None else ""
+    header_match = _CHARSET_PARAMETER.search(content_type[:1_000])
+    if header_match is not None:
+        return header_match[1]
+    body_match = _META_CHARSET.search(body[:META_SCAN_BYTES])
+    return body_match[1].decode() if body_match is not None else ""
 
 
 def _find_codec(name: str) -> str | None:
     """Return Python's codec name for a charset that web pages use; None for others."""
     try:
-        known = codecs.lookup(name).name if name else ""
+        codec = codecs.lookup(name).name if name else ""
     except LookupError:
         return None
-    return _BROWSER_ALIASES.get(known, known) if known in _SUPPORTED_CODECS else None
+    return _BROWSER_ALIASES.get(codec, codec) if codec in _SUPPORTED_CODECS else None

@@ -51,14 +51,14 @@ class DeflateDecoder:
 
     def _inflate(self, data: bytes, max_bytes: int) -> bytes:
         try:
-            unpacked = self._inflater.decompress(data, max_bytes)
+            decompressed = self._inflater.decompress(data, max_bytes)
         except zlib.error:  # some servers send raw deflate data without the zlib header
             if not self._is_first:
                 raise
             self._inflater = zlib.decompressobj(_WBITS_RAW)
-            unpacked = self._inflater.decompress(data, max_bytes)
+            decompressed = self._inflater.decompress(data, max_bytes)
         self._is_first = False
-        return unpacked
+        return decompressed
 
 
 def create_decoder(encoding: str) -> BodyDecoder:

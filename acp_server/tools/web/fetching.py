@@ -43,8 +43,8 @@ class PageCache:
 
     def get(self, address: WebAddress) -> WebPage | None:
         """Return a page unless it has expired."""
-        kept = self._entries.get(address)
-        return kept.page if kept is not None and kept.expires_at > anyio.current_time() else None
+        entry = self._entries.get(address)
+        return entry.page if entry is not None and entry.expires_at > anyio.current_time() else None
 
     def put(self, address: WebAddress, page: WebPage) -> None:
         """Store a page, and evict the oldest ones beyond the limits."""
@@ -57,7 +57,7 @@ class PageCache:
 
     @property
     def _is_too_large(self) -> bool:
-        return sum(len(kept.page.text) for kept in self._entries.values()) > MAX_CACHED_CHARACTERS
+        return sum(len(entry.page.text) for entry in self._entries.values()) > MAX_CACHED_CHARACTERS
 
 
 class PageFetcher:
@@ -78,11 +78,11 @@ class PageFetcher:
         Raises:
             WebError: The page could not be fetched.
         """
-        kept = self._cache.get(address)
-        if kept is not None:
-            return kept
-        at, answer = await self._follow_redirects(address, ask_permission)
-        page = await to_thread.run_sync(parse_page, at, answer, abandon_on_cancel=True)
+        cached = self._cache.get(address)
+        if cached is not None:
+            return cached
+        final_address, response = await self._follow_redirects(address, ask_permission)
+        page = await to_thread.run_sync(parse_page, final_address, response, abandon_on_cancel=True)
         if not page.is_error:
             self._cache.put(address, page)
         return page
@@ -90,18 +90,18 @@ class PageFetcher:
     async def _follow_redirects(
         self, address: WebAddress, ask_permission: AskPermission
     ) -> tuple[WebAddress, WebResponse]:
-        agreed = set[str]()
+        permitted_sites = set[str]()
         left_seconds = self._timeout_seconds
         for _ in range(MAX_REDIRECTS + 1):
             # Security: checked in every round, because a redirect may lead to a site that the user
             # has not seen. Only then is its name resolved.
-            if address.site not in agreed:
+            if address.site not in permitted_sites:
                 await ask_permission(address)
-                agreed.add(address.site)
-            began = anyio.current_time()
-            answer = await self._client.get(address, left_seconds)
-            left_seconds -= anyio.current_time() - began
-            if answer.status not in _REDIRECTS or "location" not in answer.headers:
-                return address, answer
-            address = resolve_redirect(address, answer.headers["location"])
+                permitted_sites.add(address.site)
+            started_at = anyio.current_time()
+            response = await self._client.get(address, left_seconds)
+            left_seconds -= anyio.current_time() - started_at
+            if response.status not in _REDIRECTS or "location" not in response.headers:
+                return address, response
+            address = resolve_redirect(address, response.headers["location"])
         raise FetchError(f"it leads on and on, more than {MAX_REDIRECTS} times")

@@ -78,17 +78,17 @@ def convert_html(
     If the page has a `<main>` element of sufficient length, only that is returned.
     """
     parser = _HtmlConverter(base)
-    until = now_seconds() + MAX_SECONDS
-    is_whole = True
+    deadline = now_seconds() + MAX_SECONDS
+    is_complete = True
     for start in range(0, len(source), PIECE_CHARACTERS):
         # Security: hostile HTML can make the parser slow; check the time after each piece.
-        if now_seconds() > until:
-            is_whole = False
+        if now_seconds() > deadline:
+            is_complete = False
             break
         parser.feed(source[start : start + PIECE_CHARACTERS])
     # Without it, `HTMLParser` holds back trailing text that may continue.
     parser.feed(_FLUSH_MARKUP)
-    return HtmlText(parser.title, parser.text(), is_whole and not parser.is_unfinished)
+    return HtmlText(parser.title, parser.text(), is_complete and not parser.is_unfinished)
 
 
 @dataclass(slots=True)
@@ -124,7 +124,7 @@ class _HtmlConverter(HTMLParser):
     def __init__(self, base: str) -> None:
         super().__init__(convert_charrefs=True)
         self._base = base
-        self._out = _Output()
+        self._output = _Output()
         self._main = _MainPart()
         self._invisible_tag: str = ""
         self._invisible_depth = 0
@@ -149,10 +149,10 @@ class _HtmlConverter(HTMLParser):
         """Return the output: the main part if it is long enough, else everything."""
         main = self._main
         if main.start is not None:
-            found = _collapse_blank_lines("".join(self._out.pieces[main.start : main.end]))
-            if len(found) >= MIN_MAIN_CHARACTERS:
-                return found
-        return _collapse_blank_lines("".join(self._out.pieces))
+            main_text = _collapse_blank_lines("".join(self._output.pieces[main.start : main.end]))
+            if len(main_text) >= MIN_MAIN_CHARACTERS:
+                return main_text
+        return _collapse_blank_lines("".join(self._output.pieces))
 
     def handle_starttag(self, tag: str, attrs: Attributes) -> None:
         """Open an element."""
@@ -187,13 +187,13 @@ class _HtmlConverter(HTMLParser):
             return
         if self._is_in_title:
             self._title.append(data[:MAX_TITLE_CHARACTERS])
-        elif self._out.preformatted:
+        elif self._output.preformatted:
             self._write(data)
         else:
             self._write_inline(_SPACE.sub(" ", data))
 
     def _open(self, tag: str, attributes: dict[str, str | None]) -> None:
-        out = self._out
+        output = self._output
         match tag:
             case "br" | "hr":
                 self._write("\n" if tag == "br" else "\n\n---\n\n")
@@ -203,11 +203,11 @@ class _HtmlConverter(HTMLParser):
                 self._write("\n|" if tag == "tr" else " ")
             case "pre":
                 self._write("\n\n```\n")
-                out.preformatted += 1
-            case "code" if not out.preformatted:
+                output.preformatted += 1
+            case "code" if not output.preformatted:
                 self._write("`")
             case "a":
-                out.link = _Link(attributes.get("href") or "", len(out.pieces))
+                output.link = _Link(attributes.get("href") or "", len(output.pieces))
             case "img" if attributes.get("alt"):
                 self._write(f"[image: {_SPACE.sub(' ', attributes['alt'] or '').strip()}]")
             case _:
@@ -219,54 +219,54 @@ class _HtmlConverter(HTMLParser):
         elif tag in _BLOCK_TAGS:
             self._write("\n\n")
             # Bounded, because the indentation of each item grows with the depth.
-            if tag in {"ul", "ol"} and len(self._out.lists) < MAX_LIST_DEPTH:
-                self._out.lists.append(1 if tag == "ol" else None)
+            if tag in {"ul", "ol"} and len(self._output.lists) < MAX_LIST_DEPTH:
+                self._output.lists.append(1 if tag == "ol" else None)
             if tag == "main":
                 self._main.depth += 1
                 if self._main.start is None:
-                    self._main.start = len(self._out.pieces)
+                    self._main.start = len(self._output.pieces)
 
     def _close(self, tag: str) -> None:
-        out = self._out
+        output = self._output
         match tag:
-            case "pre" if out.preformatted:
-                out.preformatted -= 1
+            case "pre" if output.preformatted:
+                output.preformatted -= 1
                 self._write("\n```\n\n")
-            case "code" if not out.preformatted:
+            case "code" if not output.preformatted:
                 self._write("`")
             case "td" | "th":
                 self._write(" |")
-            case "a" if out.link is not None:
-                self._close_link(out.link)
+            case "a" if output.link is not None:
+                self._close_link(output.link)
             case _:
                 self._close_block(tag)
 
     def _close_block(self, tag: str) -> None:
         if tag in _BLOCK_TAGS or tag in _HEADINGS:
             self._write("\n\n")
-        if tag in {"ul", "ol"} and self._out.lists:
-            self._out.lists.pop()
+        if tag in {"ul", "ol"} and self._output.lists:
+            self._output.lists.pop()
         if tag == "main" and self._main.depth:
             self._main.depth -= 1
-            self._main.end = len(self._out.pieces)
+            self._main.end = len(self._output.pieces)
 
     def _close_link(self, link: _Link) -> None:
         """Replace the link's text by a Markdown link."""
-        self._out.link = None
+        self._output.link = None
         if not link.target or link.target.startswith(("#", "javascript:", "data:")):
             return
-        words = "".join(self._out.pieces[link.start :]).strip()
-        if not words or "\n" in words:
+        link_text = "".join(self._output.pieces[link.start :]).strip()
+        if not link_text or "\n" in link_text:
             return
-        del self._out.pieces[link.start :]
+        del self._output.pieces[link.start :]
         try:
             target = urljoin(self._base, link.target.strip())
         except ValueError:
             target = link.target
-        self._write(f"[{words}]({_SPACE.sub('%20', target)})")
+        self._write(f"[{link_text}]({_SPACE.sub('%20', target)})")
 
     def _next_bullet(self) -> str:
-        lists = self._out.lists
+        lists = self._output.lists
         if not lists:
             return "\n- "
         number = lists[-1]
@@ -276,12 +276,12 @@ class _HtmlConverter(HTMLParser):
 
     def _write_inline(self, text: str) -> None:
         """Write text in which white space only separates words."""
-        before = self._out.pieces[-1][-1:] if self._out.pieces else "\n"
-        self._write(text.lstrip(" ") if before in {" ", "\n"} else text)
+        last_character = self._output.pieces[-1][-1:] if self._output.pieces else "\n"
+        self._write(text.lstrip(" ") if last_character in {" ", "\n"} else text)
 
     def _write(self, text: str) -> None:
         if text:
-            self._out.pieces.append(text)
+            self._output.pieces.append(text)
 
 
 def _collapse_blank_lines(text: str) -> str:

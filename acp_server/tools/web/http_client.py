@@ -71,25 +71,25 @@ class HttpWebClient:
             return await self._read(response)
 
     async def _read(self, response: httpcore2.Response) -> WebResponse:
-        told: dict[str, str] = {}
+        headers: dict[str, str] = {}
         for name, value in response.headers:
-            told.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
+            headers.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
         if 300 <= response.status < 400:  # noqa: PLR2004 - of a redirect nobody reads the body
-            return WebResponse(response.status, told)
-        unpacker = create_decoder(told.get("content-encoding", ""))
+            return WebResponse(response.status, headers)
+        decoder = create_decoder(headers.get("content-encoding", ""))
         body = bytearray()
-        received = 0
-        async for piece in response.aiter_stream():
-            # Both sizes are limited: `body` against decompression bombs, `received` against a long
-            # stream that decodes to nothing. One byte more than the limit shows that the body was
-            # cut.
-            body += unpacker.decode(piece, self._max_bytes + 1 - len(body))
-            received += len(piece)
-            if max(len(body), received) > self._max_bytes:
+        received_bytes = 0
+        async for chunk in response.aiter_stream():
+            # Both sizes are limited: `body` against decompression bombs, `received_bytes` against a
+            # long stream that decodes to nothing. One byte more than the limit shows that the body
+            # was cut.
+            body += decoder.decode(chunk, self._max_bytes + 1 - len(body))
+            received_bytes += len(chunk)
+            if max(len(body), received_bytes) > self._max_bytes:
                 return WebResponse(
-                    response.status, told, bytes(body[: self._max_bytes]), is_truncated=True
+                    response.status, headers, bytes(body[: self._max_bytes]), is_truncated=True
                 )
-        return WebResponse(response.status, told, bytes(body))
+        return WebResponse(response.status, headers, bytes(body))
 
 
 def _error_text(error: Exception) -> str:

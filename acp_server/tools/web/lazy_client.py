@@ -11,8 +11,8 @@ from acp_server.tools.web.responses import WebClient, WebResponse
 class LazyWebClient:
     """Client whose implementation is imported at the first request."""
 
-    def __init__(self, rules: WebConfig) -> None:
-        self._rules = rules
+    def __init__(self, config: WebConfig) -> None:
+        self._config = config
         self._lock = anyio.Lock()
         self._client: WebClient | None = None
 
@@ -26,15 +26,15 @@ class LazyWebClient:
         # the lock.
         async with self._lock:
             if self._client is None:
-                self._client = await to_thread.run_sync(_create_client, self._rules)
+                self._client = await to_thread.run_sync(_create_client, self._config)
         return await self._client.get(address, timeout_seconds)
 
 
-def _create_client(rules: WebConfig) -> WebClient:
+def _create_client(config: WebConfig) -> WebClient:
     from acp_server.tools.web.http_client import HttpWebClient
     from acp_server.tools.web.network_backend import CheckedNetworkBackend
     from acp_server.tools.web.network_policy import build_network_policy
 
     return HttpWebClient(
-        CheckedNetworkBackend(build_network_policy(rules.allowed_private_hosts)), rules.max_bytes
+        CheckedNetworkBackend(build_network_policy(config.allowed_private_hosts)), config.max_bytes
     )

@@ -70,12 +70,12 @@ class CheckedNetworkBackend(AsyncNetworkBackend):
 
     async def _resolve_allowed(self, host: str, port: int) -> Sequence[IpAddress]:
         try:
-            found = [parse_ip_address(each) for each in await self._resolver(host, port)]
+            addresses = [parse_ip_address(each) for each in await self._resolver(host, port)]
         except (OSError, ValueError) as error:
             raise FetchError(f"there is no host {host}, or it cannot be looked up") from error
         # Security: all addresses must be allowed, not only the first. Otherwise a host could list a
         # public and a private one and let the connection fall back.
-        for address in found:
+        for address in addresses:
             if not self._policy.allows(host, address):
                 raise ForbiddenError(FORBIDDEN_ADDRESS.format(host=host, address=address))
-        return found[:MAX_ADDRESSES]
+        return addresses[:MAX_ADDRESSES]

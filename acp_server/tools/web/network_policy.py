@@ -54,22 +54,22 @@ class NetworkPolicy:
         """Return whether a connection for a host may go to an address."""
         if is_public(address):
             return True
-        plain = _embedded_ipv4(address)
-        if any(plain in network for network in self.networks):
+        effective_address = _embedded_ipv4(address)
+        if any(effective_address in network for network in self.networks):
             return True
         # Security: link-local addresses stay forbidden for names: cloud metadata services
         # (169.254.169.254) hand out credentials.
-        return host in self.hosts and not plain.is_link_local
+        return host in self.hosts and not effective_address.is_link_local
 
 
-def build_network_policy(places: Sequence[str]) -> NetworkPolicy:
+def build_network_policy(entries: Sequence[str]) -> NetworkPolicy:
     """Build the policy from host names, addresses and networks (`10.0.0.0/8`)."""
     hosts, networks = set[str](), list[IpNetwork]()
-    for place in places:
+    for entry in entries:
         try:
-            networks.append(ip_network(place, strict=False))
+            networks.append(ip_network(entry, strict=False))
         except ValueError:
-            hosts.add(place.lower().removesuffix("."))
+            hosts.add(entry.lower().removesuffix("."))
     return NetworkPolicy(frozenset(hosts), tuple(networks))
 
 

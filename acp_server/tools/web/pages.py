@@ -65,25 +65,39 @@ class WebPage:
         return not 200 <= self.status < 300  # noqa: PLR2004 - the answers that are pages
 
 
-def parse_page(address: WebAddress, answer: WebResponse) -> WebPage:
+def parse_page(address: WebAddress, response: WebResponse) -> WebPage:
     """Return the readable content of a response. Takes seconds at most, for any input."""
-    declared = answer.headers.get("content-type", "")
-    kind = declared.partition(";")[0].strip().lower()[:100]
-    kind = kind if kind.isprintable() and kind.isascii() else ""
-    remarks = ("it is too large: only its beginning was read",) if answer.is_truncated else ()
-    if not _is_readable(kind, answer.body):
-        size = f"{'more than ' if answer.is_truncated else ''}{len(answer.body):,} bytes"
-        what = "a PDF" if kind == "application/pdf" or answer.body[:5] == b"%PDF-" else "no text"
-        told = f"it is {what} ({size}), which is not read here; a command could fetch and read it"
-        return WebPage(address, answer.status, kind or "unknown", "", "", (told,))
-    source = decode_body(answer.body, declared)
-    if kind not in _HTML_TYPES and not _looks_like_html(kind, source):
-        return WebPage(address, answer.status, kind or "text", "", _normalize_text(source), remarks)
-    reading = convert_html(source, str(address))
-    if not reading.is_complete:
+    declared = response.headers.get("content-type", "")
+    media_type = declared.partition(";")[0].strip().lower()[:100]
+    media_type = media_type if media_type.isprintable() and media_type.isascii() else ""
+    remarks = ("it is too large: only its beginning was read",) if response.is_truncated else ()
+    if not _is_readable(media_type, response.body):
+        size = f"{'more than ' if response.is_truncated else ''}{len(response.body):,} bytes"
+        description = (
+            "a PDF"
+            if media_type == "application/pdf" or response.body[:5] == b"%PDF-"
+            else "no text"
+        )
+        remark = (
+            f"it is {description} ({size}), which is not read here; a command could fetch and "
+            "read it"
+        )
+        return WebPage(address, response.status, media_type or "unknown", "", "", (remark,))
+    source = decode_body(response.body, declared)
+    if media_type not in _HTML_TYPES and not _looks_like_html(media_type, source):
+        return WebPage(
+            address, response.status, media_type or "text", "", _normalize_text(source), remarks
+        )
+    html_text = convert_html(source, str(address))
+    if not html_text.is_complete:
         remarks = (*remarks, "its HTML is broken or overlong: some of it may be missing")
     return WebPage(
-        address, answer.status, kind, reading.title, _normalize_text(reading.text), remarks
+        address,
+        response.status,
+        media_type,
+        html_text.title,
+        _normalize_text(html_text.text),
+        remarks,
     )
 
 
@@ -92,33 +106,35 @@ def render_page(page: WebPage, requested: WebAddress, offset: int, scan: ThreatS
     part = page.text[offset : offset + MAX_SHOWN_CHARACTERS]
     end = offset + len(part)
     # Security: a new random mark each time, so that a page cannot imitate its end.
-    mark = f"web-page-{secrets.token_hex(4)}"
+    boundary = f"web-page-{secrets.token_hex(4)}"
     lines = [f"{page.address} ({page.media_type}, status {page.status})"]
     lines += [f"{requested} led there."] if requested != page.address else []
     lines += [f"Note: {remark}." for remark in page.remarks]
     if offset or end < len(page.text):
         more = f"; call again with offset {end} for more" if end < len(page.text) else ""
         lines.append(f"Characters {offset:,} to {end:,} of {len(page.text):,}{more}.")
-    inside = f"Title: {page.title}\n\n{part}" if page.title and not offset else part
-    found = scan(inside, "context")
-    lines += [INJECTION_NOTICE.format(reasons=_finding_names(found))] if found else []
-    if inside:
-        lines += [DATA_NOTICE, f"<{mark}>", inside, f"</{mark}>"]
+    content = f"Title: {page.title}\n\n{part}" if page.title and not offset else part
+    findings = scan(content, "context")
+    lines += [INJECTION_NOTICE.format(reasons=_finding_names(findings))] if findings else []
+    if content:
+        lines += [DATA_NOTICE, f"<{boundary}>", content, f"</{boundary}>"]
     return "\n".join(lines)
 
 
-def _is_readable(kind: str, body: bytes) -> bool:
+def _is_readable(media_type: str, body: bytes) -> bool:
     if body.startswith(b"%PDF-"):
         return False
     is_declared = (
-        kind.startswith("text/") or kind in _TEXT_TYPES | _HTML_TYPES or kind.endswith("+json")
+        media_type.startswith("text/")
+        or media_type in _TEXT_TYPES | _HTML_TYPES
+        or media_type.endswith("+json")
     )
-    is_open = kind in {"", "application/octet-stream", "unknown/unknown"}
-    return (is_declared or is_open) and is_text(body)
+    is_undeclared = media_type in {"", "application/octet-stream", "unknown/unknown"}
+    return (is_declared or is_undeclared) and is_text(body)
 
 
-def _looks_like_html(kind: str, source: str) -> bool:
-    if kind:
+def _looks_like_html(media_type: str, source: str) -> bool:
+    if media_type:
         return False
     return source.lstrip()[:200].lower().startswith(("<!doctype html", "<html"))
 
@@ -138,15 +154,15 @@ def _replace_control(character: str) -> str:
     return "\ufffd" if is_control else character
 
 
-def _finding_names(found: Sequence[ThreatFinding]) -> str:
+def _finding_names(findings: Sequence[ThreatFinding]) -> str:
     return ", ".join(
         f"{pattern}, "
-        f"{_line_numbers(sorted({each.line for each in found if each.pattern == pattern}))}"
-        for pattern in dict.fromkeys(each.pattern for each in found)
+        f"{_line_numbers(sorted({each.line for each in findings if each.pattern == pattern}))}"
+        for pattern in dict.fromkeys(each.pattern for each in findings)
     )
 
 
 def _line_numbers(numbers: Sequence[int]) -> str:
-    named = ", ".join(map(str, numbers[:MAX_NAMED_LINES]))
+    listed = ", ".join(map(str, numbers[:MAX_NAMED_LINES]))
     more = f" and {len(numbers) - MAX_NAMED_LINES} more" if len(numbers) > MAX_NAMED_LINES else ""
-    return f"{'line' if len(numbers) == 1 else 'lines'} {named}{more}"
+    return f"{'line' if len(numbers) == 1 else 'lines'} {listed}{more}"

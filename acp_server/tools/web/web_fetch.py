@@ -93,9 +93,9 @@ def _shown_content(page: WebPage) -> tuple[Text, ...]:
     lines = [f"{page.title or page.address}", f"{page.media_type}, {len(page.text):,} characters"]
     lines += [f"Note: {remark}" for remark in page.remarks]
     beginning = page.text[:MAX_SHOWN_CHARACTERS]
-    cut = " …" if len(page.text) > MAX_SHOWN_CHARACTERS else ""
+    ellipsis = " …" if len(page.text) > MAX_SHOWN_CHARACTERS else ""
     blocks = [Text("\n".join(lines))]
-    blocks += [Text(fenced_block(beginning + cut))] if beginning else []
+    blocks += [Text(fenced_block(beginning + ellipsis))] if beginning else []
     return tuple(blocks)
 
 

@@ -39,33 +39,33 @@ CASES: list[tuple[str, tuple[JsonValue, tuple[str, ...]]]] = [
     CASES,
     ids=["right", "fenced", "wrong type", "missing"],
 )
-def test_an_answer_is_held_against_its_schema(text: str, read: object) -> None:
+def test_an_answer_is_validated_against_its_schema(text: str, read: object) -> None:
     assert SHAPE.parse(text) == read
 
 
 @pytest.mark.parametrize(
     "text", ["Done.", "", "NaN", "[" * 5000], ids=["words", "none", "NaN", "deep"]
 )
-def test_what_is_no_json_says_so(text: str) -> None:
+def test_an_answer_that_is_not_json_is_reported(text: str) -> None:
     value, problems = SHAPE.parse(text)
     assert value is None
     assert problems[0].startswith("it is no JSON")
 
 
-def test_the_model_is_told_the_schema_and_what_was_wrong() -> None:
+def test_the_model_is_given_the_schema_and_the_validation_errors() -> None:
     assert '"required"' in SHAPE.add_to_prompt("Count")
     assert "- $.a: wrong" in correction_prompt(("$.a: wrong",))
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"type": "thing"}'], ids=["JSON", "array", "type"])
-def test_a_file_that_is_no_schema_is_refused(tmp_path: Path, text: str) -> None:
+def test_an_invalid_schema_file_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "schema.json"
     file.write_text(text)
     with pytest.raises(AnswerSchemaError, match=r"schema\.json"):
         load_answer_schema(file)
 
 
-def test_findings_have_a_schema_and_an_order() -> None:
+def test_findings_have_a_schema_and_a_sort_order() -> None:
     found = [
         ReviewFinding(path="far.py", severity="error", title="e"),
         ReviewFinding(path="near.py", severity="note", title="n"),
@@ -77,5 +77,5 @@ def test_findings_have_a_schema_and_an_order() -> None:
     assert [is_at_least(each, "warning") for each in found] == [True, False, True]
 
 
-def test_a_text_without_a_fence_is_left_alone() -> None:
+def test_a_text_without_a_fence_is_unchanged() -> None:
     assert strip_code_fence(" a ```b``` ") == "a ```b```"

@@ -164,7 +164,7 @@ def come(way: Way, mode: str, place: Path) -> tuple[int, Came]:
 @pytest.mark.parametrize(
     "mode", ["edit", pytest.param("plan", marks=FULL), pytest.param("full", marks=FULL)]
 )
-def test_both_ways_come_to_the_same(tmp_path: Path, mode: str) -> None:
+def test_the_run_command_and_acpx_produce_the_same_result(tmp_path: Path, mode: str) -> None:
     calls, failed, codes = CASES[mode]
     run_code, by_run = come(done_by_run, mode, tmp_path / "run")
     acpx_code, by_acpx = come(done_by_acpx, mode, tmp_path / "acpx")

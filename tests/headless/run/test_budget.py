@@ -52,7 +52,7 @@ def command(text: str, *, is_denied: bool = False) -> AuditRecord:
     ],
     ids=["none", "calls left", "calls", "tokens left", "tokens", "money left", "money"],
 )
-def test_a_call_is_made_only_within_the_budget(budget: RunBudget, is_spent: bool) -> None:  # noqa: FBT001
+def test_a_model_call_is_made_only_within_the_budget(budget: RunBudget, is_spent: bool) -> None:  # noqa: FBT001
     ledger = BudgetLedger(budget)
     ledger.usage.add(Usage(input_tokens=20, output_tokens=10), 0.5)
     meter = Priced(1.0)
@@ -64,12 +64,12 @@ def test_a_call_is_made_only_within_the_budget(budget: RunBudget, is_spent: bool
         ledger.check(meter, "m")
 
 
-def test_a_limit_on_an_unknown_price_is_no_limit_and_refused() -> None:
+def test_a_cost_limit_with_an_unknown_price_is_refused() -> None:
     with pytest.raises(PriceUnknownError):
         BudgetLedger(RunBudget(cost_usd=1.0)).check(Priced(None), "m")
 
 
-def test_a_denial_counts_until_the_same_is_let_through() -> None:
+def test_a_denial_counts_until_the_same_effect_is_allowed() -> None:
     denials = DenialLog()
     assert denials.record_effect(command("make", is_denied=True))
     assert denials.record_effect(command("rm -r build", is_denied=True))

@@ -16,7 +16,7 @@ def watch(folder: Path) -> ChangeTracker:
     return ChangeTracker(folder, folder.parent / "home", VARIABLES)
 
 
-def test_all_kinds_of_changes_are_told_and_their_patch_applies(tmp_path: Path) -> None:
+def test_all_kinds_of_changes_are_reported_and_their_patch_applies(tmp_path: Path) -> None:
     folder = create_repository(
         tmp_path / "code",
         {"kept.txt": b"a\n", "gone.txt": b"b\n", "dos.txt": b"a\r\nb\r\n", "data.bin": b"\x00\x01"},
@@ -52,7 +52,7 @@ def contents(folder: Path) -> dict[str, tuple[bytes, bool]]:
     }
 
 
-def test_filters_hooks_and_the_index_of_the_repository_have_no_part(tmp_path: Path) -> None:
+def test_git_filters_hooks_and_the_index_are_not_used(tmp_path: Path) -> None:
     folder = create_repository(
         tmp_path / "code", {"a.txt": b"a\n", ".gitattributes": b"* filter=evil\n"}
     )
@@ -69,7 +69,7 @@ def test_filters_hooks_and_the_index_of_the_repository_have_no_part(tmp_path: Pa
     assert (folder / ".git/index").read_bytes() == index
 
 
-def test_what_was_changed_before_the_run_is_not_its_work(tmp_path: Path) -> None:
+def test_changes_made_before_the_run_are_not_attributed_to_it(tmp_path: Path) -> None:
     folder = create_repository(tmp_path / "code", {"a.txt": b"a\n"})
     (folder / "a.txt").write_bytes(b"mine\n")
     with watch(folder) as changes:
@@ -77,7 +77,7 @@ def test_what_was_changed_before_the_run_is_not_its_work(tmp_path: Path) -> None
         assert changes.compute_changes() == WorkspaceChanges()
 
 
-def test_a_folder_without_a_repository_is_compared_too(tmp_path: Path) -> None:
+def test_a_directory_without_a_repository_is_compared_too(tmp_path: Path) -> None:
     folder = tmp_path / "plain"
     folder.mkdir()
     with watch(folder) as changes:
@@ -86,14 +86,16 @@ def test_a_folder_without_a_repository_is_compared_too(tmp_path: Path) -> None:
         assert changes.compute_changes().files == (ChangedFile("a.txt", "added", 1, 0),)
 
 
-def test_without_git_the_changes_are_said_to_be_unknown(tmp_path: Path) -> None:
+def test_without_git_the_changes_are_reported_as_unknown(tmp_path: Path) -> None:
     with ChangeTracker(tmp_path, tmp_path / "home", {"PATH": str(tmp_path)}) as changes:
         changes.take_first_snapshot()
         (reason,) = changes.compute_changes().unknown
     assert "git is not installed" in reason
 
 
-def test_nothing_is_left_of_what_was_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_snapshot_is_removed_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = tmp_path / "temporary"
     place.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(place))

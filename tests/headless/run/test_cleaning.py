@@ -23,14 +23,14 @@ def chunk(text: str, message_id: str = "m1", kind: str = "agent_message_chunk") 
     return WireLine("agent", json.dumps(message).encode())
 
 
-def test_secrets_are_known_by_their_names() -> None:
+def test_secrets_are_recognized_by_their_names() -> None:
     environment = {"DEPLOY_TOKEN": SECRET, "HOME": "/home/me", "API_KEY": "short", "PATH": "/bin"}
     assert collect_secrets(environment, ("of-the-endpoint",)) == ("of-the-endpoint", SECRET)
 
 
 @settings(max_examples=60, deadline=None)
 @given(TEXTS, TEXTS)
-def test_no_text_brings_a_secret_or_an_escape_out(before: str, after: str) -> None:
+def test_no_output_contains_a_secret_or_an_escape_sequence(before: str, after: str) -> None:
     text = f"{before}{SECRET}{after}\x1b[31m"
     for clean in (CLEANER.text(text), CLEANER.plain(text), CLEANER.line(text)):
         assert SECRET not in clean
@@ -38,27 +38,27 @@ def test_no_text_brings_a_secret_or_an_escape_out(before: str, after: str) -> No
     assert not set("\x1b\x9b\x07\r\x08") & set(CLEANER.plain(text))
 
 
-def test_keys_of_objects_are_cleaned_too() -> None:
+def test_keys_of_objects_are_sanitized_too() -> None:
     assert CLEANER.json({SECRET: [SECRET, 1]}) == {REDACTED: [REDACTED, 1]}
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(st.sampled_from('#[: \\"a'), max_size=20))
-def test_json_is_the_same_and_holds_no_sign_of_a_command(text: str) -> None:
+def test_sanitized_json_is_equivalent_and_contains_no_workflow_command(text: str) -> None:
     line = json_line({"text": text})
     assert json.loads(line) == {"text": text}
     assert "##[" not in line
     assert not line.lstrip().startswith("::")
 
 
-def test_megabytes_on_one_line_are_cleaned_in_little_time() -> None:
+def test_megabytes_on_one_line_are_sanitized_quickly() -> None:
     text = "a" * 3_000_000 + SECRET
     assert CLEANER.text(text).endswith(REDACTED)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, len(SECRET) - 1))
-def test_a_secret_over_two_pieces_is_not_on_the_raw_wire(at: int) -> None:
+def test_a_secret_split_over_two_chunks_is_not_in_the_raw_wire_log(at: int) -> None:
     lines: list[str] = []
     wire = AcpMessageWriter(lines.append, CLEANER)
     wire.add(chunk(f"It is {SECRET[:at]}"))
@@ -69,7 +69,7 @@ def test_a_secret_over_two_pieces_is_not_on_the_raw_wire(at: int) -> None:
     assert content["text"] == f"It is {REDACTED}, as you see"
 
 
-def test_a_message_that_has_ended_is_written_before_what_follows() -> None:
+def test_a_finished_message_is_written_before_later_output() -> None:
     lines: list[str] = []
     wire = AcpMessageWriter(lines.append, CLEANER)
     for line in (chunk("a"), chunk("b", "m2"), chunk("c", "m2", "agent_thought_chunk")):
@@ -82,16 +82,16 @@ def test_a_message_that_has_ended_is_written_before_what_follows() -> None:
     assert [update["content"]["text"] for update in updates] == ["a", "b", "c"]
 
 
-def test_a_text_that_still_grows_does_not_show_the_beginning_of_a_secret() -> None:
+def test_a_growing_text_does_not_show_the_beginning_of_a_secret() -> None:
     assert CLEANER.partial_json({"a": f"key: {SECRET[:9]}"}) == {"a": f"key: {REDACTED}"}
 
 
-def test_a_patch_brings_no_secret_in_and_still_applies_to_what_has_one() -> None:
+def test_a_patch_adds_no_secret_and_still_applies_to_files_containing_one() -> None:
     patch = f"-old {SECRET}\n+new {SECRET}\n".encode()
     assert CLEANER.patch(patch) == f"-old {SECRET}\n+new {REDACTED}\n".encode()
 
 
-def test_a_secret_of_many_lines_is_hidden_line_by_line_too() -> None:
+def test_a_multi_line_secret_is_also_redacted_line_by_line() -> None:
     lines = "MIIEvQIBADANBgkqhkiG9w0B", "AQEFAASCBKcwggSjAgEAAoIB"
     key = "\n".join(("-----BEGIN KEY-----", *lines, "-----END KEY-----", ""))
     cleaner = OutputSanitizer(collect_secrets({"DEPLOY_KEY": key}))
@@ -100,6 +100,6 @@ def test_a_secret_of_many_lines_is_hidden_line_by_line_too() -> None:
     assert not any(line in cleaner.text(f"It is {key.strip()}, or {lines[1]}.") for line in lines)
 
 
-def test_the_space_around_a_secret_is_none_of_it() -> None:
+def test_whitespace_around_a_secret_is_not_part_of_it() -> None:
     cleaner = OutputSanitizer(collect_secrets({"API_TOKEN": " hunter2-and-more\n"}))
     assert cleaner.text("It is hunter2-and-more.") == "It is (hidden)."

@@ -40,7 +40,7 @@ BUGS = {
         ),
     ],
 )
-def test_a_crash_leaves_one_result_that_says_so(tmp_path: Path, where: str) -> None:
+def test_a_crash_produces_one_result_that_reports_it(tmp_path: Path, where: str) -> None:
     module, name, method = BUGS[where]
     bug = BUG.format(module=module, name=name, method=method)
     if where == "at the end":
@@ -58,7 +58,7 @@ def test_a_crash_leaves_one_result_that_says_so(tmp_path: Path, where: str) -> N
 
 
 @FULL
-def test_an_answer_without_end_of_nesting_is_told_of_and_printed(tmp_path: Path) -> None:
+def test_an_endlessly_nested_answer_is_reported_and_printed(tmp_path: Path) -> None:
     schema = tmp_path / "schema.json"
     schema.write_text("{}")
     with messages_api_in_thread(["[" * 700 + "]" * 700]) as api:
@@ -69,7 +69,7 @@ def test_an_answer_without_end_of_nesting_is_told_of_and_printed(tmp_path: Path)
 
 
 @FULL
-def test_files_of_github_that_cannot_be_written_are_told_behind_a_result(tmp_path: Path) -> None:
+def test_unwritable_github_files_are_reported_after_the_result(tmp_path: Path) -> None:
     with messages_api_in_thread(["All is well."]) as api:
         missing = {"GITHUB_STEP_SUMMARY": str(tmp_path / "none/a"), "GITHUB_OUTPUT": "/dev/null"}
         options = ("--format", "json", "--github")
@@ -81,7 +81,7 @@ def test_files_of_github_that_cannot_be_written_are_told_behind_a_result(tmp_pat
 
 @FULL
 @pytest.mark.parametrize(("stop", "code"), [("refusal", 1), ("max_tokens", 7)])
-def test_an_answer_that_is_none_says_why(
+def test_a_refused_or_truncated_answer_states_its_reason(
     tmp_path: Path, stop: Literal["refusal", "max_tokens"], code: int
 ) -> None:
     with messages_api_in_thread([reply("No.", stop=stop)] * 9) as api:
@@ -93,6 +93,6 @@ def test_an_answer_that_is_none_says_why(
 @pytest.mark.parametrize(
     "wrong", ["--allow=teleport", "--mode=wild", "--max-turns=none", "--policy=/none"]
 )
-def test_a_command_line_that_is_wrong_has_a_result_too(tmp_path: Path, wrong: str) -> None:
+def test_an_invalid_command_line_also_produces_a_result(tmp_path: Path, wrong: str) -> None:
     done = PipelineStep(tmp_path, "").run("Look", wrong, "--format", "json")
     assert (done.exit_code, parse_line(done.stdout)["outcome"]) == (2, "usage_error")

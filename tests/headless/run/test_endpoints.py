@@ -38,7 +38,7 @@ CASES: dict[str, tuple[list[ScriptedTurn], tuple[str, ...], int]] = {
 }
 
 
-def test_what_was_said_before_a_failure_is_kept_and_the_failure_is_not_taken_for_it(
+def test_text_before_a_failure_is_kept_and_the_error_is_not_part_of_it(
     tmp_path: Path,
 ) -> None:
     script = [reply("Half of it is", faults=[CutAfterEvents(4)]), server_error()]
@@ -62,7 +62,7 @@ def deaf_address() -> Generator[str]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a full backlog refuses connections there")
 @pytest.mark.parametrize("retries", [0, pytest.param(1, marks=pytest.mark.full)])
-def test_a_connection_that_is_never_taken_ends_in_time(tmp_path: Path, retries: int) -> None:
+def test_a_connection_that_is_never_accepted_times_out(tmp_path: Path, retries: int) -> None:
     with deaf_address() as url:
         began = time.monotonic()
         options = ("--connect-timeout", "0.5", "--max-retries", str(retries))
@@ -75,9 +75,7 @@ def test_a_connection_that_is_never_taken_ends_in_time(tmp_path: Path, retries: 
 
 @pytest.mark.full
 @pytest.mark.parametrize("case", CASES)
-def test_an_endpoint_that_fails_ends_the_run_in_time_with_one_result(
-    tmp_path: Path, case: str
-) -> None:
+def test_a_failing_endpoint_ends_the_run_in_time_with_one_result(tmp_path: Path, case: str) -> None:
     script, arguments, code = CASES[case]
     began = time.monotonic()
     with messages_api_in_thread(script) as api:

@@ -31,14 +31,14 @@ REFUSING = "hooks: {before_tool: [{match: write_file, command: 'echo not on Frid
 HANGING = PauseBeforeEvent(at_event=3, seconds=60)
 
 
-def test_a_task_that_is_done_ends_with_0(tmp_path: Path) -> None:
+def test_a_completed_task_exits_with_0(tmp_path: Path) -> None:
     with messages_api_in_thread(["All is well."]) as api:
         code, result = make_step(tmp_path, api).result("Look around")
     assert (code, result["outcome"], result["exit_code"]) == (0, "done", 0)
     assert (result["text"], result["stop_reason"]) == ("All is well.", "end_turn")
 
 
-def test_the_price_of_the_endpoints_own_default_is_kept_in_a_new_home(tmp_path: Path) -> None:
+def test_the_price_of_the_default_model_is_cached_in_a_new_home(tmp_path: Path) -> None:
     with messages_api_in_thread(["All is well."]) as api:
         limited = ("Look around", "--max-cost", "1")
         code, result = make_step(tmp_path, api).result(*limited, ACP_SERVER_MODEL="")
@@ -71,7 +71,7 @@ def test_the_price_of_the_endpoints_own_default_is_kept_in_a_new_home(tmp_path: 
         "no preview",
     ],
 )
-def test_a_wrong_command_line_ends_with_2(
+def test_an_invalid_command_line_exits_with_2(
     tmp_path: Path, arguments: tuple[str, ...], reason: str
 ) -> None:
     done = PipelineStep(tmp_path, UNREACHABLE_URL).run(*arguments)
@@ -80,25 +80,25 @@ def test_a_wrong_command_line_ends_with_2(
 
 
 @FULL
-def test_a_configuration_that_is_wrong_ends_with_2(tmp_path: Path) -> None:
+def test_an_invalid_configuration_exits_with_2(tmp_path: Path) -> None:
     done = PipelineStep(tmp_path, UNREACHABLE_URL).run("x", ACP_SERVER_MODE="wild")
     assert done.exit_code == 2
     assert "ACP_SERVER_MODE" in done.stderr
 
 
-def test_a_task_that_takes_too_long_ends_with_3_and_keeps_what_was_said(tmp_path: Path) -> None:
+def test_a_timed_out_task_exits_with_3_and_keeps_its_output(tmp_path: Path) -> None:
     with messages_api_in_thread([reply("Half of it", faults=[HANGING])]) as api:
         code, result = make_step(tmp_path, api).result("Look around", "--timeout", "3")
     assert (code, result["outcome"]) == (3, "timeout")
 
 
-def test_a_session_that_is_not_there_ends_with_4(tmp_path: Path) -> None:
+def test_a_missing_session_exits_with_4(tmp_path: Path) -> None:
     code, result = PipelineStep(tmp_path, UNREACHABLE_URL).result("Go on", "--resume", "last")
     assert (code, result["outcome"]) == (4, "session_not_found")
 
 
 @pytest.mark.parametrize("on_denied", ["fail", pytest.param("continue", marks=FULL)])
-def test_a_denial_that_left_work_undone_ends_with_5(tmp_path: Path, on_denied: str) -> None:
+def test_a_denial_that_left_work_undone_exits_with_5(tmp_path: Path, on_denied: str) -> None:
     script = [reply(call("terminal", command="make deploy")), "I could not."]
     with messages_api_in_thread(script) as api:
         code, result = make_step(tmp_path, api).result("Deploy", "--on-denied", on_denied)
@@ -107,7 +107,7 @@ def test_a_denial_that_left_work_undone_ends_with_5(tmp_path: Path, on_denied: s
 
 
 @FULL
-def test_a_person_is_told_what_was_denied_and_left_undone(tmp_path: Path) -> None:
+def test_text_output_lists_denied_and_undone_work(tmp_path: Path) -> None:
     script = [reply(call("terminal", command="make deploy")), "I could not."]
     with messages_api_in_thread(script) as api:
         done = make_step(tmp_path, api).run("Deploy")
@@ -117,12 +117,12 @@ def test_a_person_is_told_what_was_denied_and_left_undone(tmp_path: Path) -> Non
 
 
 @FULL
-def test_a_named_session_that_is_not_there_ends_with_4(tmp_path: Path) -> None:
+def test_a_missing_named_session_exits_with_4(tmp_path: Path) -> None:
     code, result = PipelineStep(tmp_path, UNREACHABLE_URL).result("Go on", "--session", "sess_none")
     assert (code, result["outcome"]) == (4, "session_not_found")
 
 
-def test_findings_end_with_6_and_stand_in_the_result(tmp_path: Path) -> None:
+def test_findings_exit_with_6_and_are_in_the_result(tmp_path: Path) -> None:
     finding = {"path": "a.py", "line": 3, "severity": "error", "title": "wrong"}
     wrong, right = "I found one.", json.dumps({"findings": [finding]})
     with messages_api_in_thread([wrong, right]) as api:
@@ -133,7 +133,7 @@ def test_findings_end_with_6_and_stand_in_the_result(tmp_path: Path) -> None:
 
 
 @FULL
-def test_an_answer_that_never_fits_its_schema_ends_with_1_and_says_why(tmp_path: Path) -> None:
+def test_an_answer_that_never_matches_its_schema_exits_with_1_and_a_reason(tmp_path: Path) -> None:
     schema = tmp_path / "schema.json"
     schema.write_text('{"type": "integer"}')
     with messages_api_in_thread(["One.", '"one"']) as api:
@@ -144,7 +144,7 @@ def test_an_answer_that_never_fits_its_schema_ends_with_1_and_says_why(tmp_path:
 
 @FULL
 @pytest.mark.parametrize("mode", ["plan", "edit"])
-def test_a_write_that_is_denied_is_never_a_success(tmp_path: Path, mode: str) -> None:
+def test_a_denied_write_is_never_a_success(tmp_path: Path, mode: str) -> None:
     file = str(tmp_path / ("workspace/a.txt" if mode == "plan" else "workspace/.git/config"))
     script = [reply(call("write_file", path=file, content="a")), "Done, all of it!"]
     with messages_api_in_thread(script) as api:
@@ -153,7 +153,7 @@ def test_a_write_that_is_denied_is_never_a_success(tmp_path: Path, mode: str) ->
 
 
 @FULL
-def test_what_a_hook_refuses_is_never_a_success(tmp_path: Path) -> None:
+def test_an_effect_refused_by_a_hook_is_never_a_success(tmp_path: Path) -> None:
     script = [reply(call("write_file", path="a.txt", content="a")), "Done, all of it!"]
     with messages_api_in_thread(script) as api:
         place = make_step(tmp_path, api)
@@ -167,7 +167,7 @@ def test_what_a_hook_refuses_is_never_a_success(tmp_path: Path) -> None:
 
 
 @FULL
-def test_a_skill_that_is_not_there_ends_with_2(tmp_path: Path) -> None:
+def test_a_missing_skill_exits_with_2(tmp_path: Path) -> None:
     with messages_api_in_thread([]) as api:
         code, result = make_step(tmp_path, api).result("Work", "--skill", "none-such")
         assert count_model_requests(api) == 0
@@ -175,14 +175,14 @@ def test_a_skill_that_is_not_there_ends_with_2(tmp_path: Path) -> None:
 
 
 @FULL
-def test_a_skill_is_loaded_and_named(tmp_path: Path) -> None:
+def test_a_requested_skill_is_loaded_and_named(tmp_path: Path) -> None:
     with messages_api_in_thread(["Done."]) as api:
         code, result = make_step(tmp_path, api).result("Work", "--skill", "code-review")
     assert (code, result["skills_loaded"]) == (0, ["code-review"])
 
 
 @FULL
-def test_a_dry_run_asks_no_model(tmp_path: Path) -> None:
+def test_a_dry_run_makes_no_model_request(tmp_path: Path) -> None:
     with messages_api_in_thread([]) as api:
         done = make_step(tmp_path, api).run("Work hard", "--dry-run", "--format", "json")
         assert count_model_requests(api) == 0
@@ -190,7 +190,7 @@ def test_a_dry_run_asks_no_model(tmp_path: Path) -> None:
     assert (done.exit_code, preview["type"], preview["prompt"]) == (0, "preview", "Work hard")
 
 
-def test_a_spent_budget_ends_with_7(tmp_path: Path) -> None:
+def test_an_exhausted_budget_exits_with_7(tmp_path: Path) -> None:
     script = [reply(call("todo", todos=[])), "Never asked."]
     with messages_api_in_thread(script) as api:
         code, result = make_step(tmp_path, api).result("Plan", "--max-turns", "1")
@@ -198,7 +198,7 @@ def test_a_spent_budget_ends_with_7(tmp_path: Path) -> None:
     assert (code, result["outcome"]) == (7, "budget")
 
 
-def test_a_key_that_is_refused_ends_with_8(tmp_path: Path) -> None:
+def test_a_rejected_key_exits_with_8(tmp_path: Path) -> None:
     with messages_api_in_thread([unauthorized()]) as api:
         code, result = make_step(tmp_path, api).result("Look around")
     assert (code, result["outcome"]) == (8, "authentication")
@@ -206,7 +206,7 @@ def test_a_key_that_is_refused_ends_with_8(tmp_path: Path) -> None:
 
 
 @FULL
-def test_no_key_at_all_ends_with_8(tmp_path: Path) -> None:
+def test_a_missing_key_exits_with_8(tmp_path: Path) -> None:
     with messages_api_in_thread([]) as api:
         code, result = make_step(tmp_path, api).result("Look around", ANTHROPIC_API_KEY="")
     assert (code, result["outcome"]) == (8, "authentication")
@@ -221,7 +221,7 @@ def test_no_key_at_all_ends_with_8(tmp_path: Path) -> None:
     ],
     ids=["500", "overloaded", "429"],
 )
-def test_a_provider_that_fails_ends_with_75(tmp_path: Path, failure: HttpFailure) -> None:
+def test_a_failing_provider_exits_with_75(tmp_path: Path, failure: HttpFailure) -> None:
     with messages_api_in_thread([failure, failure]) as api:
         code, result = make_step(tmp_path, api).result("Look around", "--max-retries", "1")
         assert count_model_requests(api) == 2
@@ -229,7 +229,7 @@ def test_a_provider_that_fails_ends_with_75(tmp_path: Path, failure: HttpFailure
 
 
 @FULL
-def test_an_endpoint_that_refuses_connections_ends_with_75(tmp_path: Path) -> None:
+def test_an_endpoint_that_refuses_connections_exits_with_75(tmp_path: Path) -> None:
     began = time.monotonic()
     code, result = PipelineStep(tmp_path, UNREACHABLE_URL).result(
         "Look around", "--max-retries", "0"

@@ -14,7 +14,7 @@ def now(call_id: str, status: ToolCallStatus) -> ToolCallProgress:
     return ToolCallProgress(tool_call_id=call_id, status=status)
 
 
-async def test_what_may_take_minutes_is_told_when_it_begins_too() -> None:
+async def test_long_running_calls_are_also_reported_when_they_start() -> None:
     lines: list[str] = []
     feed = ProgressFeed(lambda line, _: lines.append(line), OutputSanitizer(()))
     for update in (

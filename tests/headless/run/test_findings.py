@@ -37,7 +37,9 @@ def workspace(folder: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path[:20])
-def test_a_file_is_named_from_the_top_however_the_model_names_it(tmp_path: Path, path: str) -> None:
+def test_a_path_is_relative_to_the_repository_root_however_the_model_writes_it(
+    tmp_path: Path, path: str
+) -> None:
     top, sub = workspace(tmp_path)
     told = ReviewFinding(path=path.format(top=top), title="t")
     (finding,) = resolve_paths([told], sub, top)
@@ -45,7 +47,7 @@ def test_a_file_is_named_from_the_top_however_the_model_names_it(tmp_path: Path,
 
 
 @pytest.mark.full
-def test_annotations_of_a_run_in_a_subfolder_stand_where_github_looks(tmp_path: Path) -> None:
+def test_annotations_of_a_run_in_a_subdirectory_use_repository_paths(tmp_path: Path) -> None:
     _, sub = workspace(tmp_path)
     answer = {"findings": [{"path": "a.py", "line": 3, "severity": "error", "title": "wrong"}]}
     with messages_api_in_thread([json.dumps(answer)]) as api:
@@ -59,7 +61,7 @@ def test_annotations_of_a_run_in_a_subfolder_stand_where_github_looks(tmp_path: 
 
 
 @pytest.mark.full
-def test_what_is_found_in_the_change_under_review_is_shown_before_all_else(tmp_path: Path) -> None:
+def test_findings_in_the_reviewed_change_are_listed_first(tmp_path: Path) -> None:
     elsewhere = [{"path": f"{n}.py", "severity": "error", "title": "wrong"} for n in range(10)]
     inside = {"path": "z.py", "severity": "error", "title": "wrong"}
     answer = json.dumps({"findings": [*elsewhere, inside]})

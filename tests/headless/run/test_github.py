@@ -43,7 +43,7 @@ def _unescaped(text: str, more: dict[str, str]) -> str:
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(max_size=30), st.text(min_size=1, max_size=30))
-def test_what_is_escaped_comes_back_as_it_was(value: str, title: str) -> None:
+def test_escaped_values_survive_a_round_trip(value: str, title: str) -> None:
     line = format_command("error", value, title=title)
     assert "\n" not in line
     assert read_as_the_runner_does(line) == ("error", {"title": title}, value)
@@ -51,18 +51,18 @@ def test_what_is_escaped_comes_back_as_it_was(value: str, title: str) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.text(st.sampled_from(":#[ \ta\n%"), max_size=30))
-def test_no_text_is_read_as_a_command(text: str) -> None:
+def test_no_text_is_parsed_as_a_workflow_command(text: str) -> None:
     shown = neutralize_commands(text)
     assert all(read_as_the_runner_does(line) is None for line in shown.splitlines())
     assert "##[" not in shown
 
 
-def test_hostile_lines_of_a_model_are_no_commands() -> None:
+def test_hostile_model_output_contains_no_workflow_commands() -> None:
     lines = neutralize_commands(HOSTILE).splitlines()
     assert [read_as_the_runner_does(line) for line in lines] == [None] * len(lines)
 
 
-def test_a_finding_stands_at_its_lines() -> None:
+def test_a_finding_is_annotated_at_its_lines() -> None:
     finding = ReviewFinding(
         path="a,b:c.py", line=3, end_line=5, severity="note", title="50%", message="m"
     )
@@ -72,7 +72,7 @@ def test_a_finding_stands_at_its_lines() -> None:
 
 
 @pytest.mark.parametrize("severity", ["error", "warning", "note"])
-def test_so_many_annotations_are_shown_as_github_shows(severity: Severity) -> None:
+def test_the_number_of_annotations_is_limited_to_what_github_shows(severity: Severity) -> None:
     findings = [ReviewFinding(path=f"{n}.py", severity=severity, title="t") for n in range(30)]
     changed = ["29.py", "28.py"]
     shown = select_annotations(findings, changed)
@@ -80,7 +80,7 @@ def test_so_many_annotations_are_shown_as_github_shows(severity: Severity) -> No
     assert [each.path for each in shown[:2]] == ["28.py", "29.py"]
 
 
-def test_commands_are_taken_only_while_one_is_given(tmp_path: Path) -> None:
+def test_workflow_commands_are_enabled_only_while_one_is_written(tmp_path: Path) -> None:
     lines: list[str] = []
     summary, output = tmp_path / "summary", tmp_path / "output"
     workflow = GithubStep(
@@ -103,19 +103,19 @@ def test_commands_are_taken_only_while_one_is_given(tmp_path: Path) -> None:
     assert output.read_text().count("text<<output_") == 1
 
 
-def test_no_value_ends_its_own_output() -> None:
+def test_no_value_can_terminate_its_own_output_block() -> None:
     name, *value, delimiter, rest = output_text("text", "a\noutput_0\nb").split("\n")
     assert (value, rest) == (["a", "output_0", "b"], "")
     assert name == f"text<<{delimiter}"
 
 
 @pytest.mark.parametrize("room", [0, 10, 100, 3000])
-def test_a_summary_keeps_under_its_limit_in_whole_characters(room: int) -> None:
+def test_a_summary_stays_under_its_limit_without_splitting_characters(room: int) -> None:
     text = "é" * 1000
     assert len(truncate(text, room).encode()) <= max(room, 0)
 
 
-def test_a_summary_that_is_almost_full_takes_no_more_than_there_is_room(tmp_path: Path) -> None:
+def test_a_nearly_full_summary_accepts_only_what_fits(tmp_path: Path) -> None:
     summary = tmp_path / "summary"
     summary.write_text("x" * (MAX_SUMMARY_BYTES - 100))
     GithubStep(list[str]().append, {"GITHUB_STEP_SUMMARY": str(summary)}).append_summary(

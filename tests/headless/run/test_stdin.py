@@ -22,7 +22,7 @@ FULL = pytest.mark.full
     ],
     ids=["no UTF-8", "nothing", "UTF-8"],
 )
-def test_what_is_piped_in_comes_with_the_task(tmp_path: Path, given: bytes, asked: str) -> None:
+def test_piped_input_is_appended_to_the_task(tmp_path: Path, given: bytes, asked: str) -> None:
     said: list[str] = []
 
     def answer(ask: ParsedRequest) -> str:
@@ -46,9 +46,7 @@ def test_what_is_piped_in_comes_with_the_task(tmp_path: Path, given: bytes, aske
 @pytest.mark.parametrize(
     ("redirection", "code"), [("<&-", 0), ("< /dev/null", 0), ("> /dev/full", 1), ("2>&-", 0)]
 )
-def test_streams_that_are_closed_or_full_are_no_crash(
-    tmp_path: Path, redirection: str, code: int
-) -> None:
+def test_closed_or_full_streams_cause_no_crash(tmp_path: Path, redirection: str, code: int) -> None:
     with messages_api_in_thread(["Done."]) as api:
         place = make_step(tmp_path, api)
         place.prepare()
@@ -64,7 +62,7 @@ def test_streams_that_are_closed_or_full_are_no_crash(
 
 
 @FULL
-def test_a_pipe_that_nobody_writes_to_is_given_up_and_that_is_said(
+def test_a_silent_input_pipe_times_out_with_a_message(
     tmp_path: Path,
 ) -> None:
     with messages_api_in_thread(["Done."]) as api:
@@ -83,7 +81,7 @@ def test_a_pipe_that_nobody_writes_to_is_given_up_and_that_is_said(
 
 
 @FULL
-def test_what_takes_a_moment_to_begin_is_not_lost(tmp_path: Path) -> None:
+def test_slow_piped_input_is_not_lost(tmp_path: Path) -> None:
     """`git diff` of a large repository is slower than we are."""
     said: list[str] = []
 
@@ -105,14 +103,14 @@ def test_what_takes_a_moment_to_begin_is_not_lost(tmp_path: Path) -> None:
 
 
 @FULL
-def test_a_command_that_is_not_there_is_no_success(tmp_path: Path) -> None:
+def test_an_unknown_slash_command_is_a_usage_error(tmp_path: Path) -> None:
     with messages_api_in_thread([]) as api:
         code, result = make_step(tmp_path, api).result("/nonsense")
     assert (code, result["outcome"]) == (2, "usage_error")
     assert "no command `/nonsense`" in str(result["reason"])
 
 
-def test_what_is_wrong_with_a_task_is_a_result_too(tmp_path: Path) -> None:
+def test_an_invalid_task_also_produces_a_result(tmp_path: Path) -> None:
     task = tmp_path / "task.md"
     task.write_bytes(b"\xff")
     with messages_api_in_thread([]) as api:

@@ -13,7 +13,7 @@ def listed(count: int) -> tuple[RunTask, ...]:
     return parse_tasks("".join(json.dumps({"prompt": f"Do {n}"}) + "\n" for n in range(count)))
 
 
-def test_a_task_without_an_id_is_called_after_its_line() -> None:
+def test_a_task_without_an_id_is_named_after_its_line() -> None:
     text = '{"prompt": "a"}\n\n{"id": "b", "prompt": "b", "max_turns": 3, "allow": ["terminal"]}\n'
     assert parse_tasks(text) == (
         RunTask(id="task-1", prompt="a"),
@@ -34,14 +34,14 @@ def test_a_task_without_an_id_is_called_after_its_line() -> None:
     ],
     ids=["empty", "array", "no JSON", "no prompt", "unknown", "path", "double"],
 )
-def test_what_is_no_list_says_where(text: str, reason: str) -> None:
+def test_an_invalid_task_list_is_refused_with_the_location(text: str, reason: str) -> None:
     with pytest.raises(TaskListError, match=reason):
         parse_tasks(text)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 40), st.integers(1, 12))
-def test_the_parts_have_every_task_exactly_once(count: int, parts: int) -> None:
+def test_the_shards_contain_every_task_exactly_once(count: int, parts: int) -> None:
     tasks = listed(count)
     found = [
         task for number in range(parts) for task in select_shard(tasks, f"{number + 1}/{parts}")
@@ -50,6 +50,6 @@ def test_the_parts_have_every_task_exactly_once(count: int, parts: int) -> None:
 
 
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "a/b", "1/0"])
-def test_a_part_that_is_not_there_is_refused(shard: str) -> None:
+def test_an_out_of_range_shard_is_refused(shard: str) -> None:
     with pytest.raises(TaskListError, match="is not a shard"):
         select_shard(listed(3), shard)

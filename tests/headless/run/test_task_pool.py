@@ -59,7 +59,7 @@ def tasks_of(*prompts: str) -> list[RunTask]:
 
 
 @linux_like
-async def test_one_that_is_killed_is_named_and_all_others_are_reported(tmp_path: Path) -> None:
+async def test_a_killed_task_is_named_and_all_others_are_reported(tmp_path: Path) -> None:
     prompts = ["work"] * 40
     prompts[17] = "die"
     pool, told = pool_in(tmp_path)
@@ -74,7 +74,7 @@ async def test_one_that_is_killed_is_named_and_all_others_are_reported(tmp_path:
 
 
 @linux_like
-async def test_each_works_in_a_tree_of_its_own(tmp_path: Path) -> None:
+async def test_each_task_runs_in_its_own_worktree(tmp_path: Path) -> None:
     pool, _ = pool_in(tmp_path)
     await pool.run(tasks_of("a", "b"))
     assert [pool.entries[name].result["text"] for name in ("t0", "t1")] == ["t0", "t1"]
@@ -83,7 +83,7 @@ async def test_each_works_in_a_tree_of_its_own(tmp_path: Path) -> None:
     assert (kept["id"], kept["outcome"]) == ("t1", "done")
 
 
-async def test_one_that_prints_no_result_is_a_failure(tmp_path: Path) -> None:
+async def test_a_task_without_a_result_counts_as_failed(tmp_path: Path) -> None:
     pool, _ = pool_in(tmp_path)
     await pool.run(tasks_of("babble"))
     assert pool.entries["t0"].outcome == "internal_error"
@@ -91,7 +91,7 @@ async def test_one_that_prints_no_result_is_a_failure(tmp_path: Path) -> None:
 
 
 @linux_like
-async def test_when_all_is_ended_what_was_not_begun_is_named_too(tmp_path: Path) -> None:
+async def test_on_shutdown_tasks_not_started_are_named_too(tmp_path: Path) -> None:
     pool, _ = pool_in(tmp_path, jobs=1)
     waiting = tmp_path / "output/t0.waiting"
     os.mkfifo(waiting)
@@ -105,11 +105,11 @@ async def test_when_all_is_ended_what_was_not_begun_is_named_too(tmp_path: Path)
     assert git(tmp_path / "code", "worktree", "list").count("\n") == 1
 
 
-async def test_a_folder_without_a_commit_has_no_worktrees(tmp_path: Path) -> None:
+async def test_a_directory_without_a_commit_has_no_worktrees(tmp_path: Path) -> None:
     with pytest.raises(WorktreeError):
         await WorktreeFactory(tmp_path, tmp_path / "trees").check()
 
 
-def test_the_gravest_outcome_is_that_of_the_whole() -> None:
+def test_the_worst_task_outcome_is_the_overall_outcome() -> None:
     assert worst_outcome(["done", "denied", "timeout"]) == "timeout"
     assert worst_outcome([]) == "done"

@@ -82,7 +82,7 @@ def events_of(process: subprocess.Popen[bytes]) -> list[Object]:
 
 
 @pytest.mark.parametrize(("count", "jobs"), [(2, 2), pytest.param(40, 4, marks=FULL)])
-def test_one_that_is_killed_midway_is_named_and_all_others_are_done(
+def test_a_task_killed_midway_is_named_and_all_others_complete(
     tmp_path: Path, count: int, jobs: int
 ) -> None:
     models = Models(VICTIM)
@@ -112,7 +112,7 @@ def test_one_that_is_killed_midway_is_named_and_all_others_are_done(
 
 
 @FULL
-def test_the_parts_do_every_task_exactly_once(tmp_path: Path) -> None:
+def test_the_shards_run_every_task_exactly_once(tmp_path: Path) -> None:
     models = Models()
     create_repository(tmp_path / "workspace", {"a.txt": b"a\n"})
     tasks = list_of(tmp_path, 7)
@@ -127,7 +127,7 @@ def test_the_parts_do_every_task_exactly_once(tmp_path: Path) -> None:
 
 
 @FULL
-def test_when_all_is_ended_by_a_signal_every_task_is_named(tmp_path: Path) -> None:
+def test_on_a_signal_every_task_is_named(tmp_path: Path) -> None:
     models = Models("task-1")
     create_repository(tmp_path / "workspace", {"a.txt": b"a\n"})
     with openai_api_in_thread(models.answer) as api:

@@ -7,7 +7,7 @@ from tests.permissions.shell.secrets import HOME, PATTERNS, SECRETS, WORKSPACE
 
 
 @pytest.mark.parametrize("command", ATTEMPTS.values(), ids=ATTEMPTS.keys())
-def test_no_attempt_passes_without_a_question(command: str) -> None:
+def test_no_attempt_is_allowed_without_permission(command: str) -> None:
     found = assess(command, WORKSPACE, HOME)
     assert (found.verdict, bool(found.reason)) == ("asks", True)
 
@@ -19,12 +19,14 @@ def test_a_path_is_reported_however_it_is_written(command: str, paths: tuple[str
 
 
 @pytest.mark.parametrize(("command", "found"), PATTERNS.items(), ids=PATTERNS.keys())
-def test_a_pattern_that_may_pick_a_secret_is_reported(command: str, found: tuple[str, str]) -> None:
+def test_a_pattern_that_may_match_a_secret_is_reported(
+    command: str, found: tuple[str, str]
+) -> None:
     pattern, name = found
     globs = assess(command, WORKSPACE, HOME).globs
     assert pattern in globs
     assert could_match_name(pattern, name)
 
 
-def test_the_table_of_attempts_is_as_long_as_was_promised() -> None:
+def test_the_table_of_attempts_has_the_required_length() -> None:
     assert len(ATTEMPTS) + len(SECRETS) + len(PATTERNS) >= 160

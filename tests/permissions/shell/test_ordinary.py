@@ -11,22 +11,22 @@ HOME = "/home/user"
 @pytest.mark.parametrize(
     ("command", "reads"), HARMLESS_COMMANDS.items(), ids=HARMLESS_COMMANDS.keys()
 )
-def test_an_ordinary_command_does_not_ask(command: str, reads: tuple[str, ...]) -> None:
+def test_an_ordinary_command_requires_no_permission(command: str, reads: tuple[str, ...]) -> None:
     found = assess(command, WORKSPACE, HOME)
     assert (found.verdict, found.reason, set(found.reads)) == ("reads", "", set(reads))
 
 
 @pytest.mark.parametrize(("command", "trees"), TREES.items(), ids=TREES.keys())
-def test_a_search_tells_which_trees_it_reads(command: str, trees: tuple[SearchedTree, ...]) -> None:
+def test_a_search_reports_the_trees_it_reads(command: str, trees: tuple[SearchedTree, ...]) -> None:
     found = assess(command, WORKSPACE, HOME)
     assert (found.verdict, found.trees) == ("reads", trees)
 
 
-def test_the_table_of_ordinary_commands_is_as_long_as_was_promised() -> None:
+def test_the_table_of_ordinary_commands_has_the_required_length() -> None:
     assert len(HARMLESS_COMMANDS) >= 160
 
 
-def test_a_command_that_only_reads_says_everything_about_it() -> None:
+def test_a_read_only_command_reports_everything_it_reads() -> None:
     assert assess("cd src && cat *.py", WORKSPACE) == Assessment(
         "reads",
         reads=("/code/space/src",),
@@ -34,7 +34,7 @@ def test_a_command_that_only_reads_says_everything_about_it() -> None:
     )
 
 
-def test_a_command_that_asks_tells_what_it_would_read_and_write() -> None:
+def test_a_command_that_requires_permission_reports_its_reads_and_writes() -> None:
     assert assess("cp a b && ls src", WORKSPACE) == Assessment(
         "asks",
         "cp is not known to only read",
@@ -43,7 +43,7 @@ def test_a_command_that_asks_tells_what_it_would_read_and_write() -> None:
     )
 
 
-def test_a_home_folder_that_is_not_known_asks() -> None:
+def test_an_unknown_home_directory_requires_permission() -> None:
     assert assess("cat ~/a", WORKSPACE).verdict == "asks"
     assert assess("cd && cat a", WORKSPACE).verdict == "asks"
 
@@ -63,6 +63,6 @@ def test_a_home_folder_that_is_not_known_asks() -> None:
         ("ln -s a b", ("/code/space/b",)),
     ],
 )
-def test_what_is_written_is_told_where_it_can_be(command: str, writes: tuple[str, ...]) -> None:
+def test_written_paths_are_reported_where_possible(command: str, writes: tuple[str, ...]) -> None:
     found = assess(command, WORKSPACE, HOME)
     assert (found.verdict, found.writes) == ("asks", writes)

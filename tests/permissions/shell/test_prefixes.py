@@ -90,7 +90,7 @@ NEVER_OFFERED = [
 
 
 @pytest.mark.parametrize(("command", "prefix"), OFFERED.items(), ids=OFFERED.keys())
-def test_an_always_covers_the_words_up_to_the_first_flag(
+def test_an_always_rule_covers_the_words_up_to_the_first_flag(
     command: str, prefix: tuple[str, ...]
 ) -> None:
     assert assess(command, "/code/space").prefix == prefix
@@ -98,12 +98,12 @@ def test_an_always_covers_the_words_up_to_the_first_flag(
 
 
 @pytest.mark.parametrize("command", NEVER_OFFERED)
-def test_no_always_is_offered_for_what_it_would_not_bound(command: str) -> None:
+def test_no_always_rule_is_offered_if_it_would_be_unbounded(command: str) -> None:
     found = assess(command, "/code/space", "/home/user")
     assert (found.verdict, found.prefix) == ("asks", None)
 
 
-def test_no_always_is_offered_where_nothing_is_asked() -> None:
+def test_no_always_rule_is_offered_if_no_permission_is_required() -> None:
     assert assess("git status", "/code/space").prefix is None
 
 
@@ -111,7 +111,7 @@ def test_no_always_is_offered_where_nothing_is_asked() -> None:
     "command",
     ["npm run test", "npm run test -- -x", "npm run test unit", " npm  run 'test' "],
 )
-def test_a_stored_always_covers_the_same_words_and_what_follows(command: str) -> None:
+def test_a_stored_always_rule_covers_the_same_words_and_any_arguments(command: str) -> None:
     assert matches_prefix(command, ("npm", "run", "test"))
 
 
@@ -142,7 +142,7 @@ def test_a_stored_always_covers_the_same_words_and_what_follows(command: str) ->
         "",
     ],
 )
-def test_a_stored_always_covers_nothing_else(command: str) -> None:
+def test_a_stored_always_rule_covers_nothing_else(command: str) -> None:
     assert not matches_prefix(command, ("npm", "run", "test"))
 
 
@@ -167,5 +167,5 @@ def test_a_stored_always_covers_nothing_else(command: str) -> None:
         ("npm", "run", "--prefix"),
     ],
 )
-def test_a_stored_always_that_is_too_wide_covers_nothing(prefix: tuple[str, ...]) -> None:
+def test_an_overly_broad_stored_always_rule_covers_nothing(prefix: tuple[str, ...]) -> None:
     assert not matches_prefix(" ".join([*prefix, "x"]), prefix)

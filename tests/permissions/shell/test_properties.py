@@ -28,14 +28,14 @@ additions = st.sampled_from(ADDITIONS)
 
 
 @given(texts)
-def test_no_text_makes_it_fail(text: str) -> None:
+def test_no_input_causes_a_failure(text: str) -> None:
     found = assess(text, WORKSPACE, HOME)
     assert (found.reason == "") == (found.verdict == "reads")
     matches_prefix(text, ("npm", "test"))
 
 
 @given(ordinary, additions)
-def test_nothing_passes_with_a_write_behind_it(command: str, addition: str) -> None:
+def test_a_command_followed_by_a_write_requires_permission(command: str, addition: str) -> None:
     ends_in_comment = command == "ls # everything" and not addition.startswith("\n")
     ends_in_document = "<<" in command and "\n" in command and not addition.startswith("\n")
     if ends_in_comment or ends_in_document:
@@ -44,26 +44,26 @@ def test_nothing_passes_with_a_write_behind_it(command: str, addition: str) -> N
 
 
 @given(st.sampled_from(["touch x; ", "touch x\n", "touch x && ", "x=1; ", "touch x | "]), ordinary)
-def test_nothing_passes_with_a_write_before_it(addition: str, command: str) -> None:
+def test_a_command_preceded_by_a_write_requires_permission(addition: str, command: str) -> None:
     assert assess(addition + command, WORKSPACE, HOME).verdict == "asks"
 
 
 @given(ordinary, st.sampled_from(sorted(ATTEMPTS.values())))
-def test_no_attempt_hides_behind_an_ordinary_command(command: str, attempt: str) -> None:
+def test_no_attempt_is_hidden_by_an_ordinary_command(command: str, attempt: str) -> None:
     if command == "# what is here\nls" or attempt.startswith("PATH+="):
         return
     assert assess(f"{command}\n{attempt}", WORKSPACE, HOME).verdict != "reads"
 
 
 @given(ordinary)
-def test_a_subshell_of_an_ordinary_command_reads_the_same(command: str) -> None:
+def test_a_subshell_of_an_ordinary_command_has_the_same_reads(command: str) -> None:
     alone = assess(command, WORKSPACE, HOME)
     inside = assess(f"(\n{command}\n)", WORKSPACE, HOME)
     assert inside.verdict == "asks" or inside == alone
 
 
 @given(st.text(alphabet="abc.*?[]!-/", max_size=8), st.text(alphabet="abc.-", min_size=1))
-def test_a_name_is_named_by_itself_and_by_a_star(pattern: str, name: str) -> None:
+def test_a_name_matches_itself_and_a_star(pattern: str, name: str) -> None:
     could_match_name(pattern, name)
     assert could_match_name(f"/code/{name}", name)
     assert name.startswith(".") or could_match_name("/code/*", name)
@@ -91,7 +91,7 @@ HUGE = {
 
 
 @pytest.mark.parametrize("text", HUGE.values(), ids=HUGE.keys())
-def test_no_text_takes_long(text: str) -> None:
+def test_no_input_takes_long(text: str) -> None:
     begun = time.process_time()
     assess(text, WORKSPACE, HOME)
     assert time.process_time() - begun < 2

@@ -144,16 +144,16 @@ LOOK_ALIKES = {
 
 
 @pytest.mark.parametrize("command", REFUSED)
-def test_a_disaster_is_refused_however_it_is_written(command: str) -> None:
+def test_a_destructive_command_is_refused_however_it_is_written(command: str) -> None:
     found = assess(command, "/code/space", "/home/user")
     assert (found.verdict, bool(found.reason)) == ("refused", True)
 
 
 @pytest.mark.parametrize(("command", "verdict"), LOOK_ALIKES.items(), ids=LOOK_ALIKES.keys())
-def test_what_only_looks_like_a_disaster_is_not_refused(command: str, verdict: str) -> None:
+def test_a_command_that_only_looks_destructive_is_not_refused(command: str, verdict: str) -> None:
     assert assess(command, "/code/space", "/home/user").verdict == verdict
 
 
-def test_removing_everything_here_is_refused_in_the_home_folder() -> None:
+def test_removing_everything_is_refused_in_the_home_or_root_directory() -> None:
     assert assess("rm -rf *", "/home/user", "/home/user").verdict == "refused"
     assert assess("rm -rf .", "/", "/home/user").verdict == "refused"

@@ -35,11 +35,11 @@ MOST_SECONDS_TO_BUILD = 0.001
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_a_prompt_reads_as_it_is_kept(name: str) -> None:
+def test_each_prompt_matches_its_golden_file(name: str) -> None:
     assert render_situation(SITUATIONS[name]) == (EXPECTED / f"{name}.md").read_text("utf-8")
 
 
-def test_no_prompt_is_kept_without_its_situation() -> None:
+def test_every_golden_file_has_a_situation() -> None:
     assert {path.stem for path in EXPECTED.glob("*.md")} == set(SITUATIONS)
 
 
@@ -57,7 +57,7 @@ def test_the_report_adds_up_to_the_prompt(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
-def test_parts_are_stripped_and_one_blank_line_stands_between_them(name: str) -> None:
+def test_parts_are_stripped_and_separated_by_one_blank_line(name: str) -> None:
     text = build_prompt(replace(SITUATIONS[name], context_files=())).text
     assert text == text.strip()
     assert "\n\n\n" not in text
@@ -88,7 +88,7 @@ def digests(folder: Path, seed: str, locale: str) -> list[str]:
     return done.stdout.decode().split()
 
 
-def test_another_process_seed_locale_and_order_of_files_give_the_same_bytes(tmp_path: Path) -> None:
+def test_hash_seed_locale_and_file_order_do_not_change_the_prompt(tmp_path: Path) -> None:
     names = list(CONTENTS)
     first = folder_in_order(tmp_path / "first", names)
     second = folder_in_order(tmp_path / "second", names[::-1])
@@ -97,12 +97,12 @@ def test_another_process_seed_locale_and_order_of_files_give_the_same_bytes(tmp_
     assert lines == digests(second, "2", "de_DE.UTF-8")
 
 
-def test_the_prompt_for_hi_is_small() -> None:
+def test_the_prompt_for_a_greeting_is_small() -> None:
     assert len(build_prompt(HI).text.encode()) <= MOST_BYTES_FOR_HI
 
 
 @pytest.mark.parametrize("model", ["claude-opus-5", "gpt-5.2", "google/gemini-3-pro", "glm-5"])
-def test_what_is_always_said_is_lean_even_with_every_tool(model: str) -> None:
+def test_the_stable_tier_is_small_even_with_every_tool(model: str) -> None:
     facts = replace(
         BARE,
         model=model,
@@ -112,13 +112,13 @@ def test_what_is_always_said_is_lean_even_with_every_tool(model: str) -> None:
     assert len(build_prompt(facts).stable.encode()) <= MOST_BYTES_OF_GUIDANCE
 
 
-def test_an_endpoint_without_blocks_costs_little_more() -> None:
+def test_an_endpoint_without_content_blocks_costs_little_more() -> None:
     with_marker = SITUATIONS["gpt_at_an_endpoint_without_blocks"]
     with_block = replace(with_marker, steering=None)
     assert len(build_prompt(with_marker).stable) - len(build_prompt(with_block).stable) < 150
 
 
-def test_tiers_before_the_change_keep_their_bytes() -> None:
+def test_tiers_before_a_changed_tier_stay_byte_identical() -> None:
     tomorrow: PromptFacts = replace(FULL, day=FULL.day.replace(day=22))
     assert build_prompt(tomorrow).stable == build_prompt(FULL).stable
     assert build_prompt(tomorrow).context == build_prompt(FULL).context
@@ -132,5 +132,5 @@ def seconds_to_build(facts: PromptFacts) -> float:
     return time.perf_counter() - begun
 
 
-def test_a_prompt_is_built_in_no_time_once_its_prose_was_read() -> None:
+def test_a_prompt_is_built_quickly_once_its_texts_are_loaded() -> None:
     assert min(seconds_to_build(FULL) for _ in range(50)) < MOST_SECONDS_TO_BUILD

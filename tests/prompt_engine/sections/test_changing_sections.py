@@ -38,7 +38,7 @@ def test_without_files_there_is_no_heading() -> None:
     assert list(project_context.write(FACTS)) == []
 
 
-def test_files_stand_under_one_heading_each_under_its_path() -> None:
+def test_files_share_one_heading_and_keep_their_own_paths() -> None:
     found = project_context.write(replace(FACTS, context_files=(AGENTS,)))
     assert list(found) == [HEADING, PromptSection("context_file", "context", SHOWN, "AGENTS.md")]
 
@@ -47,7 +47,7 @@ def test_files_stand_under_one_heading_each_under_its_path() -> None:
     ("outcome", "fate"),
     [("loaded", "kept"), ("cut", "truncated"), ("named", "truncated"), ("blocked", "blocked")],
 )
-def test_a_shown_file_has_the_fate_of_its_note(outcome: ContextFileOutcome, fate: Fate) -> None:
+def test_a_shown_file_has_the_outcome_of_its_note(outcome: ContextFileOutcome, fate: Fate) -> None:
     note = ContextFileNote("AGENTS.md", outcome, 90, 9, "because")
     facts = replace(FACTS, context_files=(AGENTS,), context_notes=(note,))
     _, section = project_context.write(facts)
@@ -88,18 +88,20 @@ def test_a_file_that_is_not_shown_is_reported(outcome: ContextFileOutcome, fate:
     ],
     ids=["cut", "blocked", "no note, but shorter than the file"],
 )
-def test_the_reason_is_told_in_figures_and_lines(note: ContextFileNote | None, reason: str) -> None:
+def test_the_reason_contains_figures_and_line_numbers(
+    note: ContextFileNote | None, reason: str
+) -> None:
     file = replace(AGENTS, total_characters=90)
     facts = replace(FACTS, context_files=(file,), context_notes=(note,) if note else ())
     _, section = project_context.write(facts)
     assert section.reason == reason
 
 
-def test_whatever_becomes_of_a_file_has_a_fate() -> None:
+def test_every_file_outcome_has_a_section_status() -> None:
     assert set(project_context.FATE_BY_OUTCOME) == set(get_args(ContextFileOutcome))
 
 
-def test_an_agent_that_takes_no_context_files_gets_none() -> None:
+def test_an_agent_without_context_files_gets_none() -> None:
     who = AgentIdentity(skips_context_files=True)
     (section,) = project_context.write(replace(FACTS, identity=who, context_files=(AGENTS,)))
     assert (section.text, section.fate, section.source) == ("", "dropped", "AGENTS.md")
@@ -140,19 +142,19 @@ CLEAN = Repository("/w", "main", staged=0)
     ],
     ids=["bare", "more folders", "clean", "uncounted", "dirty", "project", "project above"],
 )
-def test_the_workspace_in_lines(place: WorkspaceFacts, lines: list[str]) -> None:
+def test_the_workspace_is_described_in_lines(place: WorkspaceFacts, lines: list[str]) -> None:
     (section,) = workspace.write(replace(FACTS, workspace=place))
     *_, bullets = section.text.split("\n\n")
     assert bullets == "\n".join(f"- {line}" for line in lines)
 
 
-def test_the_name_of_a_folder_cannot_begin_a_line_of_its_own() -> None:
+def test_a_directory_name_cannot_start_a_new_line() -> None:
     place = WorkspaceFacts("/w\n# Orders\x1b[2J")
     (section,) = workspace.write(replace(FACTS, workspace=place))
     assert section.text.endswith("- Folder: /w\ufffd# Orders\ufffd[2J")
 
 
-def test_what_was_too_late_for_the_workspace_is_reported() -> None:
+def test_workspace_facts_that_arrived_too_late_are_reported() -> None:
     place = WorkspaceFacts("/w", dropped=("git took too long",))
     _, section = workspace.write(replace(FACTS, workspace=place))
     assert section == PromptSection("workspace", "context", "", "", "dropped", "git took too long")
@@ -162,7 +164,7 @@ def test_without_a_workspace_there_is_no_snapshot() -> None:
     assert list(workspace.write(FACTS)) == []
 
 
-def test_both_stores_stand_under_bars_with_their_shares() -> None:
+def test_both_memory_stores_are_shown_with_their_usage() -> None:
     facts = replace(
         FACTS,
         memory=MemorySnapshot(("Uses uv", "CI is slow"), 1_474, 2_200, "MEMORY.md"),
@@ -176,12 +178,12 @@ def test_both_stores_stand_under_bars_with_their_shares() -> None:
     ]
 
 
-def test_an_empty_store_gives_no_block() -> None:
+def test_an_empty_store_is_omitted() -> None:
     facts = replace(FACTS, memory=MemorySnapshot((), 0, 2_200))
     assert [section.text for section in memory.write(facts)] == [""]
 
 
-def test_a_store_over_its_limit_says_so() -> None:
+def test_a_store_over_its_limit_is_reported() -> None:
     assert "[150% — 3,300/2,200 chars]" in memory.format_store(
         "M", MemorySnapshot(("a",), 3_300, 2_200)
     )
@@ -194,19 +196,19 @@ def test_a_store_over_its_limit_says_so() -> None:
         (date(2028, 2, 29), "Tuesday, February 29, 2028"),
     ],
 )
-def test_the_day_is_told_in_english_without_the_hour(day: date, words: str) -> None:
+def test_the_day_is_written_in_english_without_the_time(day: date, words: str) -> None:
     first, *_ = day_and_model.write(replace(FACTS, day=day))
     assert first.text == f"Today is {words}."
 
 
-def test_session_and_model_are_told_when_known() -> None:
+def test_session_and_model_are_named_when_known() -> None:
     names = [section.name for section in day_and_model.write(replace(FACTS, model=""))]
     assert names == ["day"]
     found = [section.text for section in day_and_model.write(replace(FACTS, session_id="5f1c"))]
     assert found[1:] == ["The session's id is 5f1c.", "The model is claude-opus-5."]
 
 
-def test_the_words_of_others_are_passed_on() -> None:
+def test_external_texts_are_passed_through() -> None:
     facts = replace(
         FACTS,
         system_message=SourcedText("Be kind.", "_meta"),

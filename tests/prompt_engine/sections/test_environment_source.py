@@ -29,13 +29,13 @@ def program(root: Path, name: str) -> Path:
     return path
 
 
-def test_a_distribution_is_named_as_it_names_itself(tmp_path: Path) -> None:
+def test_a_distribution_uses_its_own_name(tmp_path: Path) -> None:
     place(tmp_path, "etc/os-release", 'NAME="Ubuntu"\nPRETTY_NAME="Ubuntu 24.04.1 LTS"\n')
     found = read_environment({"SHELL": "/usr/bin/zsh"}, linux(tmp_path))
     assert found == MachineFacts("Linux (Ubuntu 24.04.1 LTS)", "x86_64", "zsh")
 
 
-def test_a_name_made_to_deceive_stays_one_short_line(tmp_path: Path) -> None:
+def test_a_deceptive_name_becomes_one_short_line(tmp_path: Path) -> None:
     place(tmp_path, "etc/os-release", f"PRETTY_NAME=a\x1b[2J{'b' * 500}\n")
     system = read_environment({}, linux(tmp_path)).system
     assert system.isprintable()
@@ -51,13 +51,13 @@ def test_a_name_made_to_deceive_stays_one_short_line(tmp_path: Path) -> None:
     ],
     ids=lambda value: value.platform if isinstance(value, HostInfo) else "",
 )
-def test_other_systems_are_told_with_their_release(
+def test_other_systems_are_reported_with_their_release(
     host: HostInfo, system: str, tmp_path: Path
 ) -> None:
     assert read_environment({}, replace(host, root=tmp_path)).system == system
 
 
-def test_the_shell_of_the_tools_counts_before_the_users(tmp_path: Path) -> None:
+def test_the_shell_of_the_tools_takes_precedence_over_the_users(tmp_path: Path) -> None:
     found = read_environment({"SHELL": "/usr/bin/fish"}, linux(tmp_path), tool_shell="bash")
     assert found.shell == "bash"
 
@@ -73,7 +73,7 @@ def test_the_shell_of_the_tools_counts_before_the_users(tmp_path: Path) -> None:
     ],
     ids=["none", "unnamed", "switched off", "github", "gitlab"],
 )
-def test_the_service_that_runs_a_job(
+def test_the_service_that_runs_the_job_is_detected(
     variables: Mapping[str, str], service: str, tmp_path: Path
 ) -> None:
     assert read_environment(variables, linux(tmp_path)).ci_service == service
@@ -89,21 +89,21 @@ def test_the_service_that_runs_a_job(
         ("nothing", {"container": "lxc"}, "lxc"),
     ],
 )
-def test_a_container_is_known_by_its_marks(
+def test_a_container_is_detected_by_its_markers(
     file: str, variables: Mapping[str, str], container: str, tmp_path: Path
 ) -> None:
     place(tmp_path, file)
     assert read_environment(variables, linux(tmp_path)).container == container
 
 
-def test_wsl_is_known_by_its_kernel_or_its_variable(tmp_path: Path) -> None:
+def test_wsl_is_detected_by_its_kernel_or_its_variable(tmp_path: Path) -> None:
     kernel = linux(tmp_path, "5.15.0-microsoft-standard-WSL2")
     assert read_environment({}, kernel).is_wsl
     assert read_environment({"WSL_DISTRO_NAME": "Ubuntu"}, linux(tmp_path)).is_wsl
     assert not read_environment({}, linux(tmp_path)).is_wsl
 
 
-def test_a_container_on_wsl_has_no_drives(tmp_path: Path) -> None:
+def test_a_container_on_wsl_reports_no_drives(tmp_path: Path) -> None:
     place(tmp_path, ".dockerenv")
     assert not read_environment({}, linux(tmp_path, "5.15.0-microsoft")).is_wsl
 
@@ -113,11 +113,11 @@ def test_a_container_on_wsl_has_no_drives(tmp_path: Path) -> None:
     [{"TERMUX_VERSION": "0.118"}, {"PREFIX": "/data/data/com.termux/files/usr"}],
     ids=["version", "prefix"],
 )
-def test_termux_is_known_by_its_variables(variables: Mapping[str, str], tmp_path: Path) -> None:
+def test_termux_is_detected_by_its_variables(variables: Mapping[str, str], tmp_path: Path) -> None:
     assert read_environment(variables, linux(tmp_path)).is_termux
 
 
-def test_hints_come_from_the_variable_then_from_the_setting(tmp_path: Path) -> None:
+def test_hints_come_from_the_variable_before_the_setting(tmp_path: Path) -> None:
     variables = {"HERMES_ENVIRONMENT_HINT": "One."}
     assert read_environment(variables, linux(tmp_path), hint="Two.").hints == (
         SourcedText("One.", "HERMES_ENVIRONMENT_HINT"),
@@ -133,15 +133,15 @@ def system_python(root: Path) -> Path:
     return root / "usr/bin"
 
 
-def test_an_ordinary_python_is_not_worth_a_word(tmp_path: Path) -> None:
+def test_an_ordinary_python_is_not_mentioned(tmp_path: Path) -> None:
     assert describe_python(str(system_python(tmp_path))) == ""
 
 
-def test_no_python_at_all_is_not_worth_a_word(tmp_path: Path) -> None:
+def test_a_missing_python_is_not_mentioned(tmp_path: Path) -> None:
     assert describe_python(str(tmp_path)) == ""
 
 
-def test_a_managed_python_wants_a_virtual_environment(tmp_path: Path) -> None:
+def test_a_managed_python_needs_a_virtual_environment(tmp_path: Path) -> None:
     folder = system_python(tmp_path)
     place(tmp_path, "usr/lib/python3.12/EXTERNALLY-MANAGED")
     assert describe_python(str(folder)) == f"{MANAGED} a virtual environment."
@@ -150,7 +150,7 @@ def test_a_managed_python_wants_a_virtual_environment(tmp_path: Path) -> None:
     assert describe_python(str(folder)) == said
 
 
-def test_the_python_of_a_virtual_environment_is_not_the_systems(tmp_path: Path) -> None:
+def test_the_python_of_a_virtual_environment_is_not_the_system_python(tmp_path: Path) -> None:
     folder = system_python(tmp_path)
     place(tmp_path, "usr/lib/python3.12/EXTERNALLY-MANAGED")
     place(tmp_path, "venv/pyvenv.cfg")
@@ -160,7 +160,7 @@ def test_the_python_of_a_virtual_environment_is_not_the_systems(tmp_path: Path) 
     assert describe_python(f"{tmp_path / 'venv/bin'}:{folder}") == ""
 
 
-def test_a_python_without_pip_is_told(tmp_path: Path) -> None:
+def test_a_python_without_pip_is_reported(tmp_path: Path) -> None:
     program(tmp_path, "bin/python3.12")
     (tmp_path / "bin/python3").symlink_to("python3.12")
     (tmp_path / "lib/python3.12").mkdir(parents=True)
@@ -169,22 +169,22 @@ def test_a_python_without_pip_is_told(tmp_path: Path) -> None:
     assert describe_python(str(tmp_path / "bin")) == "Python has no pip here: use `uv pip`."
 
 
-def test_uv_alone_is_told(tmp_path: Path) -> None:
+def test_uv_without_a_python_is_reported(tmp_path: Path) -> None:
     program(tmp_path, "uv")
     assert describe_python(str(tmp_path)) == "Python runs only through uv: `uv run`, `uv pip`."
 
 
-def test_a_library_that_lies_elsewhere_is_not_judged(tmp_path: Path) -> None:
+def test_a_standard_library_in_another_place_is_not_judged(tmp_path: Path) -> None:
     program(tmp_path, "bin/python3")
     assert describe_python(str(tmp_path / "bin")) == ""
 
 
-def test_the_probe_can_be_left_out(tmp_path: Path) -> None:
+def test_the_probe_can_be_skipped(tmp_path: Path) -> None:
     program(tmp_path, "uv")
     variables = {"PATH": str(tmp_path)}
     assert read_environment(variables, linux(tmp_path)).python
     assert not read_environment(variables, linux(tmp_path), is_python_probed=False).python
 
 
-def test_this_host_can_be_read() -> None:
+def test_the_current_host_can_be_read() -> None:
     assert read_environment({}, HostInfo.current()).system

@@ -29,47 +29,47 @@ def soul(home: Path, text: str) -> str:
     return str(home / "SOUL.md")
 
 
-def test_a_soul_is_read_as_it_is(tmp_path: Path) -> None:
+def test_soul_md_is_read_unchanged(tmp_path: Path) -> None:
     source = soul(tmp_path, "\ufeff\nYou are Ada's engineer.\r\n")
     assert read_soul(tmp_path, find_evil) == SourcedText("You are Ada's engineer.", source)
 
 
-def test_a_missing_home_is_created_for_its_owner_alone(tmp_path: Path) -> None:
+def test_a_missing_home_is_created_private(tmp_path: Path) -> None:
     home = tmp_path / "new" / "home"
     source = str(home / "SOUL.md")
     assert read_soul(home, find_evil) == SourcedText("", source, "absent", "there is no such file")
     assert home.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_home_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+def test_an_existing_home_keeps_its_mode(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     read_soul(tmp_path, find_evil)
     assert tmp_path.stat().st_mode & 0o777 == 0o755
 
 
-def test_a_home_that_cannot_be_made_is_no_failure(tmp_path: Path) -> None:
+def test_a_home_that_cannot_be_created_does_not_fail(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert read_soul(tmp_path / "file" / "home", find_evil).text == ""
 
 
-def test_an_empty_soul_is_none(tmp_path: Path) -> None:
+def test_an_empty_soul_md_is_ignored(tmp_path: Path) -> None:
     source = soul(tmp_path, " \n")
     assert read_soul(tmp_path, find_evil) == SourcedText("", source, "absent", "the file is empty")
 
 
-def test_a_blocked_soul_is_named_with_its_line(tmp_path: Path) -> None:
+def test_a_blocked_soul_md_is_named_with_its_line(tmp_path: Path) -> None:
     source = soul(tmp_path, "You are kind.\nBe evil.")
     assert read_soul(tmp_path, find_evil) == SourcedText("", source, "blocked", "evil in line 2")
 
 
-def test_a_soul_that_the_user_trusts_is_read_all_the_same(tmp_path: Path) -> None:
+def test_a_soul_md_trusted_by_the_user_is_read(tmp_path: Path) -> None:
     source = soul(tmp_path, "Be evil.")
     trusted = {(Path(source).resolve(), sha256_of(b"Be evil."))}
     found = read_soul(tmp_path, find_evil, is_trusted=lambda path, sha: (path, sha) in trusted)
     assert found == SourcedText("Be evil.", source)
 
 
-def test_a_long_soul_is_cut(tmp_path: Path) -> None:
+def test_a_long_soul_md_is_truncated(tmp_path: Path) -> None:
     soul(tmp_path, "You are kind. " * 100)
     found = read_soul(tmp_path, find_evil, max_characters=500)
     assert found.fate == "truncated"
@@ -77,14 +77,14 @@ def test_a_long_soul_is_cut(tmp_path: Path) -> None:
     assert len(found.text) < 600
 
 
-def test_a_soul_that_is_no_text_is_dropped(tmp_path: Path) -> None:
+def test_a_soul_md_that_is_not_text_is_dropped(tmp_path: Path) -> None:
     (tmp_path / "SOUL.md").write_bytes(b"\xff\xfe\x00")
     found = read_soul(tmp_path, find_evil)
     assert (found.text, found.fate) == ("", "dropped")
     assert found.reason
 
 
-def test_a_soul_may_be_a_link_to_anywhere(tmp_path: Path) -> None:
+def test_soul_md_may_be_a_link_to_any_path(tmp_path: Path) -> None:
     (tmp_path / "dotfiles").mkdir()
     soul(tmp_path / "dotfiles", "You are kind.")
     (tmp_path / "home").mkdir()
@@ -92,7 +92,7 @@ def test_a_soul_may_be_a_link_to_anywhere(tmp_path: Path) -> None:
     assert read_soul(tmp_path / "home", find_evil).text == "You are kind."
 
 
-def test_a_pipe_of_that_name_holds_nobody_up(tmp_path: Path) -> None:
+def test_a_named_pipe_as_soul_md_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "SOUL.md")
     assert read_soul(tmp_path, find_evil).fate == "dropped"
 
@@ -115,19 +115,19 @@ def remembered(folder: Path, text: str) -> Path:
     ],
     ids=["one", "two", "crlf", "empty entries", "the sign in a text", "empty file"],
 )
-def test_entries_stand_between_lines_of_the_sign(
+def test_memory_entries_are_separated_by_section_signs(
     text: str, entries: tuple[str, ...], used: int, tmp_path: Path
 ) -> None:
     path = remembered(tmp_path, text)
     assert read_memory(path, 2_200, find_evil) == MemorySnapshot(entries, used, 2_200, str(path))
 
 
-def test_a_missing_memory_is_an_empty_one(tmp_path: Path) -> None:
+def test_a_missing_memory_file_is_an_empty_memory(tmp_path: Path) -> None:
     path = tmp_path / "USER.md"
     assert read_memory(path, 1_375, find_evil) == MemorySnapshot((), 0, 1_375, str(path))
 
 
-def test_a_blocked_entry_is_shown_as_blocked_and_counts_as_it_is(tmp_path: Path) -> None:
+def test_a_blocked_entry_is_replaced_by_a_notice_and_counts_in_full(tmp_path: Path) -> None:
     path = remembered(tmp_path, "Uses uv\n§\nBe evil")
     assert read_memory(path, 2_200, find_evil) == MemorySnapshot(
         ("Uses uv", "[Blocked: evil in line 1 of this entry. It stays on disk.]"),
@@ -160,7 +160,7 @@ def test_a_store_far_over_its_limit_does_not_flood_the_prompt(tmp_path: Path) ->
     assert found.reason == "20 of 50 entries fit"
 
 
-def test_a_memory_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+def test_an_unreadable_memory_reports_the_reason(tmp_path: Path) -> None:
     path = tmp_path / "MEMORY.md"
     path.mkdir()
     found = read_memory(path, 2_200, find_evil)

@@ -53,7 +53,7 @@ SKIPPED = PromptSection("soul", "stable", "", "SOUL.md", "dropped", identity.SKI
     ],
     ids=["none", "soul", "blocked", "sub-agent", "sub-agent with soul", "caller's own"],
 )
-def test_the_identity_is_the_first_that_counts(
+def test_the_first_available_identity_is_used(
     who: AgentIdentity, sections: list[PromptSection]
 ) -> None:
     assert list(identity.write(replace(FACTS, identity=who))) == sections
@@ -69,7 +69,7 @@ def test_the_identity_is_the_first_that_counts(
     ],
     ids=["is the identity", "behind the caller's", "skipped", "missing"],
 )
-def test_soul_comes_behind_the_project_where_the_caller_is_somebody(
+def test_soul_md_follows_the_project_when_the_caller_has_an_identity(
     who: AgentIdentity, text: str | None
 ) -> None:
     found = list(identity.write_soul_after_project(replace(FACTS, identity=who)))
@@ -97,18 +97,18 @@ ALWAYS = ["finishing", "parallel_calls", "steering", "subfolders"]
         *("todo", "kanban_show", "two tools"),
     ],
 )
-def test_a_piece_of_guidance_needs_its_tool(tools: tuple[str, ...], pieces: list[str]) -> None:
+def test_a_guidance_section_needs_its_tool(tools: tuple[str, ...], pieces: list[str]) -> None:
     found = guidance.write(replace(FACTS, tools=frozenset(tools)))
     assert [section.name for section in found] == pieces
 
 
-def test_a_worker_of_a_board_gets_the_worker_text_only() -> None:
+def test_a_task_board_worker_gets_only_the_worker_text() -> None:
     facts = replace(FACTS, tools=frozenset({"kanban_show"}), board=SourcedText("Task 7.", "kanban"))
     *_, last = guidance.write(facts)
     assert last == PromptSection("task_board", "stable", "Task 7.", "kanban")
 
 
-def test_the_marker_of_the_user_is_named_where_it_is_needed() -> None:
+def test_the_steering_marker_is_named_when_needed() -> None:
     marked = replace(FACTS, tools=frozenset({"todo"}), steering=SteeringMarker("[USER]", "[/USER]"))
     (text,) = (part.text for part in guidance.write(marked) if part.name == "steering")
     assert "\n\n[USER]\n[/USER]\n\n" in text
@@ -135,24 +135,26 @@ def test_the_marker_of_the_user_is_named_where_it_is_needed() -> None:
         ("gpt-5.2", ("",), []),
     ],
 )
-def test_who_is_told_to_act(model: str, setting: ToolUseEnforcement, sections: list[str]) -> None:
+def test_enforcement_depends_on_the_model_and_the_setting(
+    model: str, setting: ToolUseEnforcement, sections: list[str]
+) -> None:
     facts = replace(FACTS, model=model, enforcement=setting, tools=frozenset({"todo"}))
     assert [part.text for part in enforcement.write(facts)] == [
         load_text(name) for name in sections
     ]
 
 
-def test_nobody_is_told_to_act_without_tools() -> None:
+def test_enforcement_is_omitted_without_tools() -> None:
     assert list(enforcement.write(replace(FACTS, model="gpt-5.2"))) == []
 
 
 @pytest.mark.parametrize("tool", sorted(skills_index.SKILL_TOOLS))
-def test_the_index_needs_any_skills_tool(tool: str) -> None:
+def test_the_skill_index_needs_any_skills_tool(tool: str) -> None:
     facts = replace(FACTS, skills_index=SourcedText("## Skills"), tools=frozenset({tool}))
     assert list(skills_index.write(facts)) == [PromptSection("skills_index", "stable", "## Skills")]
 
 
-def test_an_index_that_no_tool_can_open_is_dropped_with_a_reason() -> None:
+def test_a_skill_index_without_a_skills_tool_is_dropped_with_a_reason() -> None:
     facts = replace(FACTS, skills_index=SourcedText("## Skills"), tools=frozenset({"todo"}))
     assert list(skills_index.write(facts)) == [
         PromptSection("skills_index", "stable", "", "", "dropped", "no skills tool is present")
@@ -174,27 +176,27 @@ def test_an_index_that_no_tool_can_open_is_dropped_with_a_reason() -> None:
     ],
     ids=["plain", "container", "automation", "wsl", "termux", "python"],
 )
-def test_the_machine_in_lines(machine: MachineFacts, lines: list[str]) -> None:
+def test_the_machine_is_described_in_lines(machine: MachineFacts, lines: list[str]) -> None:
     (section,) = environment.write(replace(FACTS, environment=machine))
     assert section.text == "## Environment\n\n" + "\n".join(lines)
 
 
-def test_an_unknown_machine_is_not_worth_a_heading() -> None:
+def test_an_unknown_machine_has_no_heading() -> None:
     assert list(environment.write(FACTS)) == []
 
 
-def test_the_active_profile_and_its_limits_are_told() -> None:
+def test_the_active_profile_and_its_limits_are_described() -> None:
     (section,) = environment.write(replace(FACTS, environment=MachineFacts(profile="work")))
     assert "The active profile is `work`." in section.text
 
 
 @pytest.mark.parametrize("provider", ["alibaba", "Alibaba-Coding"])
-def test_a_provider_that_renames_models_is_corrected(provider: str) -> None:
+def test_a_renamed_model_is_corrected_for_its_provider(provider: str) -> None:
     (section,) = environment.write(replace(FACTS, provider=provider))
     assert "You are the model `claude-opus-5`" in section.text
 
 
-def test_hints_of_the_user_come_last_each_by_itself() -> None:
+def test_user_hints_come_last_in_separate_sections() -> None:
     hints = (
         SourcedText("One.", "HERMES_ENVIRONMENT_HINT"),
         SourcedText("Two.", "agent.environment_hint"),
@@ -204,7 +206,7 @@ def test_hints_of_the_user_come_last_each_by_itself() -> None:
 
 
 @pytest.mark.parametrize("platform", sorted(platform_hint.PLATFORMS))
-def test_every_platform_of_the_registry_has_a_hint(platform: str) -> None:
+def test_every_registered_platform_has_a_hint(platform: str) -> None:
     text = platform_hint.platform_hint(platform)
     assert text
     assert ("MEDIA:" in text) == (platform in platform_hint.PLATFORMS_WITH_FILES)
@@ -226,7 +228,7 @@ def test_settings_replace_or_append_to_a_hint(override: HintOverride, text: str)
     assert section.text == text
 
 
-def test_a_platform_without_a_hint_is_reported_unless_settings_bring_one() -> None:
+def test_a_platform_without_a_hint_is_reported_unless_settings_provide_one() -> None:
     unknown = replace(FACTS, platform="fax")
     (section,) = platform_hint.write(unknown)
     assert (section.text, section.reason) == ("", "there is no hint for fax")

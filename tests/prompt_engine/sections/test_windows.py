@@ -19,11 +19,11 @@ from prompt_engine.context_windows import ContextWindow, context_window, system_
         ("", ContextWindow(200_000, is_assumed=True)),
     ],
 )
-def test_a_window_goes_by_the_family(model: str, window: ContextWindow) -> None:
+def test_the_context_window_depends_on_the_model_family(model: str, window: ContextWindow) -> None:
     assert context_window(model) == window
 
 
-def test_who_knows_better_is_believed() -> None:
+def test_an_explicit_context_window_overrides_the_default() -> None:
     assert context_window("claude-opus-5", 1_000_000) == ContextWindow(1_000_000)
 
 

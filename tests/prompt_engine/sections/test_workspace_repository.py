@@ -52,14 +52,14 @@ def test_a_clean_repository(repository: Path) -> None:
     assert read_repository(repository, VARIABLES) == (clean, ())
 
 
-def test_a_subfolder_knows_the_root(repository: Path) -> None:
+def test_a_subdirectory_finds_the_repository_root(repository: Path) -> None:
     (repository / "deep" / "er").mkdir(parents=True)
     found, _ = read_repository(repository / "deep" / "er", VARIABLES)
     assert found is not None
     assert found.root == str(repository)
 
 
-def test_files_are_counted_by_their_state(repository: Path) -> None:
+def test_files_are_counted_by_state(repository: Path) -> None:
     git(repository, "mv", "a", "renamed to\tsomething")
     (repository / "b").write_text("changed")
     (repository / "c").write_text("new")
@@ -90,15 +90,15 @@ def test_a_detached_head_has_no_branch(repository: Path) -> None:
     assert found == Repository(str(repository), "", 0, 0, 0, 0)
 
 
-def test_outside_of_a_repository_there_is_none(tmp_path: Path) -> None:
+def test_outside_a_repository_none_is_found(tmp_path: Path) -> None:
     assert read_repository(tmp_path, VARIABLES) == (None, ())
 
 
-def test_without_git_there_is_none(repository: Path) -> None:
+def test_without_git_no_repository_is_found(repository: Path) -> None:
     assert read_repository(repository, {"PATH": "/nonexistent"}) == (None, ())
 
 
-def test_variables_that_steer_git_are_not_followed(repository: Path) -> None:
+def test_environment_variables_cannot_redirect_git(repository: Path) -> None:
     steered = {**VARIABLES, "GIT_DIR": "/nonexistent"}
     found, _ = read_repository(repository, steered)
     assert found is not None
@@ -112,7 +112,7 @@ def fake_git(folder: Path, script: str) -> dict[str, str]:
     return {**VARIABLES, "PATH": f"{folder}{os.pathsep}{os.defpath}"}
 
 
-def test_a_git_that_the_workspace_brings_is_not_run(tmp_path: Path) -> None:
+def test_a_git_program_in_the_workspace_is_not_run(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     variables = fake_git(tmp_path, f"touch {tmp_path}/ran")
     assert read_repository(tmp_path, {**variables, "PATH": str(tmp_path)}) == (None, ())
@@ -139,7 +139,7 @@ def test_without_a_repository_no_git_is_run(tmp_path: Path) -> None:
     ],
     ids=["at once", "behind a child that keeps the pipe", "while counting"],
 )
-def test_a_late_git_is_dropped_not_waited_for(
+def test_a_slow_git_is_dropped_without_waiting(
     script: str, expected: tuple[Repository | None, tuple[str, ...]], tmp_path: Path
 ) -> None:
     (tmp_path / "bin").mkdir()
@@ -171,7 +171,7 @@ def evil_program(folder: Path, name: str) -> tuple[Path, Path]:
         "core.editor",
     ],
 )
-def test_a_repository_cannot_make_git_run_its_program(
+def test_a_repository_cannot_make_git_run_a_program(
     setting: str, repository: Path, tmp_path: Path
 ) -> None:
     program, mark = evil_program(tmp_path, "program")
@@ -186,7 +186,7 @@ def test_a_repository_cannot_make_git_run_its_program(
     assert not mark.exists()
 
 
-def test_the_filter_would_have_been_run(repository: Path, tmp_path: Path) -> None:
+def test_git_would_run_the_filter_without_protection(repository: Path, tmp_path: Path) -> None:
     program, mark = evil_program(tmp_path, "program")
     (repository / ".gitattributes").write_text("* filter=x\n")
     git(repository, "config", "filter.x.clean", str(program))

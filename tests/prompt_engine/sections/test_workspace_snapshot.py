@@ -34,15 +34,15 @@ def package(**scripts: str) -> str:
     return json.dumps({"scripts": scripts})
 
 
-def test_a_folder_of_nothing_is_just_a_folder(tmp_path: Path) -> None:
+def test_an_empty_directory_is_described_as_a_directory(tmp_path: Path) -> None:
     assert read_workspace(tmp_path, NO_GIT) == WorkspaceFacts(str(tmp_path))
 
 
-def test_a_missing_folder_is_just_a_name(tmp_path: Path) -> None:
+def test_a_missing_directory_is_described_by_its_name(tmp_path: Path) -> None:
     assert read_workspace(tmp_path / "gone", VARIABLES).manifests == ()
 
 
-def test_a_project_is_told_whole(tmp_path: Path) -> None:
+def test_a_project_is_described_completely(tmp_path: Path) -> None:
     place(tmp_path, {"pyproject.toml": "[tool.ruff]\n", "uv.lock": "", "Makefile": "test: x\n"})
     assert read_workspace(tmp_path, NO_GIT, (Path("/notes"),)) == WorkspaceFacts(
         folder=str(tmp_path),
@@ -64,14 +64,14 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def test_a_folder_without_manifests_is_told_those_of_the_root(root: Path) -> None:
+def test_a_directory_without_manifests_uses_those_of_the_root(root: Path) -> None:
     found = read_workspace(root / "docs", VARIABLES)
     assert (found.project, found.manifests) == (str(root), ("Makefile",))
     assert found.checks == ("make check",)
     assert found.repository == Repository(str(root), "main", 0, 0, 4, 0)
 
 
-def test_a_package_uses_the_lock_of_the_root(root: Path) -> None:
+def test_a_package_uses_the_lock_file_of_the_root(root: Path) -> None:
     found = read_workspace(root / "web", VARIABLES)
     assert (found.project, found.package_managers) == (str(root / "web"), ("pnpm",))
     assert found.checks == ("pnpm run test",)
@@ -89,7 +89,7 @@ def test_a_package_uses_the_lock_of_the_root(root: Path) -> None:
         ({"README.md": ""}, ()),
     ],
 )
-def test_locks_tell_the_package_managers(
+def test_lock_files_identify_package_managers(
     files: dict[str, str], managers: tuple[str, ...], tmp_path: Path
 ) -> None:
     place(tmp_path, files)
@@ -140,13 +140,13 @@ def test_locks_tell_the_package_managers(
         *("workflow", "gitlab", "chained", "prose"),
     ],
 )
-def test_checks_are_known_commands(
+def test_checks_are_recognized_commands(
     files: dict[str, str], commands: tuple[str, ...], tmp_path: Path
 ) -> None:
     assert checks(place(tmp_path, files)) == commands
 
 
-def test_there_are_at_most_eight_checks_each_once(tmp_path: Path) -> None:
+def test_at_most_eight_distinct_checks_are_listed(tmp_path: Path) -> None:
     place(
         tmp_path,
         {
@@ -159,7 +159,7 @@ def test_there_are_at_most_eight_checks_each_once(tmp_path: Path) -> None:
     assert len(found) == len(set(found)) == 8
 
 
-def test_a_manifest_that_leads_out_of_the_folder_is_not_read(tmp_path: Path) -> None:
+def test_a_manifest_linking_outside_the_directory_is_not_read(tmp_path: Path) -> None:
     place(tmp_path, {"secret.json": package(test="t"), "project/go.mod": ""})
     (tmp_path / "project" / "package.json").symlink_to(tmp_path / "secret.json")
     assert checks(tmp_path / "project") == ("go test ./...", "go vet ./...")
@@ -170,7 +170,7 @@ def test_a_huge_manifest_is_not_read(tmp_path: Path) -> None:
     assert checks(tmp_path) == ()
 
 
-def test_a_pipe_of_that_name_holds_nobody_up(tmp_path: Path) -> None:
+def test_a_named_pipe_as_manifest_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "Makefile")
     assert find_manifests(tmp_path) == ("Makefile",)
     assert checks(tmp_path) == ()
@@ -181,7 +181,7 @@ def test_a_pipe_of_that_name_holds_nobody_up(tmp_path: Path) -> None:
     ["\n" * 250_000, " " * 250_000, "- run: make " + "test " * 50_000, "test " * 50_000],
     ids=["blank lines", "blanks", "one command", "one target"],
 )
-def test_hostile_files_are_read_in_no_time(text: str, tmp_path: Path) -> None:
+def test_hostile_files_are_read_quickly(text: str, tmp_path: Path) -> None:
     place(tmp_path, {"Makefile": text, ".gitlab-ci.yml": text, "package.json": text})
     begun = time.process_time()
     assert checks(tmp_path) == ()

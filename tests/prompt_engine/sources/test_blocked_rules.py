@@ -15,7 +15,7 @@ TEXT = "---\nglobs: '*.py'\n---\nfine\nATTACK"
 LINE = f"[{RULE} was blocked and is not shown: bad-word in line 5.]"
 
 
-class Room:
+class BlockedRuleWorkspace:
     """A workspace with a rule that is blocked, and what of it the model has."""
 
     def __init__(self, root: Path, rule: str = TEXT) -> None:
@@ -33,26 +33,26 @@ class Room:
         return [(hint.label, hint.text, hint.is_changed) for hint in self.touch(name).hints]
 
 
-def test_a_line_stands_for_it_and_the_instructions_of_the_folder_come_all_the_same(
+def test_a_notice_replaces_it_and_directory_instructions_still_arrive(
     tmp_path: Path,
 ) -> None:
-    room = Room(tmp_path)
+    room = BlockedRuleWorkspace(tmp_path)
     assert room.said() == [("a/AGENTS.md", "Of a.", False), (RULE, LINE, False)]
     assert room.said() == []
 
 
-def test_the_user_is_told_of_it_with_pattern_and_line(tmp_path: Path) -> None:
-    notes = {note.path: note for note in Room(tmp_path).touch().notes}
+def test_the_user_is_notified_with_pattern_and_line(tmp_path: Path) -> None:
+    notes = {note.path: note for note in BlockedRuleWorkspace(tmp_path).touch().notes}
     found = (ThreatFinding("bad-word", "context", 5, 1),)
     assert notes[RULE] == ContextFileNote(RULE, "blocked", 11, 0, "bad-word in line 5", found)
 
 
-def test_a_path_that_its_globs_do_not_mean_brings_no_line(tmp_path: Path) -> None:
-    assert Room(tmp_path).said("a/x.ts") == [("a/AGENTS.md", "Of a.", False)]
+def test_a_path_outside_its_globs_adds_no_notice(tmp_path: Path) -> None:
+    assert BlockedRuleWorkspace(tmp_path).said("a/x.ts") == [("a/AGENTS.md", "Of a.", False)]
 
 
-def test_it_does_not_hide_the_rules_beside_it(tmp_path: Path) -> None:
-    room = Room(tmp_path)
+def test_a_blocked_rule_does_not_hide_other_rules(tmp_path: Path) -> None:
+    room = BlockedRuleWorkspace(tmp_path)
     write_tree(tmp_path, {".cursor/rules/good.mdc": "---\nglobs: '*.py'\n---\nUse tabs."})
     assert [label for label, _, _ in room.said()] == [
         "a/AGENTS.md",
@@ -61,18 +61,18 @@ def test_it_does_not_hide_the_rules_beside_it(tmp_path: Path) -> None:
     ]
 
 
-def test_the_scan_reads_its_frontmatter_too(tmp_path: Path) -> None:
-    room = Room(tmp_path, "---\nglobs: '*.py'\ndescription: ATTACK\n---\nfine")
+def test_the_frontmatter_is_scanned_too(tmp_path: Path) -> None:
+    room = BlockedRuleWorkspace(tmp_path, "---\nglobs: '*.py'\ndescription: ATTACK\n---\nfine")
     assert room.said()[1][1] == LINE.replace("line 5", "line 3")
 
 
 @pytest.mark.parametrize(
     ("change", "text"), [("trust", "fine\nATTACK"), ("mend", "fine")], ids=["trusted", "mended"]
 )
-def test_one_that_is_allowed_or_mended_comes_as_changed(
+def test_a_rule_that_becomes_trusted_or_fixed_is_delivered_as_changed(
     tmp_path: Path, change: str, text: str
 ) -> None:
-    room = Room(tmp_path)
+    room = BlockedRuleWorkspace(tmp_path)
     room.touch()
     room.is_trusting = change == "trust"
     if change == "mend":
@@ -81,8 +81,8 @@ def test_one_that_is_allowed_or_mended_comes_as_changed(
     assert room.said() == []
 
 
-def test_a_rule_that_turns_bad_is_taken_back_by_its_line(tmp_path: Path) -> None:
-    room = Room(tmp_path, TEXT.removesuffix("\nATTACK"))
+def test_a_rule_that_becomes_blocked_is_replaced_by_a_notice(tmp_path: Path) -> None:
+    room = BlockedRuleWorkspace(tmp_path, TEXT.removesuffix("\nATTACK"))
     assert room.said()[1] == (RULE, "fine", False)
     write_tree(tmp_path, {RULE: TEXT})
     assert room.said() == [(RULE, LINE, True)]

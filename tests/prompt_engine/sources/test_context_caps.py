@@ -24,7 +24,7 @@ FINDING = ThreatFinding("bad-word", "context", 4, 1)
         pytest.param(200_000, 100, 90, id="by a setting"),
     ],
 )
-def test_a_file_over_its_cap_is_cut(
+def test_a_file_over_its_cap_is_truncated(
     tmp_path: Path, window_tokens: int | None, setting: int | None, expected: int
 ) -> None:
     root = write_tree(tmp_path, {"AGENTS.md": "x" * 40_000})
@@ -34,7 +34,7 @@ def test_a_file_over_its_cap_is_cut(
     assert note == ContextFileNote("AGENTS.md", "cut", 40_000, expected)
 
 
-def test_a_chain_shares_one_cap_and_the_farthest_is_cut_first(tmp_path: Path) -> None:
+def test_a_chain_shares_one_cap_and_the_farthest_file_is_truncated_first(tmp_path: Path) -> None:
     write_tree(
         tmp_path,
         {
@@ -63,13 +63,13 @@ def test_a_chain_shares_one_cap_and_the_farthest_is_cut_first(tmp_path: Path) ->
     )
 
 
-def test_files_of_other_kinds_have_each_their_own_cap(tmp_path: Path) -> None:
+def test_files_of_other_kinds_each_have_their_own_cap(tmp_path: Path) -> None:
     write_tree(tmp_path, {".cursorrules": "x" * 100, ".cursor/rules/a.mdc": "y" * 100})
     found = find_project_context(ContextRequest(tmp_path, max_characters=100), scan)
     assert [file.text for file in found.files] == ["x" * 100, "y" * 100]
 
 
-def test_ten_megabytes_are_cut_at_both_ends_and_fast(tmp_path: Path) -> None:
+def test_ten_megabytes_are_truncated_in_the_middle_quickly(tmp_path: Path) -> None:
     write_tree(tmp_path, {"AGENTS.md": "a" * 5_000_000 + "\n" + "z" * 5_000_000})
     began = time.process_time()
     (file,) = find_project_context(ContextRequest(tmp_path), scan).files
@@ -80,7 +80,7 @@ def test_ten_megabytes_are_cut_at_both_ends_and_fast(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_larger_than_any_instructions_is_not_read(tmp_path: Path) -> None:
+def test_an_oversized_instruction_file_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "AGENTS.md").open("wb") as file:
         file.truncate(MAX_BYTES + 1)
     assert find_project_context(ContextRequest(tmp_path), scan).notes == (
@@ -91,7 +91,7 @@ def test_what_is_larger_than_any_instructions_is_not_read(tmp_path: Path) -> Non
 HOSTILE = "---\na: b\n---\nATTACK\n"
 
 
-def test_a_blocked_file_is_one_line_with_the_lines_of_the_file(tmp_path: Path) -> None:
+def test_a_blocked_file_is_replaced_by_one_line_with_its_line_numbers(tmp_path: Path) -> None:
     found = find_project_context(ContextRequest(write_tree(tmp_path, {"AGENTS.md": HOSTILE})), scan)
     line = "[AGENTS.md was blocked and is not shown: bad-word in line 4.]"
     assert found.files == (ContextFile("AGENTS.md", line, len(line)),)
@@ -100,13 +100,13 @@ def test_a_blocked_file_is_one_line_with_the_lines_of_the_file(tmp_path: Path) -
     )
 
 
-def test_what_would_be_cut_away_is_scanned_too(tmp_path: Path) -> None:
+def test_text_that_would_be_truncated_is_scanned_too(tmp_path: Path) -> None:
     write_tree(tmp_path, {"AGENTS.md": f"{'a' * 90_000}\nATTACK\n{'z' * 90_000}"})
     (note,) = find_project_context(ContextRequest(tmp_path), scan).notes
     assert note.outcome == "blocked"
 
 
-def test_a_trusted_content_is_shown_until_it_changes(tmp_path: Path) -> None:
+def test_trusted_content_is_shown_until_it_changes(tmp_path: Path) -> None:
     path = write_tree(tmp_path, {"AGENTS.md": HOSTILE}) / "AGENTS.md"
     asked: list[tuple[Path, str]] = []
 
@@ -124,7 +124,7 @@ def test_a_trusted_content_is_shown_until_it_changes(tmp_path: Path) -> None:
     assert asked == [(path, sha256_of(text.encode())) for text in (HOSTILE, f"{HOSTILE}!")]
 
 
-def test_what_the_model_has_is_told_for_the_hints(tmp_path: Path) -> None:
+def test_loaded_files_are_recorded_for_the_hint_finder(tmp_path: Path) -> None:
     write_tree(
         tmp_path, {".git/": "", "AGENTS.md": "root", "a/AGENTS.md": "a", "a/CLAUDE.md": "no"}
     )
@@ -136,7 +136,7 @@ def test_what_the_model_has_is_told_for_the_hints(tmp_path: Path) -> None:
     )
 
 
-def test_the_same_files_give_the_same_answer(tmp_path: Path) -> None:
+def test_the_same_files_give_the_same_result(tmp_path: Path) -> None:
     write_tree(tmp_path, {".git/": "", ".cursor/rules/b.mdc": "b", ".cursor/rules/a.mdc": "a"})
     first = find_project_context(ContextRequest(tmp_path), scan)
     assert find_project_context(ContextRequest(tmp_path), scan) == first

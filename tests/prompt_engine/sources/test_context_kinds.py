@@ -71,7 +71,7 @@ def said(root: Path) -> list[tuple[str, str]]:
             id="a byte order mark, frontmatter and other line ends go"),
     ],
 )  # fmt: skip
-def test_the_first_kind_that_says_something_wins(
+def test_the_first_kind_with_content_wins(
     tmp_path: Path, files: dict[str, str], expected: list[tuple[str, str]]
 ) -> None:
     got = said(write_tree(tmp_path, files))
@@ -112,7 +112,7 @@ def test_the_first_kind_that_says_something_wins(
         ),
     ],
 )  # fmt: skip
-def test_a_rule_applies_as_its_frontmatter_says(
+def test_a_rule_applies_according_to_its_frontmatter(
     tmp_path: Path, rule: str, expected: str | None, note: ContextFileNote
 ) -> None:
     path = ".cursor/rules/r.mdc"
@@ -124,7 +124,7 @@ def test_a_rule_applies_as_its_frontmatter_says(
     )
 
 
-def test_rules_for_paths_wait_whichever_kind_won(tmp_path: Path) -> None:
+def test_path_rules_are_deferred_whichever_kind_wins(tmp_path: Path) -> None:
     rules = {".cursor/rules/a.mdc": "always", ".cursor/rules/b.mdc": "---\nglobs: b\n---\nx"}
     found = find_project_context(
         ContextRequest(write_tree(tmp_path, {"AGENTS.md": "4", **rules})), scan
@@ -136,13 +136,13 @@ def test_rules_for_paths_wait_whichever_kind_won(tmp_path: Path) -> None:
     assert [note.outcome for note in found.notes] == ["loaded", "waiting"]
 
 
-def test_a_rule_that_only_has_a_description_is_blocked_as_a_whole(tmp_path: Path) -> None:
+def test_a_blocked_rule_with_only_a_description_is_hidden_entirely(tmp_path: Path) -> None:
     write_tree(tmp_path, {".cursor/rules/r.mdc": "---\ndescription: d\n---\nATTACK"})
     (file,) = find_project_context(ContextRequest(tmp_path), scan).files
     assert file.text == ("[.cursor/rules/r.mdc was blocked and is not shown: bad-word in line 4.]")
 
 
-def test_of_a_great_many_rules_the_rest_is_named(tmp_path: Path) -> None:
+def test_rules_beyond_the_limit_are_named(tmp_path: Path) -> None:
     write_tree(tmp_path, {f".cursor/rules/{number:03}.mdc": "x" for number in range(202)})
     notes = find_project_context(ContextRequest(tmp_path), scan).notes
     assert notes[200:] == tuple(
@@ -151,7 +151,7 @@ def test_of_a_great_many_rules_the_rest_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_settings_are_listed_with_what_they_say_and_not_used(tmp_path: Path) -> None:
+def test_requested_settings_are_listed_and_not_applied(tmp_path: Path) -> None:
     write_tree(
         tmp_path,
         {
@@ -168,7 +168,7 @@ def test_settings_are_listed_with_what_they_say_and_not_used(tmp_path: Path) -> 
     )
 
 
-def test_frontmatter_that_cannot_be_read_is_noted(tmp_path: Path) -> None:
+def test_unreadable_frontmatter_is_noted(tmp_path: Path) -> None:
     write_tree(tmp_path, {".hermes.md": "---\nmodel: @x\n---\nx"})
     (note,) = find_project_context(ContextRequest(tmp_path), scan).notes
     assert note.outcome == "loaded"

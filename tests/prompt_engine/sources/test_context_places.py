@@ -26,7 +26,7 @@ def said(root: Path, *more: Path, scope: AgentsScope = "chain") -> list[tuple[st
     return [(file.path, file.text) for file in found.files]
 
 
-def test_agents_md_is_a_chain_from_the_git_root_down_the_nearest_last(tmp_path: Path) -> None:
+def test_agents_md_is_chained_from_the_git_root_with_the_nearest_last(tmp_path: Path) -> None:
     write_tree(tmp_path, REPOSITORY)
     assert said(tmp_path / "a" / "b") == [
         (f"{tmp_path}/AGENTS.md", "root"),
@@ -35,7 +35,7 @@ def test_agents_md_is_a_chain_from_the_git_root_down_the_nearest_last(tmp_path: 
     ]
 
 
-def test_the_scope_cwd_is_the_folder_alone(tmp_path: Path) -> None:
+def test_the_scope_cwd_covers_only_the_directory(tmp_path: Path) -> None:
     write_tree(tmp_path, REPOSITORY)
     assert said(tmp_path / "a" / "b", scope="cwd") == [("AGENTS.md", "b")]
 
@@ -50,7 +50,7 @@ def test_the_scope_cwd_is_the_folder_alone(tmp_path: Path) -> None:
         pytest.param({"a/b/.hermes.md": "", ".hermes.md": "root"}, "root", id="past an empty one"),
     ],
 )
-def test_hermes_md_is_looked_for_upwards(
+def test_hermes_md_is_searched_upwards(
     tmp_path: Path, files: dict[str, str], expected: str | None
 ) -> None:
     root = write_tree(tmp_path / "w", {".git/": "", "a/b/": "", "x": ""} | files)
@@ -58,7 +58,7 @@ def test_hermes_md_is_looked_for_upwards(
 
 
 @pytest.mark.parametrize("name", ["CLAUDE.md", ".cursorrules", ".cursor/rules/a.mdc"])
-def test_the_other_kinds_are_looked_for_in_the_folder_alone(tmp_path: Path, name: str) -> None:
+def test_other_kinds_are_searched_only_in_the_directory(tmp_path: Path, name: str) -> None:
     write_tree(tmp_path, {".git/": "", "a/": "", name: "root"})
     assert said(tmp_path / "a") == []
 
@@ -71,20 +71,20 @@ def test_the_other_kinds_are_looked_for_in_the_folder_alone(tmp_path: Path, name
         pytest.param({".git": "gitdir: ../.git/modules/sub\n"}, id="a submodule"),
     ],
 )
-def test_the_root_of_a_checkout_ends_the_chain(tmp_path: Path, git: dict[str, str]) -> None:
+def test_the_checkout_root_ends_the_chain(tmp_path: Path, git: dict[str, str]) -> None:
     outer = {".git/HEAD": "", ".hermes.md": "outer", "AGENTS.md": "outer"}
     write_tree(tmp_path, outer)
     write_tree(tmp_path / "sub", {**git, "AGENTS.md": "inner", "deep/": ""})
     assert said(tmp_path / "sub" / "deep") == [(f"{tmp_path}/sub/AGENTS.md", "inner")]
 
 
-def test_without_a_repository_nothing_above_the_folder_is_read(tmp_path: Path) -> None:
+def test_without_a_repository_nothing_above_the_directory_is_read(tmp_path: Path) -> None:
     write_tree(tmp_path, {"AGENTS.md": "above", ".hermes.md": "above", "home/": ""})
     assert said(tmp_path / "home") == []
 
 
 @pytest.mark.parametrize("kind", ["pipe", "dangling link"])
-def test_something_odd_called_git_is_no_repository(tmp_path: Path, kind: str) -> None:
+def test_an_invalid_git_entry_is_not_a_repository(tmp_path: Path, kind: str) -> None:
     write_tree(tmp_path, {"AGENTS.md": "above", "a/": ""})
     if kind == "pipe":
         os.mkfifo(tmp_path / ".git")
@@ -93,7 +93,7 @@ def test_something_odd_called_git_is_no_repository(tmp_path: Path, kind: str) ->
     assert said(tmp_path / "a") == []
 
 
-def test_two_workspaces_in_one_process_have_each_their_own(tmp_path: Path) -> None:
+def test_two_workspaces_in_one_process_are_independent(tmp_path: Path) -> None:
     one = write_tree(tmp_path / "one", {"AGENTS.md": "one"})
     two = write_tree(tmp_path / "two", {"AGENTS.md": "two"})
     assert [said(one), said(two), said(one)] == [
@@ -103,7 +103,7 @@ def test_two_workspaces_in_one_process_have_each_their_own(tmp_path: Path) -> No
     ]
 
 
-def test_the_folder_of_the_process_does_not_matter(
+def test_the_process_working_directory_is_irrelevant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(write_tree(tmp_path / "process", {"AGENTS.md": "process"}))
@@ -112,7 +112,7 @@ def test_the_folder_of_the_process_does_not_matter(
     ]
 
 
-def test_more_roots_add_their_own_first_kind_by_absolute_paths(tmp_path: Path) -> None:
+def test_additional_roots_add_their_first_kind_with_absolute_paths(tmp_path: Path) -> None:
     one = write_tree(tmp_path / "one", {"AGENTS.md": "one"})
     two = write_tree(tmp_path / "two", {"CLAUDE.md": "two", ".cursorrules": "no"})
     assert said(one, two, one, tmp_path / "gone") == [
@@ -121,7 +121,7 @@ def test_more_roots_add_their_own_first_kind_by_absolute_paths(tmp_path: Path) -
     ]
 
 
-def test_roots_of_one_repository_do_not_repeat_what_they_share(tmp_path: Path) -> None:
+def test_roots_of_one_repository_do_not_repeat_shared_files(tmp_path: Path) -> None:
     write_tree(
         tmp_path, {".git/": "", "AGENTS.md": "root", "a/AGENTS.md": "a", "b/CLAUDE.md": "no"}
     )
@@ -131,7 +131,7 @@ def test_roots_of_one_repository_do_not_repeat_what_they_share(tmp_path: Path) -
     ]
 
 
-def test_a_root_that_is_a_link_is_the_folder_it_leads_to(tmp_path: Path) -> None:
+def test_a_linked_root_is_resolved(tmp_path: Path) -> None:
     write_tree(tmp_path / "real", REPOSITORY)
     (tmp_path / "link").symlink_to(tmp_path / "real" / "a")
     assert said(tmp_path / "link") == [
@@ -140,7 +140,7 @@ def test_a_root_that_is_a_link_is_the_folder_it_leads_to(tmp_path: Path) -> None
     ]
 
 
-def test_a_file_with_two_names_is_told_once(tmp_path: Path) -> None:
+def test_a_file_with_two_names_is_included_once(tmp_path: Path) -> None:
     write_tree(tmp_path, {"AGENTS.md": "ATTACK"})
     (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
     assert [path for path, _ in said(tmp_path)] == ["AGENTS.md"]
@@ -150,7 +150,7 @@ def test_a_file_with_two_names_is_told_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", [".hermes.md", "AGENTS.md", "CLAUDE.md", ".cursorrules", ".cursor/rules/a.mdc"]
 )
-def test_nothing_outside_is_read(tmp_path: Path, name: str, target: str) -> None:
+def test_nothing_outside_the_workspace_is_read(tmp_path: Path, name: str, target: str) -> None:
     write_tree(tmp_path, {"secret.md": "secret", "folder/secret.md": "secret"})
     link = write_tree(tmp_path / "w", {f"{name}.x": ""}) / name
     link.symlink_to(tmp_path / "w" / target)
@@ -160,14 +160,14 @@ def test_nothing_outside_is_read(tmp_path: Path, name: str, target: str) -> None
     assert found.notes == (ContextFileNote(name, "outside", reason=reason),)
 
 
-def test_rules_that_lie_outside_are_not_even_listed(tmp_path: Path) -> None:
+def test_rules_outside_the_workspace_are_not_listed(tmp_path: Path) -> None:
     write_tree(tmp_path, {"rules/a.mdc": "secret", "w/.cursor/": ""})
     (tmp_path / "w" / ".cursor" / "rules").symlink_to(tmp_path / "rules")
     found = find_project_context(ContextRequest(tmp_path / "w"), scan)
     assert (found.files, found.notes) == ((), ())
 
 
-def test_a_link_within_the_repository_is_inside_for_the_chain(tmp_path: Path) -> None:
+def test_a_link_within_the_repository_counts_as_inside(tmp_path: Path) -> None:
     write_tree(tmp_path, {".git/": "", "docs/rules.md": "rules", "a/": ""})
     (tmp_path / "a" / "AGENTS.md").symlink_to("../docs/rules.md")
     assert said(tmp_path / "a") == [("AGENTS.md", "rules")]
@@ -175,7 +175,7 @@ def test_a_link_within_the_repository_is_inside_for_the_chain(tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", [".hermes.md", "AGENTS.md", "CLAUDE.md", ".cursorrules"])
 @pytest.mark.parametrize("kind", ["folder", "pipe", "socket", "device", "dangling", "loop"])
-def test_what_is_no_file_is_named_and_does_not_hide_the_next(
+def test_a_non_file_is_reported_and_does_not_hide_the_next_file(
     tmp_path: Path, name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # names of sockets must be short
@@ -203,14 +203,14 @@ def test_what_is_no_file_is_named_and_does_not_hide_the_next(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is unreadable for root")
-def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported(tmp_path: Path) -> None:
     (write_tree(tmp_path, {"AGENTS.md": "x"}) / "AGENTS.md").chmod(0)
     assert find_project_context(ContextRequest(tmp_path), scan).notes == (
         ContextFileNote("AGENTS.md", "unreadable", reason="permission denied"),
     )
 
 
-def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_text_is_reported(tmp_path: Path) -> None:
     write_tree(tmp_path, {"AGENTS.md": b"\xff\xfea\0", "CLAUDE.md": "5"})
     found = find_project_context(ContextRequest(tmp_path), scan)
     assert found.files == (ContextFile("CLAUDE.md", "5", 1),)
@@ -220,7 +220,7 @@ def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:
     )
 
 
-def test_a_path_cannot_leave_its_line(tmp_path: Path) -> None:
+def test_a_path_is_escaped_to_one_line(tmp_path: Path) -> None:
     root = write_tree(tmp_path / 'a\n# System"<', {"AGENTS.md": "x"})
     assert said(write_tree(tmp_path / "home", {}), root) == [
         (f"{tmp_path}/a%0A# System%22%3C/AGENTS.md", "x")
@@ -228,7 +228,9 @@ def test_a_path_cannot_leave_its_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", [".env", "id_rsa", "notes"])
-def test_a_link_brings_no_file_but_a_text_of_instructions(tmp_path: Path, target: str) -> None:
+def test_a_link_to_a_file_that_is_not_instructions_is_not_followed(
+    tmp_path: Path, target: str
+) -> None:
     """A repository could show the model any secret of the workspace by a link."""
     write_tree(tmp_path, {target: "KEY=do-not-tell"})
     (tmp_path / "AGENTS.md").symlink_to(target)
@@ -240,7 +242,7 @@ def test_a_link_brings_no_file_but_a_text_of_instructions(tmp_path: Path, target
     )
 
 
-def test_a_link_to_another_text_of_instructions_is_followed(tmp_path: Path) -> None:
+def test_a_link_to_another_instruction_file_is_followed(tmp_path: Path) -> None:
     write_tree(tmp_path, {"docs/agents-guide.md": "be kind"})
     (tmp_path / "AGENTS.md").symlink_to("docs/agents-guide.md")
     assert said(tmp_path) == [("AGENTS.md", "be kind")]

@@ -22,7 +22,7 @@ from tests.prompt_engine.sources.trees import scan, write_tree
 SECRET = b"of this session"
 
 
-class Talk:
+class HintConversation:
     """A conversation that keeps the hints it was given, as texts and nothing else."""
 
     def __init__(self, *roots: Path) -> None:
@@ -44,10 +44,10 @@ class Talk:
         return [(hint.label, hint.text) for hint in self.touch(*names).hints]
 
 
-def test_a_hint_tells_where_it_lies_and_what_brought_it(tmp_path: Path) -> None:
+def test_a_hint_names_its_path_and_its_trigger(tmp_path: Path) -> None:
     write_tree(tmp_path, {"a/AGENTS.md": "---\nx: y\n---\n\nUse tabs.\n"})
     digest = short_digest(sha256_of((tmp_path / "a" / "AGENTS.md").read_bytes()))
-    assert Talk(tmp_path).touch("a/new/x.py") == HintDelivery(
+    assert HintConversation(tmp_path).touch("a/new/x.py") == HintDelivery(
         hints=(
             InstructionHint(
                 directory=tmp_path / "a",
@@ -90,10 +90,10 @@ A, B, Z = ("a/AGENTS.md", "a"), ("a/b/CLAUDE.md", "b"), ("z/AGENTS.md", "z")
         pytest.param(["AGENTS.md/x"], [], id="a file as a folder"),
     ],
 )
-def test_a_path_brings_what_applies_to_it(
+def test_a_path_triggers_the_hints_that_apply_to_it(
     tmp_path: Path, touched: Sequence[str], expected: list[tuple[str, str]]
 ) -> None:
-    assert Talk(write_tree(tmp_path, TREE)).said(*touched) == expected
+    assert HintConversation(write_tree(tmp_path, TREE)).said(*touched) == expected
 
 
 @pytest.mark.parametrize(
@@ -106,25 +106,27 @@ def test_a_path_brings_what_applies_to_it(
         pytest.param([".cursorrules", "README.md"], ".cursorrules", id=".cursorrules"),
     ],
 )
-def test_of_a_folder_the_first_name_counts(tmp_path: Path, names: list[str], expected: str) -> None:
+def test_the_first_file_name_in_a_directory_wins(
+    tmp_path: Path, names: list[str], expected: str
+) -> None:
     write_tree(tmp_path, {f"a/{name}": name for name in names})
-    assert Talk(tmp_path).said("a/x") == [(f"a/{expected}", expected)]
+    assert HintConversation(tmp_path).said("a/x") == [(f"a/{expected}", expected)]
 
 
 def test_an_empty_file_does_not_hide_the_next(tmp_path: Path) -> None:
     write_tree(tmp_path, {"a/AGENTS.md": "---\nx: y\n---\n", "a/CLAUDE.md": "a"})
-    assert Talk(tmp_path).said("a/x") == [("a/CLAUDE.md", "a")]
+    assert HintConversation(tmp_path).said("a/x") == [("a/CLAUDE.md", "a")]
 
 
-def test_five_ancestors_are_looked_at(tmp_path: Path) -> None:
+def test_five_ancestor_directories_are_searched(tmp_path: Path) -> None:
     folders = ["a", "a/b", "a/b/c", "a/b/c/d", "a/b/c/d/e", "a/b/c/d/e/f", "a/b/c/d/e/f/g"]
     write_tree(tmp_path, {f"{folders[0]}/AGENTS.md": "a", f"{folders[1]}/AGENTS.md": "b"})
     write_tree(tmp_path, {f"{folders[6]}/": ""})
-    assert Talk(tmp_path).said(f"{folders[6]}/x") == [("a/b/AGENTS.md", "b")]
+    assert HintConversation(tmp_path).said(f"{folders[6]}/x") == [("a/b/AGENTS.md", "b")]
 
 
-def test_a_hint_comes_once(tmp_path: Path) -> None:
-    talk = Talk(write_tree(tmp_path, TREE))
+def test_a_hint_is_delivered_once(tmp_path: Path) -> None:
+    talk = HintConversation(write_tree(tmp_path, TREE))
     assert talk.said("a/b/x") == [A, B]
     assert talk.touch("a/b/x", "a/y", "a/b/c/x.py") == HintDelivery()
 
@@ -132,13 +134,13 @@ def test_a_hint_comes_once(tmp_path: Path) -> None:
 def test_an_identical_copy_elsewhere_is_not_repeated(tmp_path: Path) -> None:
     write_tree(tmp_path, {"AGENTS.md": "root", "a/AGENTS.md": "same", "b/CLAUDE.md": "same"})
     write_tree(tmp_path, {"c/AGENTS.md": "root"})
-    talk = Talk(tmp_path)
+    talk = HintConversation(tmp_path)
     assert talk.said("a/x", "b/x") == [("a/AGENTS.md", "same")]
     assert talk.said("b/x", "c/x") == []
 
 
-def test_hints_lost_with_old_messages_come_back_when_touched(tmp_path: Path) -> None:
-    talk = Talk(write_tree(tmp_path, TREE))
+def test_hints_lost_with_old_messages_return_on_the_next_touch(tmp_path: Path) -> None:
+    talk = HintConversation(write_tree(tmp_path, TREE))
     talk.touch("a/x")
     talk.touch("a/b/x")
     del talk.texts[0]
@@ -147,18 +149,18 @@ def test_hints_lost_with_old_messages_come_back_when_touched(tmp_path: Path) -> 
 
 
 def test_another_conversation_has_its_own_hints(tmp_path: Path) -> None:
-    one = Talk(write_tree(tmp_path, TREE))
+    one = HintConversation(write_tree(tmp_path, TREE))
     one.touch("a/x")
-    fork = Talk(tmp_path)
+    fork = HintConversation(tmp_path)
     fork.texts = list(one.texts)
     assert fork.said("a/x", "z/x") == [Z]
-    assert Talk(tmp_path).said("a/x") == [A]
+    assert HintConversation(tmp_path).said("a/x") == [A]
 
 
 @pytest.mark.parametrize("name", ["a/AGENTS.md", "AGENTS.md", ".cursor/rules/always.mdc"])
-def test_a_changed_file_comes_again_as_changed(tmp_path: Path, name: str) -> None:
+def test_a_changed_file_is_delivered_again_as_changed(tmp_path: Path, name: str) -> None:
     files = {name: "old"} if name != "a/AGENTS.md" else {"AGENTS.md": "root", name: "old"}
-    talk = Talk(write_tree(tmp_path, files))
+    talk = HintConversation(write_tree(tmp_path, files))
     talk.touch("a/x")
     for text in ("new", "old"):
         write_tree(tmp_path, {name: text})
@@ -167,15 +169,15 @@ def test_a_changed_file_comes_again_as_changed(tmp_path: Path, name: str) -> Non
         assert talk.said("a/x") == []
 
 
-def test_a_file_above_the_workspace_that_spoke_comes_again_when_changed(tmp_path: Path) -> None:
+def test_a_changed_file_above_the_workspace_is_delivered_again(tmp_path: Path) -> None:
     write_tree(tmp_path, {".git/": "", "AGENTS.md": "old", "w/x": ""})
-    talk = Talk(tmp_path / "w")
+    talk = HintConversation(tmp_path / "w")
     write_tree(tmp_path, {"AGENTS.md": "new"})
     assert talk.said("x") == [(f"{tmp_path}/AGENTS.md", "new")]
 
 
-def test_another_file_that_takes_over_a_folder_is_a_change(tmp_path: Path) -> None:
-    talk = Talk(write_tree(tmp_path, TREE))
+def test_another_file_taking_over_a_directory_is_a_change(tmp_path: Path) -> None:
+    talk = HintConversation(write_tree(tmp_path, TREE))
     talk.touch("a/x")
     write_tree(tmp_path, {"a/AGENTS.override.md": "over"})
     (hint,) = talk.touch("a/x").hints
@@ -185,21 +187,21 @@ def test_another_file_that_takes_over_a_folder_is_a_change(tmp_path: Path) -> No
 def test_each_root_has_its_own_hints(tmp_path: Path) -> None:
     one = write_tree(tmp_path / "one", {"a/AGENTS.md": "one"})
     two = write_tree(tmp_path / "two", {"AGENTS.md": "root", "a/AGENTS.md": "two"})
-    talk = Talk(one, two, one / "a" / "nested")
+    talk = HintConversation(one, two, one / "a" / "nested")
     assert talk.said("a/x", "../two/a/x") == [
         ("a/AGENTS.md", "one"),
         (f"{two}/a/AGENTS.md", "two"),
     ]
-    assert Talk(one).said("../two/a/x") == []
+    assert HintConversation(one).said("../two/a/x") == []
 
 
-def test_links_are_followed_before_anything_is_looked_at(tmp_path: Path) -> None:
+def test_links_are_resolved_before_any_other_check(tmp_path: Path) -> None:
     write_tree(tmp_path / "w", TREE)
     write_tree(tmp_path / "out", {"AGENTS.md": "secret", "x": ""})
     (tmp_path / "w" / "away").symlink_to(tmp_path / "out")
     (tmp_path / "w" / "same").symlink_to("a")
     (tmp_path / "w" / "z" / "AGENTS.override.md").symlink_to(tmp_path / "out" / "AGENTS.md")
-    talk = Talk(tmp_path / "w")
+    talk = HintConversation(tmp_path / "w")
     assert talk.said("away/x") == []
     assert talk.said("same/x") == [A]
     delivery = talk.touch("z/x")
@@ -209,11 +211,11 @@ def test_links_are_followed_before_anything_is_looked_at(tmp_path: Path) -> None
     )
 
 
-def test_what_cannot_be_read_is_noted_once_and_never_waited_for(tmp_path: Path) -> None:
+def test_an_unreadable_hint_is_noted_once_without_blocking(tmp_path: Path) -> None:
     write_tree(tmp_path, {"a/AGENTS.md/": "", "a/CLAUDE.md": b"\xff"})
     os.mkfifo(tmp_path / "a" / ".hermes.md")
     os.mkfifo(tmp_path / "a" / ".gitignore")
-    talk = Talk(tmp_path)
+    talk = HintConversation(tmp_path)
     assert [(note.path, note.outcome) for note in talk.touch("a/x").notes] == [
         ("a/.hermes.md", "unreadable"),
         ("a/AGENTS.md", "unreadable"),
@@ -223,7 +225,7 @@ def test_what_cannot_be_read_is_noted_once_and_never_waited_for(tmp_path: Path) 
 
 
 def test_a_blocked_hint_is_one_line_and_does_not_hide_the_next(tmp_path: Path) -> None:
-    talk = Talk(write_tree(tmp_path, {"a/AGENTS.md": "ATTACK", "a/CLAUDE.md": "a"}))
+    talk = HintConversation(write_tree(tmp_path, {"a/AGENTS.md": "ATTACK", "a/CLAUDE.md": "a"}))
     line = "[a/AGENTS.md was blocked and is not shown: bad-word in line 1.]"
     delivery = talk.touch("a/x")
     assert [hint.text for hint in delivery.hints] == [line, "a"]
@@ -231,33 +233,33 @@ def test_a_blocked_hint_is_one_line_and_does_not_hide_the_next(tmp_path: Path) -
     assert talk.said("a/x") == []
 
 
-def test_a_hint_that_becomes_trusted_comes_as_changed(tmp_path: Path) -> None:
-    talk = Talk(write_tree(tmp_path, {"a/AGENTS.md": "ATTACK"}))
+def test_a_hint_that_becomes_trusted_is_delivered_as_changed(tmp_path: Path) -> None:
+    talk = HintConversation(write_tree(tmp_path, {"a/AGENTS.md": "ATTACK"}))
     talk.touch("a/x")
     talk.is_trusting = True
     (hint,) = talk.touch("a/x").hints
     assert (hint.text, hint.is_changed) == ("ATTACK", True)
 
 
-def test_a_folder_with_a_hostile_name_cannot_leave_its_wrapper(tmp_path: Path) -> None:
+def test_a_directory_with_a_hostile_name_cannot_escape_the_wrapper(tmp_path: Path) -> None:
     write_tree(tmp_path, {'a">\n<b/AGENTS.md': "x"})
-    talk = Talk(tmp_path)
+    talk = HintConversation(tmp_path)
     assert talk.said('a">\n<b/x') == [("a%22%3E%0A%3Cb/AGENTS.md", "x")]
     assert talk.said('a">\n<b/x') == []
 
 
-def test_a_name_that_is_not_utf8_is_a_name(tmp_path: Path) -> None:
+def test_a_non_utf8_name_is_supported(tmp_path: Path) -> None:
     name = os.fsdecode(b"a\xff")
     try:
         write_tree(tmp_path, {f"{name}/AGENTS.md": "x", ".gitignore": "build"})
     except OSError:
         pytest.skip("this disk has no such names")
-    talk = Talk(tmp_path)
+    talk = HintConversation(tmp_path)
     assert talk.said(f"{name}/x") == [("a%FFFD/AGENTS.md", "x")]
     assert talk.prompt.merged_with(find_loaded_hints(talk.texts, SECRET)) != LoadedHints()
 
 
-def test_many_files_of_a_folder_cost_little_more_than_one(tmp_path: Path) -> None:
+def test_many_files_of_a_directory_cost_little_more_than_one(tmp_path: Path) -> None:
     """What was looked at for one path of a call is not looked at again for the next."""
     write_tree(tmp_path, {"a/AGENTS.md": "Of a.", "a/b/AGENTS.md": "Of b.", "a/b/x.py": ""})
     finder = HintFinder((tmp_path,), scan)

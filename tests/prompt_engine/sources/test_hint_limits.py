@@ -19,7 +19,7 @@ def labels(root: Path, *names: str, loaded: LoadedHints = NOTHING) -> list[str]:
     return [hint.label for hint in delivery.hints]
 
 
-def test_a_long_hint_keeps_its_head_and_its_tail(tmp_path: Path) -> None:
+def test_a_long_hint_keeps_its_head_and_tail(tmp_path: Path) -> None:
     write_tree(tmp_path, {"a/AGENTS.md": "a" * 8_000 + "z" * 8_000})
     delivery = HintFinder([tmp_path], scan).find([tmp_path / "a" / "x"], NOTHING)
     said = "[… 7,200 of 16,000 characters are shown; read a/AGENTS.md for the rest …]"
@@ -27,7 +27,7 @@ def test_a_long_hint_keeps_its_head_and_its_tail(tmp_path: Path) -> None:
     assert delivery.notes == (ContextFileNote("a/AGENTS.md", "cut", 16_000, 7_200),)
 
 
-def test_five_files_are_delivered_and_the_rest_named_then_delivered(tmp_path: Path) -> None:
+def test_five_files_are_delivered_and_the_rest_named_for_later_delivery(tmp_path: Path) -> None:
     folders = [DEEP[:end] for end in range(1, len(DEEP) + 1, 2)]
     write_tree(tmp_path, {f"{folder}/AGENTS.md": folder for folder in folders})
     finder = HintFinder([tmp_path], scan)
@@ -40,7 +40,7 @@ def test_five_files_are_delivered_and_the_rest_named_then_delivered(tmp_path: Pa
     assert ([hint.label for hint in second.hints], second.named_only) == (["a/AGENTS.md"], ())
 
 
-def test_a_delivery_has_room_for_so_many_characters(tmp_path: Path) -> None:
+def test_a_delivery_has_a_character_limit(tmp_path: Path) -> None:
     texts = {f"{name}/AGENTS.md": name * 7_000 for name in "abcd"} | {"e/AGENTS.md": "e" * 3_000}
     write_tree(tmp_path, texts)
     delivery = HintFinder([tmp_path], scan).find([tmp_path / f"{n}/x" for n in "abcde"], NOTHING)
@@ -73,7 +73,7 @@ def test_a_delivery_has_room_for_so_many_characters(tmp_path: Path) -> None:
             id="beside patterns that make no sense"),
     ],
 )  # fmt: skip
-def test_what_is_not_the_projects_own_brings_nothing(
+def test_third_party_paths_trigger_no_hints(
     tmp_path: Path, files: dict[str, str], touched: str
 ) -> None:
     assert labels(write_tree(tmp_path, {"x": "", **files}), touched) == []
@@ -106,26 +106,26 @@ def test_what_is_not_the_projects_own_brings_nothing(
             "b/AGENTS.md": "b"}, "b/x", ["b/AGENTS.md"], id="more patterns than fit in one set"),
     ],
 )  # fmt: skip
-def test_what_is_not_ignored_counts(
+def test_paths_that_are_not_ignored_trigger_hints(
     tmp_path: Path, files: dict[str, str | bytes], touched: str, expected: list[str]
 ) -> None:
     assert labels(write_tree(tmp_path, files), touched) == expected
 
 
-def test_rules_above_the_workspace_hold_in_it(tmp_path: Path) -> None:
+def test_ignore_rules_above_the_workspace_apply_in_it(tmp_path: Path) -> None:
     write_tree(
         tmp_path, {".git/": "", ".gitignore": "gen", "w/gen/AGENTS.md": "x", "w/a/AGENTS.md": "a"}
     )
     assert labels(tmp_path / "w", "gen/x", "a/x") == ["a/AGENTS.md"]
 
 
-def test_but_not_where_they_ignore_the_workspace_itself(tmp_path: Path) -> None:
+def test_ignore_rules_that_exclude_the_whole_workspace_are_not_applied(tmp_path: Path) -> None:
     write_tree(tmp_path, {".git/": "", ".gitignore": "*", "w/a/AGENTS.md": "a"})
     write_tree(tmp_path, {"w/.gitignore": "gen", "w/gen/AGENTS.md": "x"})
     assert labels(tmp_path / "w", "gen/x", "a/x") == ["a/AGENTS.md"]
 
 
-def test_a_changed_ignore_file_counts_at_once(tmp_path: Path) -> None:
+def test_a_changed_ignore_file_takes_effect_at_once(tmp_path: Path) -> None:
     write_tree(tmp_path, {".gitignore": "gen", "gen/AGENTS.md": "x"})
     finder = HintFinder([tmp_path], scan)
     assert not finder.find([tmp_path / "gen" / "x"], NOTHING).hints
@@ -151,7 +151,7 @@ def test_a_changed_ignore_file_counts_at_once(tmp_path: Path) -> None:
         pytest.param("{a,b}" * 40, [], ["x"], id="too many choices"),
     ],
 )
-def test_a_rule_for_paths_comes_when_one_matches(
+def test_a_path_rule_is_delivered_when_a_path_matches(
     tmp_path: Path, globs: str, matching: list[str], other: list[str]
 ) -> None:
     name = ".cursor/rules/r.mdc"
@@ -160,7 +160,7 @@ def test_a_rule_for_paths_comes_when_one_matches(
     assert got == {path: [name] for path in matching} | {path: [] for path in other}
 
 
-def test_rules_come_after_folders_sorted_and_once(tmp_path: Path) -> None:
+def test_rules_come_after_directory_hints_sorted_and_once(tmp_path: Path) -> None:
     rule = "---\nglobs: '**'\n---\n"
     write_tree(tmp_path, {f".cursor/rules/{name}.mdc": rule + name for name in "ba"})
     write_tree(tmp_path, {"s/AGENTS.md": "s", ".cursor/rules/c.mdc": "always"})
@@ -174,19 +174,19 @@ def test_rules_come_after_folders_sorted_and_once(tmp_path: Path) -> None:
     assert not finder.find([tmp_path / "y"], first.loaded).hints
 
 
-def test_a_foreign_path_brings_no_rule(tmp_path: Path) -> None:
+def test_a_third_party_or_ignored_path_triggers_no_rule(tmp_path: Path) -> None:
     write_tree(tmp_path, {".cursor/rules/r.mdc": "---\nglobs: '**'\n---\nr", ".gitignore": "*.log"})
     assert labels(tmp_path, "node_modules/x.ts", "x.log") == []
 
 
-def test_a_new_rule_is_seen(tmp_path: Path) -> None:
+def test_a_new_rule_is_found(tmp_path: Path) -> None:
     finder = HintFinder([write_tree(tmp_path, {".cursor/rules/": ""})], scan)
     assert not finder.find([tmp_path / "x"], NOTHING).hints
     write_tree(tmp_path, {".cursor/rules/r.mdc": "---\nglobs: x\n---\nr"})
     assert finder.find([tmp_path / "x"], NOTHING).hints
 
 
-def test_a_lookup_that_finds_nothing_new_is_fast_whatever_the_size(tmp_path: Path) -> None:
+def test_a_lookup_without_new_hints_is_fast_at_any_size(tmp_path: Path) -> None:
     write_tree(tmp_path, {f"a/b/{number}.py": "" for number in range(1_000)})
     write_tree(tmp_path, {"a/AGENTS.md": "a", ".git/": "", ".gitignore": "*.o\nbuild/"})
     finder = HintFinder([tmp_path], scan)

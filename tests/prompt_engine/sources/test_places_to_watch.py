@@ -8,7 +8,7 @@ from prompt_engine.sources.subdirectory_hints import HintFinder
 from prompt_engine.threats import scan
 
 
-def test_folders_from_the_repository_down_and_those_of_rules_matter(tmp_path: Path) -> None:
+def test_directories_from_the_repository_down_and_of_rules_are_watched(tmp_path: Path) -> None:
     root, other = tmp_path / "repository/a/b", tmp_path / "other"
     (tmp_path / "repository/.git").mkdir(parents=True)
     root.mkdir(parents=True)
@@ -24,7 +24,7 @@ def test_folders_from_the_repository_down_and_those_of_rules_matter(tmp_path: Pa
     )
 
 
-def test_the_state_of_a_delivered_file_is_that_of_the_disk(tmp_path: Path) -> None:
+def test_the_state_of_a_delivered_file_is_read_from_disk(tmp_path: Path) -> None:
     names = ("a/AGENTS.md", "b/AGENTS.md", "c/AGENTS.md", ".cursor/rules/d.mdc")
     for name in names:
         path = tmp_path / name
@@ -43,7 +43,7 @@ def test_the_state_of_a_delivered_file_is_that_of_the_disk(tmp_path: Path) -> No
     assert again.files == {"a/AGENTS.md": now["a/AGENTS.md"]}
 
 
-def test_what_leads_out_of_the_workspace_has_no_state(tmp_path: Path) -> None:
+def test_a_path_outside_the_workspace_has_no_state(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     (tmp_path / "AGENTS.md").write_text("Of elsewhere.")

@@ -8,7 +8,7 @@ from prompt_engine.sources.file_reading import FileCache, ReadFailure, ReadFile,
 from tests.prompt_engine.sources.trees import write_tree
 
 
-def test_a_file_is_read_whole_with_its_resolved_path_and_identity(tmp_path: Path) -> None:
+def test_a_file_is_read_completely_with_its_resolved_path_and_identity(tmp_path: Path) -> None:
     path = write_tree(tmp_path, {"a": "x"}) / "a"
     (tmp_path / "b").symlink_to("a")
     status = path.stat()
@@ -17,7 +17,7 @@ def test_a_file_is_read_whole_with_its_resolved_path_and_identity(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["gone", "file/x", "x" * 300])
-def test_what_is_not_there_is_nothing(tmp_path: Path, name: str) -> None:
+def test_a_missing_file_gives_nothing(tmp_path: Path, name: str) -> None:
     write_tree(tmp_path, {"file": ""})
     assert read_within(tmp_path / name, tmp_path) is None
 
@@ -26,7 +26,7 @@ def test_what_is_not_there_is_nothing(tmp_path: Path, name: str) -> None:
     ("size", "expected"),
     [(3, b"\0\0\0"), (4, ReadFailure("unreadable", "it is larger than 3 bytes"))],
 )
-def test_a_file_is_read_up_to_a_size(
+def test_a_file_is_read_up_to_a_size_limit(
     tmp_path: Path, size: int, expected: bytes | ReadFailure
 ) -> None:
     path = write_tree(tmp_path, {"a": b"\0" * size}) / "a"
@@ -34,7 +34,7 @@ def test_a_file_is_read_up_to_a_size(
     assert (read.raw if isinstance(read, ReadFile) else read) == expected
 
 
-class Making:
+class CountingBuilder:
     """Counts how often something is made of a path."""
 
     def __init__(self) -> None:
@@ -47,9 +47,9 @@ class Making:
         return self.count
 
 
-def test_what_was_made_of_a_file_is_remembered_until_it_changes(tmp_path: Path) -> None:
+def test_the_derived_value_of_a_file_is_cached_until_it_changes(tmp_path: Path) -> None:
     path = write_tree(tmp_path, {"a": "x"}) / "a"
-    made = FileCache(Making(), settled_nanoseconds=-(10**15))
+    made = FileCache(CountingBuilder(), settled_nanoseconds=-(10**15))
     assert [made.get(path), made.get(path)] == [1, 1]
     path.write_text("longer")
     assert [made.get(path), made.get(path)] == [2, 2]
@@ -59,17 +59,17 @@ def test_what_was_made_of_a_file_is_remembered_until_it_changes(tmp_path: Path) 
     assert made.get(path) is None
 
 
-def test_what_changed_just_now_is_made_anew_each_time(tmp_path: Path) -> None:
+def test_a_recently_changed_file_is_not_cached(tmp_path: Path) -> None:
     path = write_tree(tmp_path, {"a": "x"}) / "a"
-    made = FileCache(Making(), settled_nanoseconds=10**15)
+    made = FileCache(CountingBuilder(), settled_nanoseconds=10**15)
     assert [made.get(path), made.get(path)] == [1, 2]
 
 
-def test_a_link_changes_with_what_it_leads_to(tmp_path: Path) -> None:
+def test_a_link_changes_with_its_target(tmp_path: Path) -> None:
     write_tree(tmp_path, {"a": "x", "b": "y"})
     link = tmp_path / "link"
     link.symlink_to("a")
-    made = FileCache(Making(), settled_nanoseconds=-(10**15))
+    made = FileCache(CountingBuilder(), settled_nanoseconds=-(10**15))
     assert [made.get(link), made.get(link)] == [1, 1]
     link.unlink()
     link.symlink_to("b")

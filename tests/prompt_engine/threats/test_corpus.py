@@ -40,7 +40,7 @@ def test_the_corpus_is_large_enough() -> None:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_the_figures_of_each_part_are_good(part: str) -> None:
+def test_precision_and_recall_of_each_part_are_sufficient(part: str) -> None:
     found = figures(part)
     counts = f"{len(read_attacks(part))} attacks, {len(read_harmless(part))} ordinary texts"
     line = f"{part}: {counts}, recall {found.recall:.3f}, precision {found.precision:.3f}"
@@ -50,7 +50,7 @@ def test_the_figures_of_each_part_are_good(part: str) -> None:
 
 
 @pytest.mark.parametrize("attack", read_attacks("tuning"), ids=lambda attack: attack.name)
-def test_an_attack_is_found_by_its_family(attack: LabelledAttack) -> None:
+def test_an_attack_is_found_under_its_family(attack: LabelledAttack) -> None:
     assert attack.family in found_families(attack.text, attack.scope)
 
 
@@ -61,11 +61,11 @@ def test_a_scope_reports_only_what_it_contains(scope: ScanScope) -> None:
     assert reported == set(wanted)
 
 
-def test_every_pattern_has_an_id_of_its_own() -> None:
+def test_every_pattern_has_a_unique_id() -> None:
     ids = [(pattern.id, pattern.scope) for pattern in all_patterns()]
     assert len({id_ for id_, _ in ids}) == len(ids)
 
 
-def test_every_family_of_the_corpus_exists_and_the_other_way_round() -> None:
+def test_corpus_families_and_known_families_are_the_same() -> None:
     known = {pattern.family for pattern in all_patterns()} | {"invisible"}
     assert {attack.family for attack in ALL_ATTACKS} == known

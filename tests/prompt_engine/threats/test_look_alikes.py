@@ -11,5 +11,5 @@ UNICODE = "14.0.0"
 
 
 @pytest.mark.skipif(unicodedata.unidata_version != UNICODE, reason="other characters have names")
-def test_the_table_is_that_which_is_published() -> None:
+def test_the_table_matches_the_published_one() -> None:
     assert TABLE.read_text("utf-8") == build_table()

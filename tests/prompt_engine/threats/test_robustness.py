@@ -82,14 +82,14 @@ SHAPES = {name: megabyte_of(piece) for name, piece in PIECES.items()} | {
 
 
 @pytest.mark.parametrize("text", SHAPES.values(), ids=SHAPES.keys())
-def test_a_hostile_megabyte_takes_little_time(text: str) -> None:
+def test_a_hostile_megabyte_is_scanned_quickly(text: str) -> None:
     scan("ü", "strict")  # loads the tables
     start = process_time()
     scan(text, "strict")
     assert process_time() - start < LENIENT_SECONDS
 
 
-def test_no_character_becomes_a_long_text() -> None:
+def test_no_character_expands_to_a_long_text() -> None:
     parts = ((each, normalize("NFKD", each)) for each in map(chr, range(sys.maxunicode + 1)))
     long = [each for each, written in parts if len(written) > MAX_PARTS]
     assert "\ufdfa" in long
@@ -109,7 +109,7 @@ def test_no_text_makes_the_scan_raise(text: str, scope: ScanScope) -> None:
     text=st.lists(st.sampled_from(TELLING_PIECES), max_size=200).map("".join)
     | st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join)
 )  # fmt: skip
-def test_no_mix_of_telling_pieces_makes_the_scan_raise(text: str) -> None:
+def test_no_combination_of_attack_fragments_makes_the_scan_raise(text: str) -> None:
     scan(text, "strict")
 
 
@@ -119,7 +119,7 @@ def test_no_mix_of_telling_pieces_makes_the_scan_raise(text: str) -> None:
     | st.sampled_from([each.text for each in read_harmless("tuning")]),
     attack=st.sampled_from(read_attacks("tuning")),
 )
-def test_nothing_in_front_hides_an_attack(before: str, attack: LabelledAttack) -> None:
+def test_a_prefix_does_not_hide_an_attack(before: str, attack: LabelledAttack) -> None:
     """Each finding stays in its place, unless one of the same pass begins in front of it.
 
     That may be a larger one, of which the attack is a part.
@@ -142,7 +142,7 @@ def passes() -> tuple[set[str], ...]:
     )
 
 
-def test_the_import_loads_neither_engine_nor_tables() -> None:
+def test_importing_loads_neither_the_engine_nor_the_tables() -> None:
     program = (
         "import sys, prompt_engine.threats;"
         "print([name for name in ('re2', 'confusable_homoglyphs', 'tomllib')"

@@ -18,7 +18,7 @@ def written(folder: Path, **files: bytes) -> Path:
     return folder
 
 
-def test_files_and_the_right_to_run_them_are_collected(tmp_path: Path) -> None:
+def test_files_and_their_executable_bits_are_collected(tmp_path: Path) -> None:
     written(tmp_path, **{"SKILL.md": b"a", "scripts/b.sh": b"b", ".git/config": b"c"})
     (tmp_path / "scripts/b.sh").chmod(0o755)
     assert collect_skill_files(tmp_path) == SkillContents(
@@ -26,7 +26,7 @@ def test_files_and_the_right_to_run_them_are_collected(tmp_path: Path) -> None:
     )
 
 
-def test_a_link_is_read_inside_and_reported_outside(tmp_path: Path) -> None:
+def test_a_link_is_read_if_inside_and_reported_if_outside(tmp_path: Path) -> None:
     folder = written(tmp_path / "skill", **{"SKILL.md": b"a"})
     written(tmp_path, secret=b"s")
     (folder / "copy.md").symlink_to("SKILL.md")
@@ -39,7 +39,7 @@ def test_a_link_is_read_inside_and_reported_outside(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
-def test_a_pipe_is_reported_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_named_pipe_is_reported_without_blocking(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert collect_skill_files(tmp_path) == SkillContents({}, special_files=("pipe",))
 
@@ -50,12 +50,12 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     assert collect_skill_files(tmp_path) == SkillContents({}, unread_paths=("a",))
 
 
-def test_what_lies_too_deep_is_reported(tmp_path: Path) -> None:
+def test_files_nested_too_deeply_are_reported(tmp_path: Path) -> None:
     deep = "/".join("d" * (MAX_DEPTH + 1))
     written(tmp_path, **{f"{deep}/a": b"a"})
     assert collect_skill_files(tmp_path) == SkillContents({}, unread_paths=(f"{deep}/",))
 
 
-def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         collect_skill_files(tmp_path / "none")

@@ -56,7 +56,7 @@ def test_an_ordinary_skill_is_safe(skill: LabelledSkill) -> None:
     assert verdict.level == "safe", [str(each) for each in verdict.findings]
 
 
-def test_the_figures_of_what_was_never_looked_at_are_told() -> None:
+def test_precision_and_recall_on_the_holdout_set_are_sufficient() -> None:
     found = figures("holdout")
     print(f"holdout: {found}")  # noqa: T201  # the figures are what this test is read for
     assert found.recall >= LEAST_RECALL_UNSEEN

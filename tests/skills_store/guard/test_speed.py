@@ -48,7 +48,7 @@ def mixed(separators: str) -> str:
         *("sums", "variables", "base64", "comments", "warnings"),
     ],
 )
-def test_a_mebibyte_is_looked_through_in_time(text: str) -> None:
+def test_a_mebibyte_is_scanned_in_time(text: str) -> None:
     contents = SkillContents({"SKILL.md": text.encode()[:SIZE_BYTES]})
     started = time.process_time()
     scan_skill(contents)

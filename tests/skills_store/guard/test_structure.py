@@ -39,7 +39,9 @@ def level_with(**more: bytes) -> RiskLevel:
     ],
     ids=["link", "pipe", "unread", "no document", "51 files", "more than 1 MiB"],
 )
-def test_a_shape_is_found(contents: SkillContents, level: RiskLevel, what: str) -> None:
+def test_a_suspicious_structure_is_found(
+    contents: SkillContents, level: RiskLevel, what: str
+) -> None:
     verdict = scan_skill(contents)
     assert verdict.level == level
     assert any(
@@ -66,11 +68,11 @@ def test_a_shape_is_found(contents: SkillContents, level: RiskLevel, what: str) 
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )
-def test_a_file_is_judged_by_its_kind(name: str, data: bytes, level: RiskLevel) -> None:
+def test_a_file_is_judged_by_its_type(name: str, data: bytes, level: RiskLevel) -> None:
     assert level_with(**{name: data}) == level
 
 
-def test_more_text_than_is_looked_through_is_told() -> None:
+def test_text_beyond_the_scan_limit_is_reported() -> None:
     assert level_with(**{"scripts/a.py": b"# a\n" * 150_000}) == "dangerous"
     assert level_with(**{"assets/a.csv": b"1,2\n" * 150_000}) == "caution"
 
@@ -84,7 +86,7 @@ def test_more_text_than_is_looked_through_is_told() -> None:
         ("agent-created", ("allow", "allow", "ask")),
     ],
 )
-def test_the_policy_is_as_it_is_written(
+def test_the_policy_matches_its_documentation(
     trust: SkillTrust, decisions: tuple[SkillDecision, ...]
 ) -> None:
     levels: tuple[RiskLevel, ...] = ("safe", "caution", "dangerous")

@@ -30,7 +30,7 @@ def ground(tmp_path: Path) -> SandboxDirectories:
     return create_directories(tmp_path)
 
 
-def test_the_bounds_of_a_workspace(ground: SandboxDirectories) -> None:
+def test_the_sandbox_scope_of_a_workspace(ground: SandboxDirectories) -> None:
     bounds = ground.make_scope().resolve_limits()
     private = (".ssh", ".aws", ".config/gh", ".netrc", ".bash_history")
     assert bounds == replace(
@@ -44,7 +44,7 @@ def test_the_bounds_of_a_workspace(ground: SandboxDirectories) -> None:
     assert ours == {ground.config_home, *(ground.home / name for name in private)}
 
 
-def test_strict_bounds_name_what_may_be_read(ground: SandboxDirectories) -> None:
+def test_the_strict_scope_lists_readable_paths(ground: SandboxDirectories) -> None:
     readable = ground.make_scope(replace(ground.rules, mode="strict")).resolve_limits().readable
     assert readable is not None
     assert not any(ground.home.is_relative_to(path) for path in readable)
@@ -56,7 +56,7 @@ def _git(folder: Path, *words: str) -> None:
     subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True)
 
 
-def test_the_repository_of_a_linked_work_tree_is_writable_and_no_forged_one(
+def test_the_repository_of_a_linked_worktree_is_writable_unless_forged(
     ground: SandboxDirectories,
 ) -> None:
     _git(ground.outside, "init", "-q")
@@ -87,7 +87,7 @@ async def test_git_works_in_the_workspace(ground: SandboxDirectories) -> None:
 
 
 @needs_sandbox
-async def test_git_works_in_a_linked_work_tree(ground: SandboxDirectories) -> None:
+async def test_git_works_in_a_linked_worktree(ground: SandboxDirectories) -> None:
     _git(ground.outside, "init", "-q")
     _git(ground.outside, "commit", "-q", "--allow-empty", "-m", "first")
     tree = ground.home / "tree"
@@ -100,7 +100,7 @@ async def test_git_works_in_a_linked_work_tree(ground: SandboxDirectories) -> No
 BOUNDS = SandboxLimits((Path("/w"),), (Path("/h/.ssh"), Path("/w/own")), (Path("/w/own/skills"),))
 
 
-def test_the_words_of_the_linux_launcher() -> None:
+def test_the_arguments_of_the_linux_launcher() -> None:
     arguments = PerlLauncher("/usr/bin/perl").build_arguments(BOUNDS, {"PERL5LIB": "a b"})
     assert arguments[0] == "/usr/bin/perl"
     assert arguments[2:] == (
@@ -109,7 +109,7 @@ def test_the_words_of_the_linux_launcher() -> None:
     )
 
 
-def test_the_profile_of_macos_denies_before_it_allows() -> None:
+def test_the_macos_profile_denies_before_it_allows() -> None:
     lines = build_profile(BOUNDS).splitlines()
     rules = [
         "(deny network*)",
@@ -123,7 +123,7 @@ def test_the_profile_of_macos_denies_before_it_allows() -> None:
     assert [line for line in lines if line in rules] == rules
 
 
-def test_the_profile_of_macos_for_strict_bounds_with_a_network() -> None:
+def test_the_macos_profile_for_the_strict_scope_with_network() -> None:
     bounds = replace(BOUNDS, readable=(Path("/usr"), Path('/a "b"\\')), has_network=True)
     lines = build_profile(bounds).splitlines()
     assert "(deny network*)" not in lines
@@ -135,7 +135,7 @@ def test_the_profile_of_macos_for_strict_bounds_with_a_network() -> None:
     )
 
 
-async def test_where_there_is_no_sandbox_it_is_said_once(ground: SandboxDirectories) -> None:
+async def test_a_missing_sandbox_is_reported_once(ground: SandboxDirectories) -> None:
     looks: list[str] = []
 
     def find() -> MissingLauncher:
@@ -153,7 +153,7 @@ async def test_where_there_is_no_sandbox_it_is_said_once(ground: SandboxDirector
     assert looks == ["look"]
 
 
-async def test_a_sandbox_that_is_off_is_not_looked_for(ground: SandboxDirectories) -> None:
+async def test_a_disabled_sandbox_is_not_searched_for(ground: SandboxDirectories) -> None:
     def find() -> MissingLauncher:
         raise AssertionError
 
@@ -173,18 +173,18 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("line", "is_told"), REFUSED.items(), ids=REFUSED.keys())
-def test_what_looks_like_a_refusal_is_quoted(line: str, *, is_told: bool) -> None:
+def test_output_that_looks_like_a_denial_is_quoted(line: str, *, is_told: bool) -> None:
     told = describe_denial(f"before\n{line}\nafter\n", has_failed=True, has_network=False)
     assert (f"`{line}`" in told) is is_told
 
 
-def test_a_success_is_told_only_what_the_system_words_itself() -> None:
+def test_a_successful_command_is_checked_only_for_system_messages() -> None:
     plain, quoted = "rm: /x: Permission denied", "3 tests about EACCES passed"
     assert describe_denial(quoted, has_failed=False, has_network=False) == ""
     assert describe_denial(plain, has_failed=False, has_network=False) != ""
 
 
-def test_a_command_for_elsewhere_runs_only_where_its_launcher_is(tmp_path: Path) -> None:
+def test_a_confined_command_runs_only_if_its_launcher_exists(tmp_path: Path) -> None:
     there = tmp_path / "launcher"
     there.write_text("")
     for files, code, output in (((str(there),), 0, "hello\n"), ((str(there), "/none"), 121, None)):

@@ -68,7 +68,9 @@ WRITES = {
 
 
 @pytest.mark.parametrize("command", WRITES.values(), ids=WRITES.keys())
-async def test_nothing_is_written_outside(ground: SandboxDirectories, command: str) -> None:
+async def test_nothing_is_written_outside_the_sandbox(
+    ground: SandboxDirectories, command: str
+) -> None:
     before = _state(ground.outside)
     names = sorted(ground.home.iterdir())
     async with open_confined(ground) as place:
@@ -87,7 +89,7 @@ METADATA = {
 
 @needs_landlock
 @pytest.mark.parametrize("command", METADATA.values(), ids=METADATA.keys())
-async def test_not_even_modes_and_times_change_outside(
+async def test_modes_and_times_outside_the_sandbox_cannot_change(
     ground: SandboxDirectories, command: str
 ) -> None:
     before = _state(ground.outside)
@@ -102,7 +104,7 @@ async def test_not_even_modes_and_times_change_outside(
     assert outcome.ended.exit.code != 0
 
 
-async def test_the_workspace_and_the_temporary_folders_are_written(
+async def test_the_workspace_and_temporary_directories_are_writable(
     ground: SandboxDirectories,
 ) -> None:
     command = (
@@ -115,7 +117,7 @@ async def test_the_workspace_and_the_temporary_folders_are_written(
     assert (outcome.output, outcome.ended.exit.code) == ("x\ny\n", 0)
 
 
-async def test_a_folder_that_the_settings_name_is_written(ground: SandboxDirectories) -> None:
+async def test_a_directory_from_the_settings_is_writable(ground: SandboxDirectories) -> None:
     rules = replace(ground.rules, writable_directories=(ground.outside,))
     async with open_confined(ground, rules) as place:
         outcome = await place.run(f"echo x > {ground.outside}/there.txt")
@@ -136,7 +138,7 @@ PRIVATE = (
 
 
 @pytest.mark.parametrize("name", PRIVATE)
-async def test_what_is_private_is_not_read(ground: SandboxDirectories, name: str) -> None:
+async def test_private_files_are_not_readable(ground: SandboxDirectories, name: str) -> None:
     async with open_confined(ground) as place:
         told = await place.run(
             f"cat {name}; ln -s {name} way; cat way; cp {name} mine; ln {name} hard; cat hard; "
@@ -147,7 +149,7 @@ async def test_what_is_private_is_not_read(ground: SandboxDirectories, name: str
     assert not (ground.root / "mine").exists() or not (ground.root / "mine").read_text()
 
 
-async def test_the_rest_of_the_home_is_read(ground: SandboxDirectories) -> None:
+async def test_the_rest_of_the_home_is_readable(ground: SandboxDirectories) -> None:
     async with open_confined(ground) as place:
         outcome = await place.run(
             "cat ~/notes/today.md ~/.gitconfig ~/.hermes/skills/*/SKILL.md && ls ~ / > /dev/null"
@@ -156,14 +158,14 @@ async def test_the_rest_of_the_home_is_read(ground: SandboxDirectories) -> None:
     assert "Say hello." in outcome.output
 
 
-async def test_what_became_private_a_moment_ago_is_not_read(ground: SandboxDirectories) -> None:
+async def test_a_file_that_just_became_private_is_not_readable(ground: SandboxDirectories) -> None:
     async with open_confined(ground) as place:
         (ground.home / ".kube").mkdir()
         (ground.home / ".kube" / "config").write_text(SECRET)
         assert SECRET not in (await place.run("cat ~/.kube/config")).output
 
 
-async def test_a_workspace_that_holds_private_files_keeps_them(ground: SandboxDirectories) -> None:
+async def test_private_files_within_the_workspace_are_protected(ground: SandboxDirectories) -> None:
     home = replace(ground, root=ground.home)
     async with open_confined(home) as place:
         told = await place.run(
@@ -174,7 +176,7 @@ async def test_a_workspace_that_holds_private_files_keeps_them(ground: SandboxDi
     assert not (ground.home / ".ssh" / "authorized_keys").exists()
 
 
-async def test_strict_commands_read_nothing_but_their_own_and_the_system(
+async def test_strict_commands_read_only_the_workspace_and_the_system(
     ground: SandboxDirectories,
 ) -> None:
     (ground.root / "own.txt").write_text("own")
@@ -200,7 +202,7 @@ NETWORK = {
 
 
 @pytest.mark.parametrize("code", NETWORK.values(), ids=NETWORK.keys())
-async def test_nothing_outside_is_reached(ground: SandboxDirectories, code: str) -> None:
+async def test_the_network_is_unreachable(ground: SandboxDirectories, code: str) -> None:
     path = ground.temporary_directories / "listening"
     with closing(socket.create_server(("127.0.0.1", 0))) as server, closing(_listening(path)):
         filled = code.format(port=server.getsockname()[1], socket=path)
@@ -221,7 +223,7 @@ def _listening(path: Path) -> socket.socket:
     return listener
 
 
-async def test_the_network_is_used_where_it_is_allowed(ground: SandboxDirectories) -> None:
+async def test_the_network_is_reachable_where_allowed(ground: SandboxDirectories) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         code = f"import socket; socket.create_connection({server.getsockname()!r}, 5)"
         async with open_confined(ground, with_network(ground)) as place:
@@ -229,7 +231,7 @@ async def test_the_network_is_used_where_it_is_allowed(ground: SandboxDirectorie
     assert outcome.ended.exit.code == 0, outcome.output
 
 
-async def test_a_test_server_within_one_command_is_reached(ground: SandboxDirectories) -> None:
+async def test_a_test_server_within_one_command_is_reachable(ground: SandboxDirectories) -> None:
     code = (
         "import socket; s = socket.create_server(('127.0.0.1', 0)); "
         "socket.create_connection(s.getsockname(), 5); print('reached')"
@@ -240,7 +242,9 @@ async def test_a_test_server_within_one_command_is_reached(ground: SandboxDirect
 
 
 @needs_landlock
-async def test_nobody_outside_is_signalled_or_looked_into(ground: SandboxDirectories) -> None:
+async def test_outside_processes_cannot_be_signalled_or_inspected(
+    ground: SandboxDirectories,
+) -> None:
     async with open_confined(ground) as place:
         own = os.getpid()
         signalled = await place.run(f"kill -0 {own}")
@@ -252,7 +256,7 @@ async def test_nobody_outside_is_signalled_or_looked_into(ground: SandboxDirecto
 
 
 @needs_landlock
-async def test_variables_that_perl_would_obey_reach_the_command_alone(
+async def test_perl_environment_variables_reach_only_the_command(
     ground: SandboxDirectories,
 ) -> None:
     (ground.root / "Loaded.pm").write_text(f"open my $f, '>', '{ground.outside}/new'; 1;")

@@ -39,7 +39,7 @@ def ground(tmp_path: Path) -> SandboxDirectories:
 
 
 async def launcher_of(sandbox: SessionSandbox, root: Path) -> tuple[str, ...]:
-    return await sandbox.wrap_search(root, find_ripgrep(), hides=True)
+    return await sandbox.wrap_search(root, find_ripgrep(), hides_private_paths=True)
 
 
 def files_found(launcher: tuple[str, ...], folder: Path) -> bytes:
@@ -50,7 +50,7 @@ def files_found(launcher: tuple[str, ...], folder: Path) -> bytes:
 
 
 @pytest.mark.parametrize("below", [".", "src", "src/kept", "src/app.py"])
-async def test_a_confined_search_finds_what_any_does(
+async def test_a_confined_search_finds_the_same_results(
     ground: SandboxDirectories, below: str
 ) -> None:
     root = ground.root / below
@@ -61,7 +61,7 @@ async def test_a_confined_search_finds_what_any_does(
     assert await search(FileSearchQuery("word", root), ground.root, (), launcher) == free
 
 
-async def test_a_link_leads_it_nowhere(ground: SandboxDirectories) -> None:
+async def test_a_link_gives_a_confined_search_no_access(ground: SandboxDirectories) -> None:
     (ground.root / "door").symlink_to(ground.outside)
     (ground.root / "keys").symlink_to(ground.home / ".ssh")
     launcher = await launcher_of(make_sandbox(ground), ground.root)
@@ -73,7 +73,9 @@ async def test_a_link_leads_it_nowhere(ground: SandboxDirectories) -> None:
     assert b"keys/" not in held
 
 
-async def test_a_root_that_became_a_link_leads_it_nowhere(ground: SandboxDirectories) -> None:
+async def test_a_root_that_became_a_link_gives_a_confined_search_no_access(
+    ground: SandboxDirectories,
+) -> None:
     launcher = await launcher_of(make_sandbox(ground), ground.root / "src")
     (ground.root / "src").rename(ground.root / "was")
     (ground.root / "src").symlink_to(ground.outside)
@@ -81,7 +83,7 @@ async def test_a_root_that_became_a_link_leads_it_nowhere(ground: SandboxDirecto
     assert found.hits == ()
 
 
-async def test_what_is_private_below_its_root_stays_so(ground: SandboxDirectories) -> None:
+async def test_private_files_below_the_root_stay_private(ground: SandboxDirectories) -> None:
     launcher = await launcher_of(make_sandbox(ground), ground.home)
     found = await search(FileSearchQuery("hush|nothing", ground.home), ground.home, (), launcher)
     assert [hit.path.name for hit in found.hits] == ["today.md"]

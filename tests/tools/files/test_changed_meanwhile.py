@@ -78,7 +78,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 @CHANGES
 @EDITORS
 @pytest.mark.parametrize("action", ["write", "delete", "move"])
-async def test_a_file_that_changed_on_disk_is_left_alone(
+async def test_a_file_changed_on_disk_is_not_overwritten(
     tmp_path: Path, make: Callable[[], EditorPort], change: Callable[[Path], None], action: str
 ) -> None:
     desk = create_service(tmp_path, make())
@@ -112,7 +112,7 @@ async def _act(desk: FileServiceSetup, action: str, base: FileSnapshot) -> None:
     ],
     ids=["text", "newlines", "deleted", "link"],
 )
-async def test_it_is_told_how_the_file_changed(
+async def test_the_error_describes_how_the_file_changed(
     tmp_path: Path, change: Callable[[Path], None], how: str
 ) -> None:
     desk = create_service(tmp_path)
@@ -128,7 +128,7 @@ async def test_it_is_told_how_the_file_changed(
 
 
 @EDITORS
-async def test_a_file_that_appeared_is_left_alone(
+async def test_a_file_that_appeared_is_not_overwritten(
     tmp_path: Path, make: Callable[[], EditorPort]
 ) -> None:
     desk = create_service(tmp_path, make())
@@ -141,7 +141,7 @@ async def test_a_file_that_appeared_is_left_alone(
 
 
 @READING
-async def test_text_typed_meanwhile_is_left_alone(
+async def test_text_typed_since_the_read_is_not_overwritten(
     tmp_path: Path, make: Callable[[], NewlineKeepingEditor]
 ) -> None:
     editor = make()
@@ -155,7 +155,7 @@ async def test_text_typed_meanwhile_is_left_alone(
 
 
 @READING
-async def test_text_that_is_saved_meanwhile_is_still_the_same(
+async def test_text_saved_since_the_read_is_no_conflict(
     tmp_path: Path, make: Callable[[], NewlineKeepingEditor]
 ) -> None:
     editor = make()
@@ -168,7 +168,7 @@ async def test_text_that_is_saved_meanwhile_is_still_the_same(
     assert path.read_text() == "typed and edited\n"
 
 
-async def test_a_disk_that_changed_under_unsaved_text_is_noticed(tmp_path: Path) -> None:
+async def test_a_disk_change_under_unsaved_text_is_noticed(tmp_path: Path) -> None:
     editor = NewlineKeepingEditor()
     desk = create_service(tmp_path, editor)
     path = desk.write_file("a.txt", "a\n")
@@ -181,7 +181,7 @@ async def test_a_disk_that_changed_under_unsaved_text_is_noticed(tmp_path: Path)
 
 
 @pytest.mark.parametrize("action", ["replace", "remove", "rename"])
-async def test_the_disk_is_compared_once_more_at_the_last_moment(
+async def test_the_disk_is_compared_again_just_before_the_write(
     tmp_path: Path, action: str
 ) -> None:
     desk = create_service(tmp_path)
@@ -197,7 +197,7 @@ async def test_the_disk_is_compared_once_more_at_the_last_moment(
     assert contents(desk.root) == {str(path): b"theirs\n"}
 
 
-async def test_a_changed_mode_is_kept_and_no_hindrance(tmp_path: Path) -> None:
+async def test_a_changed_mode_is_preserved_and_no_conflict(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     path = desk.write_file("a.txt", "a\n")
     base = await desk.read("a.txt")
@@ -206,7 +206,7 @@ async def test_a_changed_mode_is_kept_and_no_hindrance(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o755
 
 
-async def test_what_was_written_is_the_base_of_the_next_write(tmp_path: Path) -> None:
+async def test_written_content_is_the_base_of_the_next_write(tmp_path: Path) -> None:
     for make in ALL_EDITORS:
         desk = create_service(tmp_path / name_of(make), make())
         base = None
@@ -230,7 +230,7 @@ async def test_a_deleted_file_is_gone_whatever_the_editor_shows(
     assert await desk.text("a.txt") == "again\n"
 
 
-async def test_deleting_a_link_leaves_its_target(tmp_path: Path) -> None:
+async def test_deleting_a_link_keeps_its_target(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     target = desk.write_file("a.txt", "a\n")
     (desk.root / "link").symlink_to("a.txt")
@@ -240,7 +240,7 @@ async def test_deleting_a_link_leaves_its_target(tmp_path: Path) -> None:
 
 
 @EDITORS
-async def test_a_moved_file_is_the_same_elsewhere(
+async def test_a_moved_file_is_unchanged_at_its_destination(
     tmp_path: Path, make: Callable[[], EditorPort]
 ) -> None:
     desk = create_service(tmp_path, make())
@@ -256,7 +256,7 @@ async def test_a_moved_file_is_the_same_elsewhere(
     assert await desk.text("deep/er/b.sh") == "b\n"
 
 
-async def test_unsaved_text_moves_too(tmp_path: Path) -> None:
+async def test_unsaved_text_is_moved_too(tmp_path: Path) -> None:
     editor = NonSavingEditor()
     desk = create_service(tmp_path, editor)
     editor.type_text(desk.write_file("a.txt", b"a\r\n", 0o755), "typed\n")
@@ -268,7 +268,7 @@ async def test_unsaved_text_moves_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("taken", ["file", "folder", "dangling"])
-async def test_nothing_is_moved_over_what_is_there(tmp_path: Path, taken: str) -> None:
+async def test_a_move_overwrites_nothing(tmp_path: Path, taken: str) -> None:
     desk = create_service(tmp_path, RefusingEditor())
     desk.write_file("a.txt", "a\n")
     desk.write_file("file", "b\n")

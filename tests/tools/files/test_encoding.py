@@ -58,7 +58,7 @@ CRLF = TextForm(newline="\r\n")
         pytest.param(b"a\x0cb\x85", "a\x0cb…", TextForm("cp1252"), id="form feed is no newline"),
     ],
 )
-def test_bytes_are_read_as_text_of_a_form(data: bytes, text: str, form: TextForm) -> None:
+def test_bytes_are_decoded_with_their_text_form(data: bytes, text: str, form: TextForm) -> None:
     assert decode(data) == (text, form)
     assert encode(text, form) == data
 
@@ -82,7 +82,7 @@ def test_bytes_are_read_as_text_of_a_form(data: bytes, text: str, form: TextForm
     ],
     ids=lambda value: value if isinstance(value, str) else value[:8].hex(),
 )
-def test_what_is_no_text_is_named(data: bytes, kind: str) -> None:
+def test_a_file_that_is_not_text_is_named(data: bytes, kind: str) -> None:
     with pytest.raises(BinaryFileError) as caught:
         decode(data, "x.bin")
     assert caught.value.kind == kind
@@ -101,7 +101,7 @@ SAMPLES = st.one_of(
 
 
 @given(SAMPLES)
-def test_whatever_can_be_read_is_written_back_as_the_same_bytes(data: bytes) -> None:
+def test_decoded_text_is_encoded_to_the_same_bytes(data: bytes) -> None:
     try:
         text, form = decode(data)
     except BinaryFileError:
@@ -111,7 +111,7 @@ def test_whatever_can_be_read_is_written_back_as_the_same_bytes(data: bytes) -> 
 
 
 @given(st.text("ab\r\n", max_size=24), st.sampled_from(["\n", "\r\n", "\r"]))
-def test_a_text_given_one_newline_has_only_that(text: str, newline: Newline) -> None:
+def test_normalized_text_has_a_single_newline_style(text: str, newline: Newline) -> None:
     styled = convert_newlines(text, newline)
     assert detect_newline(styled) in {newline, "\n"}
     assert convert_newlines(styled, "\n") == convert_newlines(text, "\n")
@@ -119,15 +119,13 @@ def test_a_text_given_one_newline_has_only_that(text: str, newline: Newline) -> 
 
 @pytest.mark.parametrize("newline", ["\r\n", "\r"])
 @pytest.mark.parametrize("text", ["a\nb\n", "a\r\nb\r\n", "a\r\nb\n"])
-def test_new_lines_get_the_newline_of_the_file_however_they_were_typed(
-    text: str, newline: Newline
-) -> None:
+def test_new_lines_get_the_newline_style_of_the_file(text: str, newline: Newline) -> None:
     assert encode(text, TextForm(newline=newline)) == f"a{newline}b{newline}".encode()
 
 
 @pytest.mark.parametrize("text", ["a\r\nb\n", "a\rb"])
 @pytest.mark.parametrize("newline", ["\n", None])
-def test_other_newlines_are_left_as_they_are(text: str, newline: Newline | None) -> None:
+def test_existing_newlines_are_left_unchanged(text: str, newline: Newline | None) -> None:
     assert encode(text, TextForm(newline=newline)) == text.encode()
 
 
@@ -143,7 +141,7 @@ def test_other_newlines_are_left_as_they_are(text: str, newline: Newline | None)
         ),
     ],
 )
-def test_a_character_that_the_encoding_lacks_is_named_with_its_line(
+def test_an_unencodable_character_is_named_with_its_line(
     encoding: Encoding, text: str, shown: str
 ) -> None:
     with pytest.raises(EncodingError) as caught:

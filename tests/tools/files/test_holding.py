@@ -14,7 +14,7 @@ from tests.tools.files.file_services import ALL_EDITORS, create_service, name_of
 
 
 @pytest.mark.parametrize("make", ALL_EDITORS, ids=name_of)
-async def test_two_hundred_edits_of_one_file_at_once_all_land(
+async def test_two_hundred_concurrent_edits_of_one_file_all_apply(
     tmp_path: Path, make: Callable[[], EditorPort]
 ) -> None:
     desk = create_service(tmp_path, make())
@@ -28,7 +28,7 @@ async def test_two_hundred_edits_of_one_file_at_once_all_land(
     assert await desk.text("a.txt") == "".join(f"[{number}]\n" for number in range(count))
 
 
-async def test_edits_by_different_names_of_one_file_all_land(tmp_path: Path) -> None:
+async def test_edits_through_different_names_of_one_file_all_apply(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     desk.write_file("sub/a.txt", "1 2 3 4\n")
     (desk.root / "link").symlink_to("sub/a.txt")
@@ -41,7 +41,7 @@ async def test_edits_by_different_names_of_one_file_all_land(tmp_path: Path) -> 
     assert await desk.text("link") == "<1> <2> <3> <4>\n"
 
 
-async def test_files_are_held_in_the_order_of_the_calls(tmp_path: Path) -> None:
+async def test_files_are_locked_in_call_order(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     order: list[str] = []
 
@@ -66,14 +66,14 @@ async def test_files_are_held_in_the_order_of_the_calls(tmp_path: Path) -> None:
     ]
 
 
-async def test_different_files_are_held_at_once(tmp_path: Path) -> None:
+async def test_different_files_are_locked_concurrently(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     with fail_after(HANG_TIMEOUT_SECONDS):
         async with desk.files.lock([desk.root / "a"]), desk.files.lock([desk.root / "b"]):
             pass
 
 
-async def test_links_that_cross_make_nobody_wait_for_ever(tmp_path: Path) -> None:
+async def test_crossing_links_do_not_deadlock(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     for name in ("x", "y"):
         desk.write_file(name, "")
@@ -94,7 +94,7 @@ async def test_links_that_cross_make_nobody_wait_for_ever(tmp_path: Path) -> Non
     assert len(left) == 60
 
 
-async def test_a_link_is_followed_once_it_is_at_hand(tmp_path: Path) -> None:
+async def test_a_link_is_resolved_again_once_its_lock_is_held(tmp_path: Path) -> None:
     """Who held it before may have turned it elsewhere."""
     desk = create_service(tmp_path)
     link, other = desk.root / "link", desk.write_file("other", "")
@@ -121,7 +121,7 @@ async def test_a_link_is_followed_once_it_is_at_hand(tmp_path: Path) -> None:
     assert left == ["other", "link"]
 
 
-async def test_who_gives_up_waiting_holds_nobody_up(tmp_path: Path) -> None:
+async def test_a_cancelled_waiter_does_not_block_others(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     path = desk.root / "a"
 

@@ -43,7 +43,7 @@ async def test_lines_of_a_small_file_are_read_and_all_are_counted(
     assert await part(desk, "a.txt", first_line, line_count) == expected
 
 
-async def test_lines_that_are_not_saved_are_read(tmp_path: Path) -> None:
+async def test_unsaved_lines_are_read(tmp_path: Path) -> None:
     editor = NewlineKeepingEditor()
     desk = create_service(tmp_path, editor)
     editor.type_text(desk.write_file("a.txt", "a\n"), "one\ntwo\n")
@@ -77,7 +77,7 @@ async def test_lines_of_a_huge_file_are_read(tmp_path: Path, form: str) -> None:
     assert await part(desk, "a.txt", COUNT + 9, 3) == FileExcerpt("", COUNT + 9, 0, COUNT)
 
 
-async def test_a_line_without_end_is_cut_and_not_held(tmp_path: Path) -> None:
+async def test_an_endless_line_is_truncated_without_buffering(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     path = desk.write_file("a.txt", "x" * 1000)
     path.write_bytes(b"x" * (MAX_BYTES + 1) + b"\nlast")
@@ -93,7 +93,7 @@ async def test_a_line_without_end_is_cut_and_not_held(tmp_path: Path) -> None:
     assert peak_bytes < MAX_BYTES
 
 
-async def test_a_text_of_exactly_the_longest_part_is_whole(tmp_path: Path) -> None:
+async def test_a_text_of_exactly_the_maximum_length_is_complete(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     text = "x" * (MAX_PART_CHARACTERS - 1) + "\n"
     desk.write_file("a.txt", text)
@@ -104,7 +104,7 @@ async def test_a_text_of_exactly_the_longest_part_is_whole(tmp_path: Path) -> No
     ("size_bytes", "kind"),
     [(MAX_BYTES + 1, BinaryFileError), (MAX_STREAM_BYTES + 1, HugeFileError)],
 )
-async def test_what_is_no_text_or_too_large_is_refused(
+async def test_a_file_that_is_not_text_or_too_large_is_refused(
     tmp_path: Path, size_bytes: int, kind: type[Exception]
 ) -> None:
     desk = create_service(tmp_path)
@@ -113,7 +113,7 @@ async def test_what_is_no_text_or_too_large_is_refused(
         await part(desk, "a.bin", 1, 1)
 
 
-async def test_lines_of_a_missing_file_are_missing(tmp_path: Path) -> None:
+async def test_reading_lines_of_a_missing_file_reports_it_as_missing(tmp_path: Path) -> None:
     with pytest.raises(NoSuchFileError):
         await part(create_service(tmp_path), "a.txt", 1, 1)
 
@@ -122,7 +122,7 @@ class StoppedError(Exception):
     """The test's way to end a search."""
 
 
-def test_a_search_for_lines_can_be_stopped(tmp_path: Path) -> None:
+def test_counting_lines_can_be_cancelled(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     desk.write_file("a.txt", b"\n" * (MAX_BYTES // 10))
     checks: list[None] = []

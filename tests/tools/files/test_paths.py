@@ -36,7 +36,7 @@ WORKSPACE = SessionWorkspace(Path("/code"))
         ("file:x", "/code/file:x"),
     ],
 )
-def test_a_name_means_an_absolute_path(given: str, path: str) -> None:
+def test_a_path_is_made_absolute(given: str, path: str) -> None:
     assert lexical_path(given, WORKSPACE, HOME) == Path(path)
 
 
@@ -54,7 +54,7 @@ def test_a_name_means_an_absolute_path(given: str, path: str) -> None:
         ("file://[/a", "'file://[/a' is no URI of a file: Invalid IPv6 URL"),
     ],
 )
-def test_what_cannot_be_a_path_is_refused(given: str, reason: str) -> None:
+def test_an_invalid_path_is_refused(given: str, reason: str) -> None:
     with pytest.raises(InvalidPathError) as caught:
         lexical_path(given, WORKSPACE, HOME)
     assert caught.value.reason == reason
@@ -90,7 +90,7 @@ def root(tmp_path: Path) -> Path:
         (".", "root", "inside"),
     ],
 )
-def test_a_place_knows_where_its_links_lead(root: Path, given: str, real: str, where: str) -> None:
+def test_a_path_knows_its_link_target(root: Path, given: str, real: str, where: str) -> None:
     workspace = SessionWorkspace(root)
     top = root.parent
     path = lexical_path(given, workspace, HOME)
@@ -99,12 +99,12 @@ def test_a_place_knows_where_its_links_lead(root: Path, given: str, real: str, w
     assert resolve_path(given, workspace, HOME) == expected
 
 
-def test_a_place_in_an_additional_root_is_inside(root: Path) -> None:
+def test_a_path_in_an_additional_root_is_inside(root: Path) -> None:
     workspace = SessionWorkspace(root, (root.parent / "outside",))
     assert resolve_path("far/b.py", workspace, HOME).is_in_workspace
 
 
-def test_a_root_that_is_a_link_holds_what_is_behind_it(root: Path) -> None:
+def test_a_linked_root_contains_the_files_of_its_target(root: Path) -> None:
     assert resolve_path("a.py", SessionWorkspace(root / "near"), HOME).is_in_workspace
     assert resolve_path(
         str(root / "sub" / "new"), SessionWorkspace(root / "near"), HOME
@@ -112,17 +112,17 @@ def test_a_root_that_is_a_link_holds_what_is_behind_it(root: Path) -> None:
     assert not resolve_path("../x", SessionWorkspace(root / "near"), HOME).is_in_workspace
 
 
-def test_a_root_that_does_not_exist_holds_what_would_be_in_it(tmp_path: Path) -> None:
+def test_a_missing_root_contains_its_future_files(tmp_path: Path) -> None:
     assert resolve_path("a.py", SessionWorkspace(tmp_path / "later"), HOME).is_in_workspace
 
 
-def test_a_root_spelled_otherwise_is_the_same_root(root: Path) -> None:
+def test_a_root_with_another_spelling_is_the_same_root(root: Path) -> None:
     other = root.with_name("ROOT")
     if not other.exists():
         pytest.skip("this file system tells upper case from lower case")
     assert resolve_path(str(other / "sub" / "new.py"), SessionWorkspace(root), HOME).is_in_workspace
 
 
-def test_spellings_that_some_system_takes_for_one_file_wait_in_one_line() -> None:
+def test_spellings_that_may_be_the_same_file_share_one_lock() -> None:
     assert lock_key(Path("/code/\u00c4.txt")) == lock_key(Path("/code/a\u0308.TXT"))
     assert lock_key(Path("/code/a.txt")) != lock_key(Path("/code/b.txt"))

@@ -34,7 +34,7 @@ PROCESS = Path("/proc/self/status")
 EDITORS = pytest.mark.parametrize("make", [*ALL_EDITORS, RefusingEditor], ids=name_of)
 
 
-async def test_a_snapshot_says_all_about_a_file(tmp_path: Path) -> None:
+async def test_a_snapshot_describes_a_file_completely(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     data = b"\xef\xbb\xbfa\r\n"
     desk.write_file("a.txt", data, 0o755)
@@ -81,7 +81,7 @@ async def test_unsaved_text_is_seen(tmp_path: Path) -> None:
     assert (snapshot.form, snapshot.mode) == (TextForm(newline="\r\n"), 0o755)
 
 
-async def test_a_file_that_is_in_the_editor_only_is_seen(tmp_path: Path) -> None:
+async def test_a_file_that_exists_only_in_the_editor_is_seen(tmp_path: Path) -> None:
     editor = NewlineKeepingEditor()
     desk = create_service(tmp_path, editor)
     editor.type_text(desk.root / "new.txt", "typed\r\n")
@@ -90,14 +90,14 @@ async def test_a_file_that_is_in_the_editor_only_is_seen(tmp_path: Path) -> None
     assert (snapshot.disk_digest, snapshot.is_saved) == (None, False)
 
 
-async def test_an_empty_buffer_of_no_file_is_no_file(tmp_path: Path) -> None:
+async def test_an_empty_buffer_without_a_file_is_not_a_file(tmp_path: Path) -> None:
     editor = NewlineKeepingEditor()
     desk = create_service(tmp_path, editor)
     editor.type_text(desk.root / "new.txt", "")
     assert await desk.read_if_exists("new.txt") is None
 
 
-async def test_an_editor_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
+async def test_a_hanging_editor_does_not_block(tmp_path: Path) -> None:
     desk = create_service(tmp_path, HangingEditor(), patience_seconds=0.05)
     desk.write_file("a.txt", "a\n")
     with fail_after(HANG_TIMEOUT_SECONDS):
@@ -106,7 +106,7 @@ async def test_an_editor_that_hangs_is_not_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["outside", "Latin-1", "link to the outside", "\udcff"])
-async def test_the_editor_is_not_asked_for_what_it_cannot_know(tmp_path: Path, name: str) -> None:
+async def test_the_editor_is_not_asked_for_files_it_cannot_read(tmp_path: Path, name: str) -> None:
     editor = VerbatimEditor()
     desk = create_service(tmp_path, editor)
     (desk.outside / "a.txt").write_text("a\n")
@@ -117,7 +117,7 @@ async def test_the_editor_is_not_asked_for_what_it_cannot_know(tmp_path: Path, n
     assert editor.calls == []
 
 
-async def test_the_editor_is_asked_by_the_name_that_its_folders_have(tmp_path: Path) -> None:
+async def test_the_editor_is_asked_with_the_workspace_path(tmp_path: Path) -> None:
     editor = VerbatimEditor()
     desk = create_service(tmp_path, editor)
     desk.write_file("a.txt", "a\n")
@@ -129,7 +129,7 @@ async def test_the_editor_is_asked_by_the_name_that_its_folders_have(tmp_path: P
 
 
 @EDITORS
-async def test_a_missing_file_is_an_ordinary_answer(
+async def test_a_missing_file_is_not_an_error(
     tmp_path: Path, make: Callable[[], EditorPort]
 ) -> None:
     desk = create_service(tmp_path, make())
@@ -153,7 +153,7 @@ async def test_a_missing_file_is_an_ordinary_answer(
     }
 
 
-async def test_a_missing_file_is_told_with_those_like_it(tmp_path: Path) -> None:
+async def test_a_missing_file_is_reported_with_similar_names(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     desk.write_file("reader.py", "")
     with pytest.raises(NoSuchFileError) as caught:
@@ -169,7 +169,7 @@ async def test_a_missing_file_is_told_with_those_like_it(tmp_path: Path) -> None
         (60, f"d is a folder; it holds {', '.join(f'{n:02}' for n in range(50))} and 11 more"),
     ],
 )
-async def test_a_folder_is_listed(tmp_path: Path, count: int, reason: str) -> None:
+async def test_a_directory_is_listed(tmp_path: Path, count: int, reason: str) -> None:
     desk = create_service(tmp_path)
     (desk.root / "d").mkdir()
     for number in range(count):
@@ -181,7 +181,7 @@ async def test_a_folder_is_listed(tmp_path: Path, count: int, reason: str) -> No
 
 
 @EDITORS
-async def test_a_binary_file_is_named_and_not_asked_for(
+async def test_a_binary_file_is_named_without_asking_the_editor(
     tmp_path: Path, make: Callable[[], EditorPort]
 ) -> None:
     desk = create_service(tmp_path, make())
@@ -200,7 +200,7 @@ async def test_a_huge_file_is_not_read(tmp_path: Path) -> None:
     )
 
 
-async def test_the_largest_file_that_is_read_whole_is_read(tmp_path: Path) -> None:
+async def test_a_file_of_exactly_the_maximum_size_is_read(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     desk.write_file("a.log", b"x" * MAX_BYTES)
     assert len(await desk.text("a.log")) == MAX_BYTES
@@ -244,7 +244,7 @@ def _make_locked(path: Path) -> None:
     ],
     ids=["pipe", "socket", "device", "circle", "locked"],
 )
-async def test_what_must_not_be_opened_is_not(
+async def test_special_files_are_not_opened(
     tmp_path: Path, make: Callable[[Path], None], why: str
 ) -> None:
     desk = create_service(tmp_path, VerbatimEditor())
@@ -260,7 +260,7 @@ async def test_what_must_not_be_opened_is_not(
                 await use
 
 
-async def test_a_link_put_in_the_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
+async def test_a_link_in_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     path = desk.write_file("a.txt", "mine\n")
     place = await desk.files.resolve("a.txt")
@@ -271,7 +271,7 @@ async def test_a_link_put_in_the_place_of_a_file_is_not_followed(tmp_path: Path)
 
 
 @pytest.mark.parametrize("make", [_make_pipe, _make_device], ids=["pipe", "link"])
-async def test_what_became_special_after_it_was_looked_at_is_not_opened(
+async def test_a_path_that_becomes_a_special_file_after_the_check_is_not_opened(
     tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     desk = create_service(tmp_path)
@@ -282,12 +282,12 @@ async def test_what_became_special_after_it_was_looked_at_is_not_opened(
 
 
 @pytest.mark.skipif(not PROCESS.exists(), reason="this system has no /proc")
-async def test_a_file_of_a_system_that_tells_no_sizes_is_read(tmp_path: Path) -> None:
+async def test_a_file_on_a_file_system_without_sizes_is_read(tmp_path: Path) -> None:
     assert "Name:" in await create_service(tmp_path).text(PROCESS)
 
 
 @pytest.mark.parametrize("make", [NewlineKeepingEditor, NonSavingEditor], ids=name_of)
-async def test_it_is_known_whether_a_file_moved_on_since_it_was_read(
+async def test_a_change_since_the_last_read_is_detected(
     tmp_path: Path, make: Callable[[], NewlineKeepingEditor]
 ) -> None:
     editor = make()

@@ -17,7 +17,7 @@ def run_command(path: Path, text: str | None) -> None:
         path.write_bytes(text.encode())
 
 
-async def test_a_command_that_changed_a_file_is_believed(tmp_path: Path) -> None:
+async def test_the_disk_wins_after_a_command_changed_a_file(tmp_path: Path) -> None:
     desk = create_service(tmp_path, NewlineKeepingEditor())
     path = desk.write_file("a.txt", "old\r\n")
     await desk.read("a.txt")
@@ -31,7 +31,7 @@ async def test_a_command_that_changed_a_file_is_believed(tmp_path: Path) -> None
     assert (await desk.read("a.txt")).source == "buffer"
 
 
-async def test_a_command_that_deleted_a_file_is_believed(tmp_path: Path) -> None:
+async def test_the_disk_wins_after_a_command_deleted_a_file(tmp_path: Path) -> None:
     desk = create_service(tmp_path, NewlineKeepingEditor())
     path = desk.write_file("a.txt", "old\n")
     await desk.read("a.txt")
@@ -40,7 +40,7 @@ async def test_a_command_that_deleted_a_file_is_believed(tmp_path: Path) -> None
     assert await desk.read_if_exists("a.txt") is None
 
 
-async def test_a_command_that_changed_what_we_wrote_is_believed(tmp_path: Path) -> None:
+async def test_the_disk_wins_after_a_command_changed_a_written_file(tmp_path: Path) -> None:
     desk = create_service(tmp_path, NewlineKeepingEditor())
     path = desk.write_file("a.txt", "old\r\n")
     await desk.write("a.txt", "written\n")
@@ -50,7 +50,7 @@ async def test_a_command_that_changed_what_we_wrote_is_believed(tmp_path: Path) 
     assert (snapshot.text, snapshot.form) == ("formatted\n", TextForm())
 
 
-async def test_what_the_user_typed_counts_more_than_a_command(tmp_path: Path) -> None:
+async def test_text_typed_by_the_user_wins_over_a_command(tmp_path: Path) -> None:
     editor = NewlineKeepingEditor()
     desk = create_service(tmp_path, editor)
     path = desk.write_file("a.txt", "old\n")
@@ -62,7 +62,7 @@ async def test_what_the_user_typed_counts_more_than_a_command(tmp_path: Path) ->
     assert (snapshot.text, snapshot.is_saved) == ("typed\n", False)
 
 
-async def test_what_the_editor_has_not_saved_counts_more_than_a_command(tmp_path: Path) -> None:
+async def test_unsaved_text_in_the_editor_wins_over_a_command(tmp_path: Path) -> None:
     desk = create_service(tmp_path, NonSavingEditor())
     path = desk.write_file("a.txt", "old\n")
     await desk.write("a.txt", "written\n")
@@ -71,7 +71,7 @@ async def test_what_the_editor_has_not_saved_counts_more_than_a_command(tmp_path
     assert await desk.text("a.txt") == "written\n"
 
 
-async def test_a_text_put_back_as_it_was_before_a_command_counts(tmp_path: Path) -> None:
+async def test_text_restored_to_its_state_before_a_command_wins(tmp_path: Path) -> None:
     """The editor's text is the one that was out of date; by now we wrote it ourselves."""
     desk = create_service(tmp_path, NonSavingEditor())
     path = desk.write_file("a.txt", "old\n")
@@ -83,7 +83,7 @@ async def test_a_text_put_back_as_it_was_before_a_command_counts(tmp_path: Path)
     assert await desk.text("a.txt") == "old\n"
 
 
-async def test_without_a_command_of_ours_the_editor_counts(tmp_path: Path) -> None:
+async def test_without_a_command_the_editor_wins(tmp_path: Path) -> None:
     """It may be the user who saved, then took it back."""
     desk = create_service(tmp_path, NewlineKeepingEditor())
     path = desk.write_file("a.txt", "old\n")
@@ -93,7 +93,7 @@ async def test_without_a_command_of_ours_the_editor_counts(tmp_path: Path) -> No
     assert (snapshot.text, snapshot.is_saved) == ("old\n", False)
 
 
-async def test_a_command_before_the_two_were_in_step_says_nothing(tmp_path: Path) -> None:
+async def test_a_command_before_the_first_read_has_no_effect(tmp_path: Path) -> None:
     desk = create_service(tmp_path, NewlineKeepingEditor())
     path = desk.write_file("a.txt", "old\n")
     desk.files.note_command()
@@ -102,7 +102,7 @@ async def test_a_command_before_the_two_were_in_step_says_nothing(tmp_path: Path
     assert await desk.text("a.txt") == "old\n"
 
 
-async def test_a_buffer_that_was_loaded_again_is_in_step_again(tmp_path: Path) -> None:
+async def test_a_reloaded_buffer_is_in_sync_again(tmp_path: Path) -> None:
     editor = NewlineKeepingEditor()
     desk = create_service(tmp_path, editor)
     path = desk.write_file("a.txt", "old\n")
@@ -116,7 +116,7 @@ async def test_a_buffer_that_was_loaded_again_is_in_step_again(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("typed", [None, "typed\n"])
-async def test_what_we_wrote_past_the_editor_counts_more_than_its_old_text(
+async def test_a_write_that_bypassed_the_editor_wins_over_its_old_text(
     tmp_path: Path, typed: str | None
 ) -> None:
     editor = ReadOnlyEditor()
@@ -130,7 +130,7 @@ async def test_what_we_wrote_past_the_editor_counts_more_than_its_old_text(
     assert await desk.text("a.txt") == "typed later\n"
 
 
-async def test_a_file_whose_newlines_the_editor_changed_has_changed(tmp_path: Path) -> None:
+async def test_a_file_whose_newlines_the_editor_changed_is_unsaved(tmp_path: Path) -> None:
     editor = NewlineKeepingEditor()
     desk = create_service(tmp_path, editor)
     editor.type_text(desk.write_file("a.txt", "a\n"), "a\r\n")

@@ -89,28 +89,30 @@ def bound(work: Callable[..., object], *arguments: object) -> Work:
     return lambda: work(*arguments)
 
 
-def lies_in(folder: Path) -> dict[str, tuple[int, bytes]]:
+def read_directory_files(folder: Path) -> dict[str, tuple[int, bytes]]:
     found = sorted(each for each in folder.rglob("*"))
     return {str(p): (p.lstat().st_mode, p.read_bytes() if p.is_file() else b"") for p in found}
 
 
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS.keys())
-def test_nothing_happens_behind_the_link(tmp_path: Path, act: Callable[[Site], Work]) -> None:
+def test_a_directory_swapped_for_a_link_gives_no_access(
+    tmp_path: Path, act: Callable[[Site], Work]
+) -> None:
     """The folder is swapped before the first call, then before the second, until there is none."""
     for calls in count():
         site = make_site(tmp_path / str(calls))
-        before, work = lies_in(site.outside), act(site)
+        before, work = read_directory_files(site.outside), act(site)
         answer: object = None
         with run_before_call(calls, site.swap) as trap, suppress(FileError, OSError):
             answer = work()
-        assert lies_in(site.outside) == before
+        assert read_directory_files(site.outside) == before
         assert repr(FAR)[2:-1] not in repr(answer)
         if not trap.has_fired:
             return
 
 
 @pytest.mark.parametrize("act", ["read", "replace", "make", "remove", "move out"])
-def test_it_is_told_that_the_folder_is_a_link_by_now(tmp_path: Path, act: str) -> None:
+def test_the_error_says_the_directory_is_now_a_link(tmp_path: Path, act: str) -> None:
     site = make_site(tmp_path)
     work = ACTS[act](site)
     site.swap()

@@ -69,7 +69,7 @@ FORMS = pytest.mark.parametrize(
 
 @FORMS
 @SAVERS
-async def test_an_edited_file_keeps_its_form_and_mode(
+async def test_an_edited_file_keeps_its_text_form_and_mode(
     tmp_path: Path, make: MAKE, before: bytes, after: bytes
 ) -> None:
     desk = create_service(tmp_path, make())
@@ -87,7 +87,7 @@ async def test_an_edited_file_keeps_its_form_and_mode(
 
 @FORMS
 @SAVERS
-async def test_a_file_written_as_it_was_stays_the_same_bytes(
+async def test_rewriting_the_same_text_keeps_the_same_bytes(
     tmp_path: Path, make: MAKE, before: bytes, after: bytes
 ) -> None:
     del after
@@ -99,7 +99,7 @@ async def test_a_file_written_as_it_was_stays_the_same_bytes(
 
 
 @SAVERS
-async def test_a_file_can_be_emptied_and_filled(tmp_path: Path, make: MAKE) -> None:
+async def test_a_file_can_be_emptied_and_filled_again(tmp_path: Path, make: MAKE) -> None:
     desk = create_service(tmp_path, make())
     path = desk.write_file("a.txt", "a\n")
     for text in ("", "b\n", ""):
@@ -108,7 +108,7 @@ async def test_a_file_can_be_emptied_and_filled(tmp_path: Path, make: MAKE) -> N
 
 
 @SAVERS
-async def test_a_new_file_has_line_feeds_and_an_ordinary_mode(tmp_path: Path, make: MAKE) -> None:
+async def test_a_new_file_has_line_feeds_and_the_default_mode(tmp_path: Path, make: MAKE) -> None:
     desk = create_service(tmp_path, make())
     written = await desk.write("deep/er/new.txt", "ä\nb\n")
     path = desk.root / "deep" / "er" / "new.txt"
@@ -130,7 +130,7 @@ async def test_a_new_file_has_line_feeds_and_an_ordinary_mode(tmp_path: Path, ma
     ],
     ids=["faithful", "plain", "line feeds", "unsaving", "handless"],
 )
-async def test_it_is_told_who_wrote_and_whether_it_had_to_be_mended(
+async def test_a_write_reports_its_channel_and_whether_it_was_repaired(
     tmp_path: Path, make: Callable[[], NewlineKeepingEditor], through: str, *, mended: bool
 ) -> None:
     editor = make()
@@ -151,7 +151,7 @@ async def test_it_is_told_who_wrote_and_whether_it_had_to_be_mended(
     ],
     ids=["BOM", "CRLF", "mixed", "CRLF put into LF"],
 )
-async def test_the_editor_is_given_what_it_would_hand_out(
+async def test_the_editor_receives_text_in_the_form_it_returns(
     tmp_path: Path, data: bytes, text: str, sent: str
 ) -> None:
     editor = VerbatimEditor()
@@ -162,7 +162,7 @@ async def test_the_editor_is_given_what_it_would_hand_out(
     assert path.read_bytes() == sent.encode()
 
 
-async def test_a_disk_that_the_editor_did_not_touch_is_left_alone(tmp_path: Path) -> None:
+async def test_a_disk_file_the_editor_did_not_save_is_left_unchanged(tmp_path: Path) -> None:
     editor = NonSavingEditor()
     desk = create_service(tmp_path, editor)
     path = desk.write_file("a.txt", "a\n")
@@ -172,7 +172,7 @@ async def test_a_disk_that_the_editor_did_not_touch_is_left_alone(tmp_path: Path
     assert editor.buffers[path] == "b\r\n"
 
 
-async def test_an_editor_may_keep_what_it_was_given_unsaved(tmp_path: Path) -> None:
+async def test_an_editor_may_keep_a_write_unsaved(tmp_path: Path) -> None:
     editor = NonSavingEditor()
     desk = create_service(tmp_path, editor)
     path = desk.write_file("a.txt", b"a\r\n", 0o600)
@@ -183,7 +183,7 @@ async def test_an_editor_may_keep_what_it_was_given_unsaved(tmp_path: Path) -> N
         assert await desk.read("a.txt") == written.snapshot
 
 
-async def test_a_new_file_may_be_kept_unsaved(tmp_path: Path) -> None:
+async def test_an_editor_may_keep_a_new_file_unsaved(tmp_path: Path) -> None:
     desk = create_service(tmp_path, NonSavingEditor())
     written = await desk.write("a.txt", "a\n")
     assert (written.snapshot.disk_digest, written.snapshot.mode) == (None, 0o644)
@@ -191,7 +191,7 @@ async def test_a_new_file_may_be_kept_unsaved(tmp_path: Path) -> None:
     assert await desk.read("a.txt") == written.snapshot
 
 
-async def test_an_editor_may_format_what_it_saves(tmp_path: Path) -> None:
+async def test_an_editor_may_format_on_save(tmp_path: Path) -> None:
     desk = create_service(tmp_path, FormattingEditor())
     path = desk.write_file("a.txt", b"\xef\xbb\xbfa\r\n", 0o700)
     written = await desk.write("a.txt", "b  \nc\n")
@@ -219,7 +219,7 @@ async def test_unsaved_text_is_the_base_of_an_edit(tmp_path: Path) -> None:
     ids=["refuses", "writes and refuses", "hangs"],
 )
 @pytest.mark.parametrize("name", ["old.txt", "new.txt"])
-async def test_a_write_that_the_editor_did_not_do_is_told(
+async def test_a_write_the_editor_did_not_perform_is_reported(
     tmp_path: Path, make: MAKE, why: str, outcome: str, name: str
 ) -> None:
     desk = create_service(tmp_path, make(), patience_seconds=0.05)
@@ -249,7 +249,7 @@ async def test_a_read_only_file_is_not_written_or_deleted(
 
 
 @SAVERS
-async def test_a_link_stays_and_its_target_is_written(tmp_path: Path, make: MAKE) -> None:
+async def test_a_link_is_preserved_and_its_target_written(tmp_path: Path, make: MAKE) -> None:
     desk = create_service(tmp_path, make())
     target = desk.write_file("sub/target.txt", b"a\r\n", 0o640)
     link = desk.root / "link.txt"
@@ -262,7 +262,7 @@ async def test_a_link_stays_and_its_target_is_written(tmp_path: Path, make: MAKE
 
 
 @pytest.mark.parametrize("make", ALL_EDITORS, ids=name_of)
-async def test_a_link_out_of_the_workspace_is_written_past_the_editor(
+async def test_a_link_out_of_the_workspace_is_written_without_the_editor(
     tmp_path: Path, make: MAKE
 ) -> None:
     desk = create_service(tmp_path, make())
@@ -275,7 +275,7 @@ async def test_a_link_out_of_the_workspace_is_written_past_the_editor(
 
 
 @SAVERS
-async def test_a_link_without_an_end_gets_one(tmp_path: Path, make: MAKE) -> None:
+async def test_writing_a_dangling_link_creates_its_target(tmp_path: Path, make: MAKE) -> None:
     desk = create_service(tmp_path, make())
     (desk.root / "sub").mkdir()
     link = desk.root / "link"
@@ -286,7 +286,7 @@ async def test_a_link_without_an_end_gets_one(tmp_path: Path, make: MAKE) -> Non
         assert (desk.root / "sub" / "new.txt").read_text() == "a\n"
 
 
-async def test_all_names_of_a_file_go_on_showing_it(tmp_path: Path) -> None:
+async def test_all_hard_links_of_a_file_show_the_new_content(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     first = desk.write_file("first", b"a long line\r\n", 0o755)
     second = desk.root / "second"
@@ -297,7 +297,7 @@ async def test_all_names_of_a_file_go_on_showing_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give")
-async def test_a_file_of_another_user_stays_theirs(tmp_path: Path) -> None:
+async def test_a_file_of_another_user_keeps_its_owner(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     path = desk.write_file("a.txt", "a\n")
     os.chown(path, 1234, 2345)
@@ -308,7 +308,7 @@ async def test_a_file_of_another_user_stays_theirs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", ALL_EDITORS, ids=name_of)
-async def test_what_could_not_be_read_again_is_not_written(tmp_path: Path, make: MAKE) -> None:
+async def test_text_that_could_not_be_read_back_is_not_written(tmp_path: Path, make: MAKE) -> None:
     desk = create_service(tmp_path, make())
     path = desk.write_file("a.txt", b"\xe9\n")
     for text, kind in (("€", EncodingError), ("a\0", BinaryFileError), ("\1\2", BinaryFileError)):
@@ -319,14 +319,14 @@ async def test_what_could_not_be_read_again_is_not_written(tmp_path: Path, make:
     assert path.read_bytes() == b"\xe9\n"
 
 
-async def test_a_folder_is_not_written(tmp_path: Path) -> None:
+async def test_a_directory_is_not_written(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     place = await desk.files.resolve(".")
     with pytest.raises(PathIsDirectoryError):
         await desk.files.write(place, "a", None)
 
 
-async def test_what_the_system_refuses_is_told(tmp_path: Path) -> None:
+async def test_a_system_error_is_reported(tmp_path: Path) -> None:
     desk = create_service(tmp_path)
     desk.write_file("file", "a\n")
     with pytest.raises(FileNotWritableError) as caught:

@@ -47,28 +47,28 @@ def here(folder: Path) -> SearchRoot:
     return resolve_search_root(folder, folder, ())
 
 
-async def test_a_run_ends_when_enough_was_read(tmp_path: Path) -> None:
+async def test_a_search_ends_when_enough_is_read(tmp_path: Path) -> None:
     write_tree(tmp_path, {"a.txt": "word\n" * 1_000_000})
     ending = await run_ripgrep(["--", "word", "./"], here(tmp_path), lambda _: False, 5)
     assert (ending, children()) == (RipgrepResult(), [])
 
 
-async def test_a_run_ends_when_its_time_is_up(tmp_path: Path) -> None:
+async def test_a_search_ends_at_its_timeout(tmp_path: Path) -> None:
     ending = await run_ripgrep(["--", "word", "./"], here(tmp_path), lambda _: True, 0)
     assert (ending, children()) == (RipgrepResult(has_timed_out=True), [])
 
 
-async def test_a_common_word_is_not_counted_to_the_end(tmp_path: Path) -> None:
+async def test_a_common_word_is_not_counted_completely(tmp_path: Path) -> None:
     write_tree(tmp_path, {"a.txt": "word\n" * 900_000})
     found = await find(tmp_path, "word", limit=2)
     assert (found.text, found.total) == ("a.txt\n1,2:word\n[more: offset=2]", None)
 
 
-def test_ripgrep_is_the_one_installed_with_us() -> None:
+def test_the_installed_ripgrep_is_found() -> None:
     assert find_ripgrep().is_file()
 
 
-def test_a_ripgrep_at_a_relative_place_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ripgrep_on_a_relative_path_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     def only_relative(_: str, path: str = "") -> str:
         return f"folder/rg{path[:0]}"
 
@@ -79,7 +79,7 @@ def test_a_ripgrep_at_a_relative_place_is_none(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("size", [1, 7, 10_000])
-def test_output_is_read_alike_however_it_is_cut(size: int) -> None:
+def test_output_is_parsed_equally_for_any_chunking(size: int) -> None:
     output = b"a\nb\x002:3:a word\na\nb\x003-\nc\x001:5001:" + b"x" * 5000 + b"word" * 3000
     output += b"\nd\x009:1:word\n"
     lines = MatchLineParser()

@@ -13,7 +13,7 @@ NOTHING = "No match in the workspace."
 LETTERS = "\n".join("abcdefghijkl")
 
 
-async def test_hits_stand_below_their_file_and_repeats_share_a_line(tmp_path: Path) -> None:
+async def test_hits_are_grouped_by_file_and_repeats_share_a_line(tmp_path: Path) -> None:
     write_tree(tmp_path, {"b.py": "  word one\nword\n\tword\nother\nword\n", "a/c.py": "word"})
     assert await find(tmp_path, "word") == SearchResult(
         "a/c.py\n1:word\nb.py\n1:word one\n2,3,5:word",
@@ -29,7 +29,7 @@ async def test_hits_stand_below_their_file_and_repeats_share_a_line(tmp_path: Pa
     )
 
 
-async def test_windows_of_context_that_overlap_are_one(tmp_path: Path) -> None:
+async def test_overlapping_context_windows_are_merged(tmp_path: Path) -> None:
     write_tree(tmp_path, {"a.txt": LETTERS, "b.txt": "  c\n    x\n"})
     assert await text_of(tmp_path, "[cek]", context=1) == (
         "a.txt\n b\n3:c\n d\n5:e\n f\n--\n j\n11:k\n l\nb.txt\n1:  c\n     x"
@@ -43,7 +43,7 @@ async def test_a_page_ends_with_the_context_of_its_last_hit(tmp_path: Path) -> N
     )
 
 
-async def test_counts_and_names(tmp_path: Path) -> None:
+async def test_counts_and_file_names_can_be_listed(tmp_path: Path) -> None:
     write_tree(
         tmp_path, {"src/module/a.py": "word\nword word\n", "src/module/b.py": "word", "c": "word"}
     )
@@ -71,7 +71,7 @@ async def test_counts_and_names(tmp_path: Path) -> None:
         ("*.log", "No file matches '*.log'. An ignored one does: a.log."),
     ],
 )
-async def test_files_are_found_by_name_newest_first(
+async def test_files_are_found_by_name_with_the_newest_first(
     tmp_path: Path, pattern: str, text: str
 ) -> None:
     write_tree(
@@ -82,7 +82,7 @@ async def test_files_are_found_by_name_newest_first(
 
 
 @pytest.mark.parametrize("mode", ["content", "files_only", "count"])
-async def test_pages_hold_everything_once(tmp_path: Path, mode: OutputMode) -> None:
+async def test_pages_contain_every_result_once(tmp_path: Path, mode: OutputMode) -> None:
     write_tree(tmp_path, {f"{name}.txt": f"word {name}\n" for name in "gcafbed"})
     whole = await find(tmp_path, "word", output_mode=mode)
     pages = [
@@ -109,14 +109,16 @@ async def test_pages_hold_everything_once(tmp_path: Path, mode: OutputMode) -> N
         ("absent", NOTHING),
     ],
 )
-async def test_patterns(tmp_path: Path, pattern: str, text: str) -> None:
+async def test_patterns_are_supported(tmp_path: Path, pattern: str, text: str) -> None:
     write_tree(
         tmp_path, {"a.txt": "call(x)\none\ntwo\n-x", "b.log": "hidden", ".gitignore": "*.log"}
     )
     assert await text_of(tmp_path, pattern) == text
 
 
-async def test_an_empty_answer_names_a_wrong_glob_and_a_glob_as_pattern(tmp_path: Path) -> None:
+async def test_an_empty_result_explains_a_wrong_glob_or_a_glob_used_as_pattern(
+    tmp_path: Path,
+) -> None:
     write_tree(tmp_path, {"sub/a.txt": "word"})
     assert await text_of(tmp_path, "word", file_glob="*.rs") == (
         "No match in the workspace. No file matches file_glob '*.rs'."
@@ -137,7 +139,7 @@ async def test_an_empty_answer_names_a_wrong_glob_and_a_glob_as_pattern(tmp_path
     ],
     ids=["crlf", "latin_1", "utf_16", "control", "wide"],
 )
-async def test_any_encoding_reads_as_text(tmp_path: Path, content: bytes, text: str) -> None:
+async def test_text_in_any_encoding_is_found(tmp_path: Path, content: bytes, text: str) -> None:
     write_tree(tmp_path, {"a.txt": content})
     assert await text_of(tmp_path, "word") == f"a.txt\n{text}"
 
@@ -147,7 +149,7 @@ async def test_a_dollar_matches_before_crlf(tmp_path: Path) -> None:
     assert await text_of(tmp_path, "word$") == "a.txt\n1:word"
 
 
-async def test_long_lines_are_cut_around_the_match(tmp_path: Path) -> None:
+async def test_long_lines_are_truncated_around_the_match(tmp_path: Path) -> None:
     write_tree(tmp_path, {"a.js": b"x" * 5_000_000 + b"word" + b"y" * 5_000_000 + b"\nword\n"})
     assert await find(tmp_path, "word", root=tmp_path / "a.js") == SearchResult(
         f"a.js\n1:…{'x' * 60}word{'y' * 136}…\n2:word",
@@ -157,7 +159,7 @@ async def test_long_lines_are_cut_around_the_match(tmp_path: Path) -> None:
     )
 
 
-async def test_hostile_names_stay_on_their_line(tmp_path: Path) -> None:
+async def test_hostile_names_are_escaped_to_one_line(tmp_path: Path) -> None:
     names = [b"-rf", b"1:x", b"a\nb:2:c", b"\x1b[2J", b"\xff"]
     for name in names:
         (tmp_path / os.fsdecode(name)).write_text("word")
@@ -173,5 +175,5 @@ async def test_hostile_names_stay_on_their_line(tmp_path: Path) -> None:
      (None, "stopped after 20 s", "[stopped after 20 s]")],
     ids=["more", "uncounted", "last", "late"],
 )  # fmt: skip
-def test_the_last_line_says_how_to_go_on(total: int | None, stopped: str, text: str) -> None:
+def test_the_last_line_says_how_to_continue(total: int | None, stopped: str, text: str) -> None:
     assert format_footer(total, 5, stopped) == text

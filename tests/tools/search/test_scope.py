@@ -16,7 +16,7 @@ LOOK_AROUND = (
 
 
 @pytest.mark.parametrize("is_repository", [True, False], ids=["repository", "plain_folder"])
-async def test_ignore_files_hold_at_every_depth(tmp_path: Path, *, is_repository: bool) -> None:
+async def test_ignore_files_apply_at_every_depth(tmp_path: Path, *, is_repository: bool) -> None:
     write_tree(
         tmp_path,
         {
@@ -42,12 +42,12 @@ async def test_ignore_files_hold_at_every_depth(tmp_path: Path, *, is_repository
     )
 
 
-async def test_ignore_files_above_a_plain_workspace_do_not_count(tmp_path: Path) -> None:
+async def test_ignore_files_above_a_plain_workspace_are_not_applied(tmp_path: Path) -> None:
     write_tree(tmp_path, {".gitignore": "*\n", "work/a.txt": "word"})
     assert await text_of(tmp_path / "work", "word") == "a.txt\n1:word"
 
 
-async def test_a_glob_does_not_bring_back_ignored_files(tmp_path: Path) -> None:
+async def test_a_glob_does_not_include_ignored_files(tmp_path: Path) -> None:
     write_tree(
         tmp_path, {".gitignore": "made.py\n", "made.py": "word", "own.py": "word", "a.md": "word"}
     )
@@ -66,13 +66,15 @@ async def test_a_glob_does_not_bring_back_ignored_files(tmp_path: Path) -> None:
         ("[wxy].t?", ["src/y.ts"]),
     ],
 )
-async def test_a_file_glob_narrows(tmp_path: Path, file_glob: str, files: list[str]) -> None:
+async def test_a_file_glob_narrows_the_search(
+    tmp_path: Path, file_glob: str, files: list[str]
+) -> None:
     write_tree(tmp_path, dict.fromkeys(["src/a/x.py", "src/y.ts", "tests/x.py", "x.py"], "word"))
     found = await find(tmp_path, "word", file_glob=file_glob)
     assert [hit.path.relative_to(tmp_path).as_posix() for hit in found.hits] == files
 
 
-async def test_hidden_files_are_searched_and_git_is_not(tmp_path: Path) -> None:
+async def test_hidden_files_are_searched_but_the_git_directory_is_not(tmp_path: Path) -> None:
     write_tree(tmp_path, {".github/ci.yml": "word", ".git/config": "word", "sub/.git": "word"})
     assert await find(tmp_path, "word") == SearchResult(
         ".github/ci.yml\n1:word",
@@ -95,7 +97,7 @@ async def test_links_are_not_followed(tmp_path: Path) -> None:
         await find(work, "word", root=work / "out")
 
 
-async def test_a_workspace_that_is_a_link_keeps_its_name(tmp_path: Path) -> None:
+async def test_a_linked_workspace_keeps_its_name(tmp_path: Path) -> None:
     write_tree(tmp_path, {"real/a.txt": "word"})
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "real")
@@ -106,7 +108,7 @@ async def test_a_workspace_that_is_a_link_keeps_its_name(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("glob", [".env", "/keys/", "*.pem"])
-async def test_protected_files_stay_unread(tmp_path: Path, glob: str) -> None:
+async def test_protected_files_are_not_read(tmp_path: Path, glob: str) -> None:
     files = {".env": ".env", "/keys/": "keys/a.txt", "*.pem": "deep/a.PEM"}
     write_tree(tmp_path, {files[glob]: "word", "open.txt": "word", ".ignore": f"!{files[glob]}\n"})
     assert (
@@ -138,7 +140,7 @@ async def test_huge_and_binary_files_are_skipped_and_large_ones_are_not(tmp_path
     assert text.endswith("is binary: it matches, but has no lines to show.")
 
 
-async def test_what_cannot_be_searched_is_refused(tmp_path: Path) -> None:
+async def test_an_invalid_search_root_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(SearchError, match="a folder or a regular file"):
         await find(tmp_path, "word", root=tmp_path / "pipe")

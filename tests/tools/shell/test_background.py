@@ -35,7 +35,7 @@ async def until_news(commands: BackgroundCommands, command_id: str) -> PollResul
     return poll
 
 
-async def test_a_command_is_talked_to_while_it_runs(tmp_path: Path) -> None:
+async def test_a_running_command_accepts_input_and_returns_output(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, _):
         cat = await commands.start("while read x; do echo got $x; done; exit 3", tmp_path)
         assert (cat.exit, cat.command[:5], cat.cwd) == (None, "while", tmp_path)
@@ -51,14 +51,14 @@ async def test_a_command_is_talked_to_while_it_runs(tmp_path: Path) -> None:
         assert commands.poll(cat.id) == PollResult(ended, "", 0)
 
 
-async def test_waiting_ends_with_the_timeout_and_the_command_goes_on(tmp_path: Path) -> None:
+async def test_waiting_ends_at_the_timeout_while_the_command_continues(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, place):
         sleep = await commands.start("sleep 60", tmp_path)
         assert (await commands.wait(sleep.id, 0.05)).exit is None
         await wait_until_running(place.token, "sleep 60")
 
 
-async def test_a_killed_command_takes_its_tree_with_it(tmp_path: Path) -> None:
+async def test_killing_a_command_kills_its_process_tree(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, place):
         tree = await commands.start("setsid sleep 61 & sleep 62 & echo up; sleep 63", tmp_path)
         other = await commands.start("sleep 64", tmp_path)
@@ -70,7 +70,7 @@ async def test_a_killed_command_takes_its_tree_with_it(tmp_path: Path) -> None:
         assert commands.poll(other.id).state.exit is None
 
 
-async def test_what_an_ended_command_left_can_be_killed(tmp_path: Path) -> None:
+async def test_processes_left_by_an_ended_command_can_be_killed(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, place):
         parent = await commands.start("sleep 60 & echo up", tmp_path)
         assert (await commands.wait(parent.id, 5)).exit == TerminalExit(code=0)
@@ -79,7 +79,7 @@ async def test_what_an_ended_command_left_can_be_killed(tmp_path: Path) -> None:
         assert running_commands(place.token) == []
 
 
-async def test_closing_ends_everything_and_can_be_done_twice(tmp_path: Path) -> None:
+async def test_closing_ends_everything_and_is_idempotent(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, place):
         await place.run("sleep 61 >/dev/null 2>&1 &")
         for number in range(3):
@@ -101,7 +101,7 @@ async def test_an_unknown_command_is_answered_with_the_known_ones(tmp_path: Path
             await commands.kill("proc_0")
 
 
-async def test_who_does_not_read_is_not_written_to(tmp_path: Path) -> None:
+async def test_writing_to_an_ended_command_is_an_error(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, _):
         ended = await commands.start("true", tmp_path)
         await commands.wait(ended.id, 5)
@@ -109,7 +109,7 @@ async def test_who_does_not_read_is_not_written_to(tmp_path: Path) -> None:
             await commands.write(ended.id, b"hello\n")
 
 
-async def test_a_write_in_progress_ends_with_the_command(tmp_path: Path) -> None:
+async def test_a_pending_write_ends_with_the_command(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, _):
         deaf = await commands.start("sleep 60", tmp_path)
         async with anyio.create_task_group() as tasks:
@@ -123,7 +123,7 @@ async def test_a_write_in_progress_ends_with_the_command(tmp_path: Path) -> None
             await commands.kill(deaf.id)
 
 
-async def test_only_so_many_run_at_once(tmp_path: Path) -> None:
+async def test_the_number_of_concurrent_commands_is_limited(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, _):
         for _number in range(MAX_RUNNING):
             await commands.start("sleep 60", tmp_path)
@@ -133,14 +133,14 @@ async def test_only_so_many_run_at_once(tmp_path: Path) -> None:
         await commands.start("sleep 60", tmp_path)
 
 
-async def test_one_that_cannot_be_started_leaves_no_trace(tmp_path: Path) -> None:
+async def test_a_command_that_cannot_be_started_leaves_no_trace(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, _):
         with pytest.raises(ShellError, match="there is no folder"):
             await commands.start("true", tmp_path / "absent")
         assert commands.list() == []
 
 
-async def test_closing_while_one_is_being_started_ends_it_too(tmp_path: Path) -> None:
+async def test_closing_during_a_start_ends_that_command_too(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, place):
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             async with anyio.create_task_group() as tasks:
@@ -149,7 +149,7 @@ async def test_closing_while_one_is_being_started_ends_it_too(tmp_path: Path) ->
         assert running_commands(place.token) == []
 
 
-async def test_output_without_end_is_kept_in_bounds(tmp_path: Path) -> None:
+async def test_endless_output_is_bounded(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, _):
         yes = await commands.start("yes | head -c 3000000", tmp_path)
         await commands.wait(yes.id, 10)
@@ -165,7 +165,7 @@ SEEING: dict[str, Callable[[BackgroundCommands, str], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("see", SEEING.values(), ids=SEEING.keys())
-async def test_an_end_that_somebody_has_seen_is_not_told(
+async def test_an_end_that_was_already_observed_is_not_reported(
     tmp_path: Path, see: Callable[[BackgroundCommands, str], Awaitable[object]]
 ) -> None:
     async with opened(tmp_path) as (commands, _):
@@ -174,7 +174,7 @@ async def test_an_end_that_somebody_has_seen_is_not_told(
         assert commands.take_newly_ended() == []
 
 
-async def test_an_end_that_nobody_has_seen_is_told_once(tmp_path: Path) -> None:
+async def test_an_unobserved_end_is_reported_once(tmp_path: Path) -> None:
     async with opened(tmp_path) as (commands, _):
         started = await commands.start("exit 3", tmp_path)
         other = await commands.start("sleep 60", tmp_path)

@@ -10,7 +10,7 @@ def filled(*chunks: bytes, capacity_bytes: int = 100) -> RecentOutput:
     return backlog
 
 
-def test_each_look_shows_what_is_new() -> None:
+def test_each_poll_shows_only_new_output() -> None:
     backlog = filled(b"one\n")
     assert backlog.take_new(is_last=False) == NewOutput("one\n", 0)
     assert backlog.take_new(is_last=False) == NewOutput("", 0)
@@ -18,7 +18,7 @@ def test_each_look_shows_what_is_new() -> None:
     assert backlog.take_new(is_last=True) == NewOutput("two\n", 0)
 
 
-def test_half_a_character_waits_for_its_other_half() -> None:
+def test_an_incomplete_character_is_held_until_complete() -> None:
     backlog = filled(b"x\xc3")
     assert backlog.take_new(is_last=False) == NewOutput("x", 0)
     backlog.write(b"\xa4y\xe2\x82")
@@ -26,7 +26,7 @@ def test_half_a_character_waits_for_its_other_half() -> None:
     assert backlog.take_new(is_last=True) == NewOutput("\ufffd", 0)
 
 
-def test_what_came_too_fast_is_counted() -> None:
+def test_output_that_exceeded_the_buffer_is_counted() -> None:
     backlog = filled(b"ab", b"cdefgh", "äij".encode(), capacity_bytes=3)
     assert backlog.take_new(is_last=False) == NewOutput("ij", 10)
     backlog.write(b"klmnopqrstu")
@@ -48,16 +48,16 @@ LINES = [b"line %d\r\n" % number for number in range(6)]
         pytest.param(None, 0, OutputExcerpt(6, (), 6), id="none"),
     ],
 )
-def test_lines_are_counted_over_all(offset: int | None, limit: int, excerpt: OutputExcerpt) -> None:
+def test_lines_are_counted_in_total(offset: int | None, limit: int, excerpt: OutputExcerpt) -> None:
     assert filled(*LINES).excerpt(offset, limit) == excerpt
 
 
-def test_lines_that_are_not_kept_are_passed_over() -> None:
+def test_discarded_lines_are_skipped() -> None:
     backlog = filled(*LINES, b"last", capacity_bytes=15)
     assert backlog.excerpt(0, 5) == OutputExcerpt(4, ("4", "line 5", "last"), 7)
     assert backlog.total_lines == 7
 
 
-def test_nothing_printed_is_no_line() -> None:
+def test_empty_output_has_no_lines() -> None:
     assert filled().excerpt(None, 5) == OutputExcerpt(0, (), 0)
     assert filled(b"\n").excerpt(None, 5) == OutputExcerpt(0, ("",), 1)

@@ -35,14 +35,14 @@ def ended(code: int, output: str) -> CommandOutcome:
         pytest.param("(exit 7) | true", ended(0, ""), id="a pipeline"),
     ],
 )
-async def test_a_command_runs_to_its_end(
+async def test_a_command_runs_to_completion(
     tmp_path: Path, command: str, outcome: CommandOutcome
 ) -> None:
     async with open_command_session(tmp_path) as place:
         assert await place.run(command) == outcome
 
 
-async def test_death_by_a_signal_is_named(tmp_path: Path) -> None:
+async def test_death_by_a_signal_is_reported(tmp_path: Path) -> None:
     async with open_command_session(tmp_path) as place:
         outcome = await place.run("kill -KILL $$")
     assert outcome == CommandOutcome(
@@ -61,7 +61,7 @@ async def test_death_by_a_signal_is_named(tmp_path: Path) -> None:
         pytest.param("tty", 1, "not a tty", id="tty"),
     ],
 )
-async def test_nothing_waits_for_a_person(
+async def test_no_command_waits_for_user_input(
     tmp_path: Path, command: str, code: int, said: str
 ) -> None:
     own = {
@@ -75,7 +75,7 @@ async def test_nothing_waits_for_a_person(
     assert said in outcome.output
 
 
-async def test_nothing_carries_over_to_the_next_command(tmp_path: Path) -> None:
+async def test_no_state_carries_over_to_the_next_command(tmp_path: Path) -> None:
     async with open_command_session(tmp_path) as place:
         await place.run("cd /; export LEFT=1; left() { echo 1; }; umask 0; set -e; alias ls=false")
         after = 'test . -ef "$HOME" && echo home; echo [$LEFT]; type left || echo none; echo $-'
@@ -83,7 +83,7 @@ async def test_nothing_carries_over_to_the_next_command(tmp_path: Path) -> None:
     assert outcome == ended(0, "home\n[]\nnone\nhpBc\n")
 
 
-async def test_commands_side_by_side_do_not_mix(tmp_path: Path) -> None:
+async def test_concurrent_commands_do_not_mix_output(tmp_path: Path) -> None:
     outputs: dict[str, str] = {}
     async with open_command_session(tmp_path) as place, anyio.create_task_group() as tasks:
 
@@ -96,7 +96,7 @@ async def test_commands_side_by_side_do_not_mix(tmp_path: Path) -> None:
     assert outputs == {word: f"{word}\n" * 2000 for word in ("one", "two", "three")}
 
 
-async def test_who_takes_no_output_makes_the_command_wait(tmp_path: Path) -> None:
+async def test_a_slow_output_consumer_applies_backpressure(tmp_path: Path) -> None:
     go_on = anyio.Event()
     taken = 0
 
@@ -117,7 +117,7 @@ async def test_who_takes_no_output_makes_the_command_wait(tmp_path: Path) -> Non
     assert (tmp_path / "over").exists()
 
 
-async def test_what_goes_wrong_with_the_output_ends_the_command(tmp_path: Path) -> None:
+async def test_an_error_in_the_output_consumer_ends_the_command(tmp_path: Path) -> None:
     async def refuse(chunk: bytes) -> None:
         raise LookupError(chunk)
 
@@ -137,7 +137,7 @@ async def test_what_goes_wrong_with_the_output_ends_the_command(tmp_path: Path) 
         pytest.param("echo \ud800", ".", "cannot be passed to a shell", id="half a character"),
     ],
 )
-async def test_what_cannot_be_started_is_explained(
+async def test_a_failed_start_is_explained(
     tmp_path: Path, command: str, folder: str, reason: str
 ) -> None:
     (tmp_path / "file").touch()
@@ -151,7 +151,7 @@ async def test_what_cannot_be_started_is_explained(
     assert reason in caught.value.reason
 
 
-async def test_without_a_bash_sh_is_used(tmp_path: Path) -> None:
+async def test_sh_is_used_without_bash(tmp_path: Path) -> None:
     async with open_command_session(tmp_path, {"PATH": str(tmp_path)}) as place:
         outcome = await place.run("echo $0")
     assert outcome == ended(0, "/bin/sh\n")

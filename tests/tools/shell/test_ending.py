@@ -28,7 +28,9 @@ STUBBORN = "trap '' TERM; setsid sleep 66 & sleep 67 & echo ready; while :; do s
         pytest.param(STUBBORN, "SIGKILL", id="that ignores TERM"),
     ],
 )
-async def test_a_timeout_ends_the_whole_tree(tmp_path: Path, command: str, signal: str) -> None:
+async def test_a_timeout_kills_the_whole_process_tree(
+    tmp_path: Path, command: str, signal: str
+) -> None:
     async with open_command_session(tmp_path) as place:
         with anyio.fail_after(SOON_SECONDS):
             outcome = await place.run(command, 0.3)
@@ -38,13 +40,13 @@ async def test_a_timeout_ends_the_whole_tree(tmp_path: Path, command: str, signa
         assert running_commands(place.token) == []
 
 
-async def test_last_words_are_heard_when_the_time_is_up(tmp_path: Path) -> None:
+async def test_final_output_after_the_timeout_is_captured(tmp_path: Path) -> None:
     async with open_command_session(tmp_path) as place:
         outcome = await place.run("trap 'echo bye; exit 5' TERM; while :; do :; done", 0.2)
     assert outcome == CommandOutcome(CommandResult(TerminalExit(code=5), timed_out=True), "bye\n")
 
 
-async def test_a_cancelled_command_is_ended_in_the_midst_of_its_output(tmp_path: Path) -> None:
+async def test_a_command_is_cancelled_in_the_middle_of_its_output(tmp_path: Path) -> None:
     is_printing = anyio.Event()
     cancelled = 0.0
 
@@ -63,7 +65,7 @@ async def test_a_cancelled_command_is_ended_in_the_midst_of_its_output(tmp_path:
         assert running_commands(place.token) == []
 
 
-async def test_the_loop_goes_on_while_a_command_is_ended(tmp_path: Path) -> None:
+async def test_the_event_loop_is_not_blocked_while_a_command_is_killed(tmp_path: Path) -> None:
     longest = 0.0
 
     async def measure() -> None:
@@ -80,7 +82,7 @@ async def test_the_loop_goes_on_while_a_command_is_ended(tmp_path: Path) -> None
     assert longest < GRACE_SECONDS
 
 
-async def test_what_was_left_running_is_not_waited_for_and_goes_on(tmp_path: Path) -> None:
+async def test_leftover_processes_are_not_awaited_and_continue(tmp_path: Path) -> None:
     async with open_command_session(tmp_path) as place:
         with anyio.fail_after(SOON_SECONDS):
             outcome = await place.run("(sleep 0.2; echo late; touch late; sleep 60) & echo now")
@@ -92,7 +94,7 @@ async def test_what_was_left_running_is_not_waited_for_and_goes_on(tmp_path: Pat
         await wait_until_running(place.token, "sleep 60")
 
 
-async def test_leftovers_end_with_their_session_and_no_other(tmp_path: Path) -> None:
+async def test_leftover_processes_end_only_with_their_own_session(tmp_path: Path) -> None:
     async with open_command_session(tmp_path) as place, open_command_session(tmp_path) as other:
         await place.run(f"({TREE}) >/dev/null 2>&1 &")
         await place.run("yes &")
@@ -105,7 +107,7 @@ async def test_leftovers_end_with_their_session_and_no_other(tmp_path: Path) -> 
         await wait_until_running(other.token, "sleep 60")
 
 
-async def test_the_output_of_one_that_never_stops_is_cut_soon(tmp_path: Path) -> None:
+async def test_reading_output_of_an_endless_leftover_stops_soon(tmp_path: Path) -> None:
     async with open_command_session(tmp_path) as place:
         with anyio.fail_after(SOON_SECONDS):
             outcome = await place.run("yes & (while :; do echo; sleep 0.01; done) & echo")

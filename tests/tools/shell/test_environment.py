@@ -6,7 +6,7 @@ from tests.tools.shell.command_session import open_command_session
 OWN = {"HOME": "/home/me", "PAGER": "less", "KEY": "sk-1234567890"}
 
 
-def test_a_command_gets_our_variables_but_none_that_would_make_it_wait() -> None:
+def test_a_command_inherits_variables_except_those_that_would_block_it() -> None:
     assert build_command_environment(OWN, ["KEY"], "a.1.2.") == {
         "HOME": "/home/me",
         "ACP_SERVER_COMMAND": "a.1.2.",
@@ -31,21 +31,21 @@ def test_a_command_gets_our_variables_but_none_that_would_make_it_wait() -> None
     }
 
 
-def test_a_secret_under_another_name_goes_too() -> None:
+def test_a_secret_value_under_another_name_is_removed_too() -> None:
     own = OWN | {"COPY": "sk-1234567890", "OTHER": "sk-other"}
     environment = build_command_environment(own, ["KEY"], "a.")
     assert "COPY" not in environment
     assert environment["OTHER"] == "sk-other"
 
 
-def test_a_short_or_empty_secret_takes_no_variable_with_it() -> None:
+def test_a_short_or_empty_secret_removes_no_variable() -> None:
     own = {"KEY": "true", "DEBUG": "true", "TOKEN": "", "EMPTY": ""}
     environment = build_command_environment(own, ["KEY", "TOKEN", "ABSENT"], "a.")
     assert (environment["DEBUG"], environment["EMPTY"]) == ("true", "")
     assert not {"KEY", "TOKEN"} & environment.keys()
 
 
-async def test_secrets_are_absent_from_what_env_prints(tmp_path: Path) -> None:
+async def test_env_prints_no_secret(tmp_path: Path) -> None:
     own = {"MY_KEY": "sk-very-secret", "ALIAS": "sk-very-secret", "PLAIN": "shown"}
     async with open_command_session(tmp_path, own, ("MY_KEY",)) as place:
         outcome = await place.run("env; cat /proc/$$/environ 2>/dev/null | tr '\\0' '\\n'")
@@ -53,13 +53,13 @@ async def test_secrets_are_absent_from_what_env_prints(tmp_path: Path) -> None:
     assert "PLAIN=shown" in outcome.output
 
 
-async def test_variables_with_names_that_no_shell_could_use_arrive(tmp_path: Path) -> None:
+async def test_variables_with_names_invalid_in_a_shell_are_passed(tmp_path: Path) -> None:
     async with open_command_session(tmp_path, {"some.name": "kept"}) as place:
         outcome = await place.run("env | grep '^some.name'")
     assert outcome.output == "some.name=kept\n"
 
 
-async def test_what_would_make_a_command_do_other_than_its_text_says_does_not_reach_it(
+async def test_variables_that_alter_the_meaning_of_a_command_are_removed(
     tmp_path: Path,
 ) -> None:
     """The gate has judged the text."""
@@ -77,7 +77,7 @@ async def test_what_would_make_a_command_do_other_than_its_text_says_does_not_re
     assert outcome.output == "start\n\n"
 
 
-async def test_a_folder_that_only_looks_like_a_repository_is_none_to_git(tmp_path: Path) -> None:
+async def test_git_ignores_a_directory_that_only_looks_like_a_repository(tmp_path: Path) -> None:
     """Its settings could name programs."""
     for name in ("objects", "refs"):
         (tmp_path / name).mkdir()

@@ -44,7 +44,9 @@ COMMANDS: dict[str, tuple[str, list[str]]] = {
 
 
 @pytest.mark.parametrize(("command", "expected"), COMMANDS.values(), ids=COMMANDS.keys())
-def test_a_command_names_paths(tmp_path: Path, command: str, expected: list[str]) -> None:
+def test_paths_named_by_a_command_are_found(
+    tmp_path: Path, command: str, expected: list[str]
+) -> None:
     for name in FILES:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -53,7 +55,7 @@ def test_a_command_names_paths(tmp_path: Path, command: str, expected: list[str]
     assert found == tuple(map(str, (tmp_path, *(tmp_path / name for name in expected))))
 
 
-def test_a_pattern_over_a_huge_folder_gives_that_folder(tmp_path: Path) -> None:
+def test_a_pattern_over_a_huge_directory_gives_that_directory(tmp_path: Path) -> None:
     for number in range(module.MAX_ENTRIES):
         (tmp_path / f"{number}.txt").touch()
     below = tmp_path / "below"
@@ -71,7 +73,7 @@ def test_a_pattern_over_a_huge_folder_gives_that_folder(tmp_path: Path) -> None:
     ],
     ids=["many choices", "open braces", "many patterns", "deep", "long"],
 )
-def test_a_hostile_command_names_few(tmp_path: Path, command: str) -> None:
+def test_a_hostile_command_yields_few_paths(tmp_path: Path, command: str) -> None:
     for number in range(100):
         (tmp_path / "a" / str(number)).mkdir(parents=True)
     assert len(find_named_paths(command, tmp_path, tmp_path)) <= module.MAX_PATHS

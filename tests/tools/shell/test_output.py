@@ -40,19 +40,17 @@ def logged(*chunks: bytes, head: int = 8, tail: int = 8) -> str:
         ),
     ],
 )
-def test_the_log_shows_both_ends(chunks: list[bytes], text: str) -> None:
+def test_the_log_shows_head_and_tail(chunks: list[bytes], text: str) -> None:
     assert logged(*chunks) == text
 
 
-def test_without_a_head_the_log_begins_with_what_is_left_out() -> None:
+def test_with_no_head_or_tail_the_log_shows_the_omission_and_the_rest() -> None:
     assert logged(b"0123456789", head=0, tail=2) == "[... 8 bytes left out ...]\n89"
     assert logged(b"0123456789", head=2, tail=0) == "01\n[... 8 bytes left out ...]\n"
 
 
 @given(st.text(), st.integers(1, 7), st.integers(0, 40), st.integers(0, 40))
-def test_however_it_is_cut_the_log_holds_whole_characters(
-    text: str, size: int, head: int, tail: int
-) -> None:
+def test_the_log_contains_only_whole_characters(text: str, size: int, head: int, tail: int) -> None:
     data = text.encode("utf-8", "replace")
     log = OutputLog(head, tail)
     for start in range(0, len(data), size):
@@ -65,7 +63,7 @@ def test_however_it_is_cut_the_log_holds_whole_characters(
 
 
 @pytest.mark.parametrize("size", [1, 65_536], ids=["bytes", "blocks"])
-def test_writing_costs_little_for_any_size_of_chunk(size: int) -> None:
+def test_writing_is_cheap_for_any_chunk_size(size: int) -> None:
     log = OutputLog(20_000, 20_000)
     chunk = b"x" * size
     started = time.process_time()
@@ -94,11 +92,11 @@ def test_writing_costs_little_for_any_size_of_chunk(size: int) -> None:
         pytest.param("\x1b[32m10%\x1b[0m\r\x1b[32m20%\x1b[0m", "20%", id="a coloured bar"),
     ],
 )
-def test_the_model_sees_what_a_screen_would_show(text: str, shown: str) -> None:
+def test_the_model_sees_output_as_a_screen_would_show_it(text: str, shown: str) -> None:
     assert render_for_model(text, 1000) == shown
 
 
-def test_of_a_long_text_both_ends_are_kept() -> None:
+def test_a_long_text_keeps_its_head_and_tail() -> None:
     assert render_for_model("0123456789", 5) == "012\n[... 5 characters left out ...]\n89"
     assert render_for_model("0123456789", 10) == "0123456789"
     assert render_for_model("0123456789", 0) == "[... 10 characters left out ...]\n"
@@ -122,7 +120,7 @@ def test_of_a_long_text_both_ends_are_kept() -> None:
     ids=repr,
 )
 @pytest.mark.parametrize("filler", ["", "0" * 50, " " * 50], ids=["bare", "digits", "spaces"])
-def test_no_text_takes_long(piece: str, filler: str) -> None:
+def test_no_text_is_slow_to_process(piece: str, filler: str) -> None:
     text = (piece + filler) * (50_000 // len(piece + filler))
     started = time.process_time()
     render_for_model(text + "0" * 50_000, 1000)

@@ -54,7 +54,7 @@ async def server(
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
-async def test_nothing_survives_the_server(tmp_path: Path, command: str) -> None:
+async def test_no_process_survives_the_server(tmp_path: Path, command: str) -> None:
     token = new_token()
     async with server(tmp_path, token, command) as (process, lines):
         await lines.receive_until(b"up\n", 1000)
@@ -63,7 +63,7 @@ async def test_nothing_survives_the_server(tmp_path: Path, command: str) -> None
 
 
 @pytest.mark.parametrize("kills", [10, pytest.param(20, marks=pytest.mark.full)])
-async def test_nothing_survives_a_kill_at_any_moment_of_the_start(
+async def test_no_process_survives_a_kill_at_any_moment_of_the_start(
     tmp_path: Path, kills: int
 ) -> None:
     commands = [f"sleep 0.0{n}; touch {n}; {c}" for n, c in enumerate(COMMANDS.values())]

@@ -23,7 +23,7 @@ def open_descriptors() -> int:
         pytest.param(100_000_000, 3, id="100 MB", marks=pytest.mark.full),
     ],
 )
-async def test_much_output_costs_little(tmp_path: Path, size: int, seconds: float) -> None:
+async def test_large_output_costs_little(tmp_path: Path, size: int, seconds: float) -> None:
     log = OutputLog(20_000, 20_000)
     process = psutil.Process()
     before_bytes = process.memory_info().rss
@@ -47,7 +47,7 @@ async def test_much_output_costs_little(tmp_path: Path, size: int, seconds: floa
 @pytest.mark.parametrize(
     "count", [pytest.param(50, id="50"), pytest.param(1000, id="1000", marks=pytest.mark.full)]
 )
-async def test_nothing_stays_of_many_commands(tmp_path: Path, count: int) -> None:
+async def test_many_commands_leave_nothing_behind(tmp_path: Path, count: int) -> None:
     async with open_command_session(tmp_path) as place:
         await place.run("true")
         before = open_descriptors()

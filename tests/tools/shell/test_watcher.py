@@ -48,7 +48,7 @@ def sleeper(mark: str = "none.") -> Generator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.parametrize("shell", SHELLS.values())
-def test_at_the_end_of_its_input_it_ends_what_it_was_told_of(shell: list[str]) -> None:
+def test_the_watcher_ends_registered_groups_at_the_end_of_its_input(shell: list[str]) -> None:
     with (
         sleeper() as told,
         sleeper() as untold,
@@ -79,7 +79,7 @@ def is_prepared(process_id: int) -> bool:
     return bool(int(fields["SigIgn"], 16) & 1 << signal.SIGTERM - 1)  # the last of those sent
 
 
-async def test_it_holds_nothing_of_the_servers(tmp_path: Path) -> None:
+async def test_the_watcher_inherits_no_descriptor_of_the_server(tmp_path: Path) -> None:
     async with open_command_session(tmp_path) as place:
         process = await watched(place)
         assert os.getsid(process.pid) == process.pid
@@ -88,7 +88,7 @@ async def test_it_holds_nothing_of_the_servers(tmp_path: Path) -> None:
         assert process.num_fds() <= 4
 
 
-async def test_it_is_started_with_the_first_command_and_once(tmp_path: Path) -> None:
+async def test_the_watcher_starts_once_with_the_first_command(tmp_path: Path) -> None:
     async with open_command_session(tmp_path) as place:
         assert place.watcher.process_id is None
         process = await watched(place)
@@ -98,7 +98,7 @@ async def test_it_is_started_with_the_first_command_and_once(tmp_path: Path) -> 
         assert not process.is_running()
 
 
-async def test_signals_do_not_end_it(tmp_path: Path) -> None:
+async def test_signals_do_not_end_the_watcher(tmp_path: Path) -> None:
     async with open_command_session(tmp_path) as place:
         process = await watched(place)
         await wait_until(lambda: is_prepared(process.pid))
@@ -111,7 +111,9 @@ async def test_signals_do_not_end_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP], ids=["dead", "stuck"])
-async def test_one_that_fails_is_replaced_and_told_everything(tmp_path: Path, number: int) -> None:
+async def test_a_failed_watcher_is_replaced_and_receives_all_groups(
+    tmp_path: Path, number: int
+) -> None:
     async with open_command_session(tmp_path) as place:
         first = await watched(place)
         await place.run("sleep 61 >/dev/null 2>&1 &")
@@ -127,7 +129,7 @@ async def test_one_that_fails_is_replaced_and_told_everything(tmp_path: Path, nu
         await wait_until_running(place.token)
 
 
-async def test_a_dead_one_is_replaced_without_any_command(tmp_path: Path) -> None:
+async def test_a_dead_watcher_is_replaced_without_a_command(tmp_path: Path) -> None:
     async with open_command_session(tmp_path) as place:
         await place.run("sleep 60 >/dev/null 2>&1 &")
         first = await watched(place)
@@ -137,7 +139,7 @@ async def test_a_dead_one_is_replaced_without_any_command(tmp_path: Path) -> Non
         await wait_until_running(place.token)
 
 
-async def test_a_group_is_forgotten_when_its_last_process_ends(tmp_path: Path) -> None:
+async def test_a_group_is_unregistered_when_its_last_process_ends(tmp_path: Path) -> None:
     async with open_command_session(tmp_path) as place:
         await place.run("sleep 0.2 >/dev/null 2>&1 &")
         assert len(place.watcher.groups(place.watcher.mark)) == 1

@@ -29,7 +29,7 @@ async def start(room: TerminalSession, command: str) -> str:
     return found[0]
 
 
-async def test_a_started_command_is_named_and_does_not_hold_the_turn(tmp_path: Path) -> None:
+async def test_a_background_command_is_named_and_does_not_block_the_turn(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         told = await room.run_one(run("sleep 60", background=True))
         assert told.status == "completed"
@@ -39,7 +39,7 @@ async def test_a_started_command_is_named_and_does_not_hold_the_turn(tmp_path: P
         assert [each for each in told.updates if "_meta" in each] == []
 
 
-async def test_every_action_on_a_command_that_talks(tmp_path: Path) -> None:
+async def test_every_action_works_on_an_interactive_command(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
 
         async def do(action: str, **arguments: JsonValue) -> str:
@@ -68,7 +68,7 @@ async def _printed(room: TerminalSession, name: str, lines: int) -> None:
         pass
 
 
-async def test_the_end_of_a_command_can_be_waited_for(tmp_path: Path) -> None:
+async def test_the_end_of_a_command_can_be_awaited(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         name = await start(room, "echo done; exit 3")
         told = await room.run_one(process("wait", session_id=name, timeout=10))
@@ -79,7 +79,7 @@ ACTIONS = ["poll", "log", "write", "wait", "kill"]
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-async def test_an_unknown_command_is_named_with_those_that_there_are(
+async def test_an_unknown_command_is_answered_with_the_known_ones(
     tmp_path: Path, action: str
 ) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
@@ -96,7 +96,7 @@ async def test_an_unknown_action_is_a_failed_call(tmp_path: Path) -> None:
         assert (await room.run_one(process("pause"))).status == "failed"
 
 
-async def test_nobody_is_asked_about_data_for_a_command_that_has_ended(tmp_path: Path) -> None:
+async def test_writing_to_an_ended_command_asks_no_permission(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         name = await start(room, "true")
         await room.run_one(process("wait", session_id=name))
@@ -105,7 +105,7 @@ async def test_nobody_is_asked_about_data_for_a_command_that_has_ended(tmp_path:
         assert room_told.status == "failed"
 
 
-async def test_data_that_is_missing_is_a_failed_call(tmp_path: Path) -> None:
+async def test_missing_data_is_a_failed_call(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         name = await start(room, "cat")
         told = await room.run_one(process("write", session_id=name))
@@ -115,7 +115,7 @@ async def test_data_that_is_missing_is_a_failed_call(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("choice", "status"), [("allow_once", "completed"), ("reject_once", "failed")]
 )
-async def test_what_is_written_is_asked_about_as_a_command_is(
+async def test_input_to_a_command_needs_the_same_permission_as_a_command(
     tmp_path: Path, choice: str, status: str
 ) -> None:
     answers = {"session/request_permission": allow(choice)}
@@ -132,7 +132,7 @@ async def test_what_is_written_is_asked_about_as_a_command_is(
         assert told.statuses[0] == "pending"
 
 
-async def test_plan_mode_writes_nothing_to_a_command_but_looks_and_ends(tmp_path: Path) -> None:
+async def test_plan_mode_refuses_input_to_a_command_but_allows_killing_it(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         name = await start(room, "bash")
         await _mode(room, "plan")
@@ -155,7 +155,7 @@ async def test_a_long_command_is_listed_by_its_first_line(tmp_path: Path) -> Non
         assert told.text.startswith(name)
 
 
-async def test_the_close_of_a_session_ends_its_background_commands(tmp_path: Path) -> None:
+async def test_closing_a_session_ends_its_background_commands(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sessions=2) as room:
         (other,) = room.others
         await start(room, "echo $$ > pid; exec sleep 60")
@@ -179,7 +179,7 @@ def _runs(process_id: int) -> bool:
         return False
 
 
-async def test_an_end_is_told_with_a_prompt_and_only_once(tmp_path: Path) -> None:
+async def test_an_ended_command_is_announced_once_with_a_prompt(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         name = await start(room, "exit 3")
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):

@@ -53,7 +53,7 @@ def asked(room: TerminalSession) -> list[str]:
     return [m.removeprefix("terminal/") for m in methods if m.startswith("terminal/")]
 
 
-async def test_a_terminal_is_asked_for_with_all_that_matters(tmp_path: Path) -> None:
+async def test_a_terminal_is_requested_with_all_parameters(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor()) as room:
         (room.root / "sub").mkdir()
         told = await room.run_one(run("echo hello", workdir="sub"))
@@ -79,7 +79,7 @@ async def test_a_terminal_is_asked_for_with_all_that_matters(tmp_path: Path) -> 
         assert (told.status, told.text) == ("completed", "hello")
 
 
-async def test_the_terminal_is_shown_before_its_end_is_waited_for(tmp_path: Path) -> None:
+async def test_the_terminal_is_shown_before_its_exit_is_awaited(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor()) as room:
         told = await room.run_one(run("echo hello"))
         shown = next(n for n, m in enumerate(room.editor.messages) if '"t1"' in _text(m))
@@ -101,14 +101,16 @@ ENDINGS: dict[str, tuple[JsonValue, str, str]] = {
 
 
 @pytest.mark.parametrize(("exit_", "status", "text"), ENDINGS.values(), ids=ENDINGS.keys())
-async def test_the_exit_is_told(tmp_path: Path, exit_: JsonValue, status: str, text: str) -> None:
+async def test_the_exit_is_reported(
+    tmp_path: Path, exit_: JsonValue, status: str, text: str
+) -> None:
     async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(wait_for_exit=exit_)) as room:
         told = await room.run_one(run("echo hello"))
         assert (told.status, told.text) == (status, text)
         assert asked(room) == ["create", "wait_for_exit", "output", "release"]
 
 
-async def test_an_exit_that_only_the_output_tells_counts(tmp_path: Path) -> None:
+async def test_an_exit_reported_only_with_the_output_is_used(tmp_path: Path) -> None:
     output: JsonValue = {"output": "", "truncated": False, "exitStatus": {"exitCode": 4}}
     async with open_terminal_sessions(
         tmp_path, OWN_TERMINALS, editor(wait_for_exit={}, output=output)
@@ -116,14 +118,14 @@ async def test_an_exit_that_only_the_output_tells_counts(tmp_path: Path) -> None
         assert (await room.run_one(run("exit 4"))).text == "[exit code 4]"
 
 
-async def test_a_lost_beginning_is_told(tmp_path: Path) -> None:
+async def test_a_truncated_beginning_is_reported(tmp_path: Path) -> None:
     output: JsonValue = {"output": "the end\n", "truncated": True}
     async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(output=output)) as room:
         told = await room.run_one(run("yes"))
         assert told.text == "[the beginning is lost]\nthe end"
 
 
-async def test_more_output_than_was_asked_for_is_cut(tmp_path: Path) -> None:
+async def test_output_beyond_the_requested_limit_is_truncated(tmp_path: Path) -> None:
     output: JsonValue = {"output": "x" * 2_000_000, "truncated": False}
     async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(output=output)) as room:
         told = await room.run_one(run("yes"))
@@ -131,7 +133,7 @@ async def test_more_output_than_was_asked_for_is_cut(tmp_path: Path) -> None:
         assert "left out" in told.text
 
 
-async def test_a_command_whose_time_is_up_is_killed_and_what_it_printed_is_told(
+async def test_a_command_past_its_timeout_is_killed_and_its_output_returned(
     tmp_path: Path,
 ) -> None:
     output: JsonValue = {
@@ -159,7 +161,7 @@ SILENT: dict[str, Mapping[str, JsonValue | None]] = {
 
 
 @pytest.mark.parametrize("silent", SILENT.values(), ids=SILENT.keys())
-async def test_a_cancelled_command_is_killed_and_its_terminal_given_back(
+async def test_a_cancelled_command_is_killed_and_its_terminal_released(
     tmp_path: Path, silent: Mapping[str, JsonValue | None]
 ) -> None:
     async with open_terminal_sessions(
@@ -178,7 +180,7 @@ async def test_a_cancelled_command_is_killed_and_its_terminal_given_back(
 
 
 @pytest.mark.parametrize("method", ["wait_for_exit", "output", "kill", "release"])
-async def test_an_editor_that_refuses_gets_its_terminal_back_even_so(
+async def test_a_terminal_is_released_even_if_the_editor_returns_errors(
     tmp_path: Path, method: str
 ) -> None:
     async with open_terminal_sessions(
@@ -199,7 +201,7 @@ async def test_an_editor_that_refuses_gets_its_terminal_back_even_so(
             assert told.text == "hello"
 
 
-async def test_an_editor_that_never_says_what_was_printed_is_not_waited_for_for_ever(
+async def test_waiting_for_the_editors_output_times_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(terminal, "EDITOR_ANSWER_SECONDS", 0.1)
@@ -211,7 +213,7 @@ async def test_an_editor_that_never_says_what_was_printed_is_not_waited_for_for_
         assert asked(room) == ["create", "wait_for_exit", "kill", "output", "release"]
 
 
-async def test_a_command_that_the_editor_will_not_start_is_not_run_in_another_way(
+async def test_a_command_the_editor_refuses_to_start_is_not_run_locally(
     tmp_path: Path,
 ) -> None:
     async with open_terminal_sessions(
@@ -229,7 +231,7 @@ async def test_a_command_that_the_editor_will_not_start_is_not_run_in_another_wa
     ["the user said no", {"message": "the user said no"}, {"details": "the user said no"}],
     ids=["text", "message", "details"],
 )
-async def test_the_editors_reason_is_passed_on_wherever_it_stands(
+async def test_the_editors_reason_is_passed_on_from_any_field(
     tmp_path: Path, data: JsonValue
 ) -> None:
     async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(create=None)) as room:
@@ -243,7 +245,7 @@ async def test_the_editors_reason_is_passed_on_wherever_it_stands(
         assert room.pending_result(made) == text
 
 
-async def test_an_editor_that_opens_nothing_is_asked_once_and_what_comes_late_is_given_back(
+async def test_an_editor_that_opens_no_terminal_is_asked_once_and_late_ones_released(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workspace, "OPEN_SECONDS", 0.1)
@@ -260,7 +262,7 @@ async def test_an_editor_that_opens_nothing_is_asked_once_and_what_comes_late_is
 
 
 @pytest.mark.parametrize("is_answered", [True, False], ids=["answered late", "never answered"])
-async def test_a_terminal_that_is_being_opened_when_the_turn_is_cancelled_is_given_back(
+async def test_a_terminal_being_opened_during_a_cancel_is_released(
     tmp_path: Path, *, is_answered: bool
 ) -> None:
     async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(create=None)) as room:
@@ -273,7 +275,7 @@ async def test_a_terminal_that_is_being_opened_when_the_turn_is_cancelled_is_giv
             assert asked(room) == ["create", "kill", "release"]
 
 
-async def test_a_terminal_that_opens_in_the_moment_of_the_cancel_is_given_back(
+async def test_a_terminal_opened_at_the_moment_of_the_cancel_is_released(
     tmp_path: Path,
 ) -> None:
     async with open_terminal_sessions(tmp_path, OWN_TERMINALS, editor(create=None)) as room:
@@ -285,7 +287,7 @@ async def test_a_terminal_that_opens_in_the_moment_of_the_cancel_is_given_back(
         assert asked(room).count("release") == 1
 
 
-async def test_parallel_commands_have_terminals_of_their_own(tmp_path: Path) -> None:
+async def test_parallel_commands_have_their_own_terminals(tmp_path: Path) -> None:
     shell = EditorShell({"PATH": "/usr/bin:/bin"})
     async with open_terminal_sessions(tmp_path, OWN_TERMINALS, shell.matches) as room:
         told = await room.run(*(run(f"echo {n}; exit {n}") for n in range(3)))
@@ -294,7 +296,7 @@ async def test_parallel_commands_have_terminals_of_their_own(tmp_path: Path) -> 
         assert sorted(map(str, released)) == ["editor_1", "editor_2", "editor_3"]
 
 
-async def test_a_command_in_the_editor_sees_no_secret_and_reads_nothing(tmp_path: Path) -> None:
+async def test_a_command_in_the_editor_sees_no_secret_and_has_no_input(tmp_path: Path) -> None:
     shell = EditorShell({"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": SECRET, "KEPT": "yes"})
     async with open_terminal_sessions(tmp_path, OWN_TERMINALS, shell.matches) as room:
         told = await room.run_one(run("cat; env"))

@@ -40,7 +40,7 @@ TOLD = {
 
 @ways
 @pytest.mark.parametrize(("command", "status", "text"), TOLD.values(), ids=TOLD.keys())
-async def test_the_model_is_told_what_was_printed_and_how_it_ended(
+async def test_the_model_receives_the_output_and_the_exit_status(
     tmp_path: Path,
     can: JsonValue,
     answers: Mapping[str, Answer],
@@ -55,7 +55,7 @@ async def test_the_model_is_told_what_was_printed_and_how_it_ended(
 
 
 @HERE
-async def test_a_command_whose_time_is_up_is_ended_with_all_it_started(
+async def test_a_command_past_its_timeout_is_killed_with_its_child_processes(
     tmp_path: Path, can: JsonValue
 ) -> None:
     async with open_terminal_sessions(tmp_path, can) as room:
@@ -74,7 +74,7 @@ async def test_a_command_whose_time_is_up_is_ended_with_all_it_started(
 
 
 @ways
-async def test_no_command_sees_a_secret_of_ours(
+async def test_no_command_sees_a_secret_of_the_server(
     tmp_path: Path, can: JsonValue, answers: Mapping[str, Answer]
 ) -> None:
     async with open_terminal_sessions(tmp_path, can, answers) as room:
@@ -98,7 +98,7 @@ WORKDIRS = {
 
 @HERE
 @pytest.mark.parametrize(("workdir", "status", "text"), WORKDIRS.values(), ids=WORKDIRS.keys())
-async def test_a_folder_to_run_in(
+async def test_the_working_directory_can_be_chosen(
     tmp_path: Path, can: JsonValue, workdir: str, status: str, text: str
 ) -> None:
     async with open_terminal_sessions(tmp_path, can) as room:
@@ -108,7 +108,7 @@ async def test_a_folder_to_run_in(
         assert (told.status, text in told.text) == (status, True)
 
 
-async def test_a_command_outside_is_asked_about(tmp_path: Path) -> None:
+async def test_a_command_outside_the_workspace_asks_permission(tmp_path: Path) -> None:
     answers = {"session/request_permission": allow("reject_once")}
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, answers, mode="accept_edits") as room:
         told = await room.run_one(run("ls", workdir=str(room.outside)))
@@ -117,7 +117,7 @@ async def test_a_command_outside_is_asked_about(tmp_path: Path) -> None:
         assert str(room.outside) in str(question["toolCall"])
 
 
-async def test_what_is_asked_cannot_be_hidden_behind_the_end_of_a_block(tmp_path: Path) -> None:
+async def test_a_command_cannot_hide_text_after_a_closing_code_fence(tmp_path: Path) -> None:
     answers = {"session/request_permission": allow("reject_once")}
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, answers, mode="ask") as room:
         command = "rm -rf everything # ```\nharmless"
@@ -128,7 +128,7 @@ async def test_what_is_asked_cannot_be_hidden_behind_the_end_of_a_block(tmp_path
 
 
 @ways
-async def test_plan_mode_runs_nothing(
+async def test_plan_mode_runs_no_command(
     tmp_path: Path, can: JsonValue, answers: Mapping[str, Answer]
 ) -> None:
     async with open_terminal_sessions(tmp_path, can, answers, mode="plan") as room:
@@ -150,7 +150,7 @@ UNFIT = {
 
 @HERE
 @pytest.mark.parametrize(("arguments", "reason"), UNFIT.values(), ids=UNFIT.keys())
-async def test_what_no_shell_takes_is_one_failed_call(
+async def test_an_unusable_command_is_one_failed_call(
     tmp_path: Path, can: JsonValue, arguments: str, reason: str
 ) -> None:
     async with open_terminal_sessions(tmp_path, can) as room:
@@ -162,7 +162,7 @@ async def test_what_no_shell_takes_is_one_failed_call(
 
 
 @HERE
-async def test_nothing_carries_over_to_the_next_command_or_to_another_session(
+async def test_no_state_carries_over_to_the_next_command_or_another_session(
     tmp_path: Path, can: JsonValue
 ) -> None:
     async with open_terminal_sessions(tmp_path, can, sessions=2) as room:
@@ -173,7 +173,7 @@ async def test_nothing_carries_over_to_the_next_command_or_to_another_session(
             assert told.text == "workspace\n[]"
 
 
-async def test_sessions_do_not_see_each_others_background_commands(tmp_path: Path) -> None:
+async def test_sessions_do_not_see_background_commands_of_others(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sessions=2) as room:
         (other,) = room.others
         await room.run_one(run("sleep 60", background=True))
@@ -182,7 +182,7 @@ async def test_sessions_do_not_see_each_others_background_commands(tmp_path: Pat
 
 
 @HERE
-async def test_commands_that_run_together_do_not_mix(tmp_path: Path, can: JsonValue) -> None:
+async def test_concurrent_commands_do_not_mix_output(tmp_path: Path, can: JsonValue) -> None:
     async with open_terminal_sessions(tmp_path, can) as room:
         calls = [run(f"for n in 1 2 3; do echo call {k}; sleep 0.1; done") for k in range(6)]
         told = await room.run(*calls)
@@ -193,7 +193,7 @@ async def test_commands_that_run_together_do_not_mix(tmp_path: Path, can: JsonVa
             assert not any(other in shown for other in others)
 
 
-async def test_two_sessions_run_commands_at_the_same_time(tmp_path: Path) -> None:
+async def test_two_sessions_run_commands_concurrently(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, PLAIN, sessions=2) as room:
         (other,) = room.others
         first, second = (

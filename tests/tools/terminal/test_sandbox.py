@@ -46,7 +46,9 @@ WAYS = {"shown live": LIVE_OUTPUT, "shown as text": PLAIN, "run by the editor": 
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
-async def test_what_was_refused_is_told_to_model_and_user(tmp_path: Path, way: JsonValue) -> None:
+async def test_a_sandbox_denial_is_reported_to_model_and_user(
+    tmp_path: Path, way: JsonValue
+) -> None:
     answers: Mapping[str, Answer] = shell().matches if way == OWN_TERMINALS else {}
     async with open_terminal_sessions(tmp_path, way, answers, sandbox=rules(tmp_path)) as room:
         told = await room.run_one(run(f"echo x > {room.outside}/new; echo y > mine"))
@@ -57,14 +59,16 @@ async def test_what_was_refused_is_told_to_model_and_user(tmp_path: Path, way: J
         assert "The sandbox may have refused" in told.shown_text
 
 
-async def test_a_command_that_does_nothing_unusual_is_told_as_ever(tmp_path: Path) -> None:
+async def test_a_command_without_a_denial_is_reported_as_usual(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sandbox=rules(tmp_path)) as room:
         failed = await room.run_one(run("echo 'no permission denied here' > a; cat a; exit 0"))
         assert failed.text == "no permission denied here"
         assert (await room.run_one(run("exit 3"))).text == "[exit code 3]"
 
 
-async def test_a_command_that_is_let_out_is_asked_about_and_runs_free(tmp_path: Path) -> None:
+async def test_an_unconfined_command_asks_permission_and_runs_without_the_sandbox(
+    tmp_path: Path,
+) -> None:
     answers = {ASKS: allow("allow_once")}
     async with open_terminal_sessions(
         tmp_path, LIVE_OUTPUT, answers, mode="accept_edits", sandbox=rules(tmp_path)
@@ -76,7 +80,7 @@ async def test_a_command_that_is_let_out_is_asked_about_and_runs_free(tmp_path: 
         assert [each["kind"] for each in _options(asked)] == ["allow_once", "reject_once"]
 
 
-async def test_even_what_only_reads_is_asked_about_when_it_is_to_be_let_out(tmp_path: Path) -> None:
+async def test_even_a_read_only_command_asks_permission_to_run_unconfined(tmp_path: Path) -> None:
     async with open_terminal_sessions(
         tmp_path, LIVE_OUTPUT, {ASKS: NO}, mode="ask", sandbox=rules(tmp_path)
     ) as room:
@@ -86,7 +90,7 @@ async def test_even_what_only_reads_is_asked_about_when_it_is_to_be_let_out(tmp_
         assert len(room.editor.asked(ASKS)) == 1
 
 
-async def test_no_answer_for_later_covers_leaving_the_sandbox(tmp_path: Path) -> None:
+async def test_no_always_answer_covers_leaving_the_sandbox(tmp_path: Path) -> None:
     answers: Mapping[str, Answer] = {ASKS: allow("allow_session")}
     async with open_terminal_sessions(
         tmp_path, LIVE_OUTPUT, answers, mode="ask", sandbox=rules(tmp_path)
@@ -98,7 +102,7 @@ async def test_no_answer_for_later_covers_leaving_the_sandbox(tmp_path: Path) ->
         assert (told.status, len(room.editor.asked(ASKS))) == ("failed", 2)
 
 
-async def test_plan_mode_lets_nothing_out(tmp_path: Path) -> None:
+async def test_plan_mode_allows_no_unconfined_command(tmp_path: Path) -> None:
     async with open_terminal_sessions(
         tmp_path, LIVE_OUTPUT, {ASKS: YES}, mode="plan", sandbox=rules(tmp_path)
     ) as room:
@@ -106,14 +110,14 @@ async def test_plan_mode_lets_nothing_out(tmp_path: Path) -> None:
         assert room.editor.asked(ASKS) == []
 
 
-async def test_bypass_confines_too_unless_the_model_says_otherwise(tmp_path: Path) -> None:
+async def test_bypass_mode_confines_commands_unless_the_model_opts_out(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sandbox=rules(tmp_path)) as room:
         assert (await room.run_one(run(f"touch {room.outside}/a"))).status == "failed"
         told = await room.run_one(run(f"touch {room.outside}/a", unconfined=True))
         assert told.status == "completed"
 
 
-async def test_background_commands_are_confined_and_told_so(tmp_path: Path) -> None:
+async def test_background_commands_are_confined_and_report_denials(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT, sandbox=rules(tmp_path)) as room:
         name = await start(room, f"read -r line; echo x > {room.outside}/$line")
         await room.run_one(process("write", session_id=name, data="new\n"))
@@ -122,7 +126,7 @@ async def test_background_commands_are_confined_and_told_so(tmp_path: Path) -> N
         assert not (room.outside / "new").exists()
 
 
-async def test_the_editors_terminal_gets_the_launcher_and_none_of_our_secrets(
+async def test_the_editors_terminal_gets_the_launcher_and_no_secrets(
     tmp_path: Path,
 ) -> None:
     async with open_terminal_sessions(
@@ -137,7 +141,7 @@ async def test_the_editors_terminal_gets_the_launcher_and_none_of_our_secrets(
         assert "touch: cannot touch" in told.text
 
 
-async def test_what_the_editor_cannot_confine_is_run_here(tmp_path: Path) -> None:
+async def test_a_command_the_editor_cannot_confine_runs_locally(tmp_path: Path) -> None:
     async with open_terminal_sessions(
         tmp_path, OWN_TERMINALS, _Elsewhere().matches, sandbox=rules(tmp_path)
     ) as r:
@@ -187,7 +191,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("who", BY_DESCENDANTS.values(), ids=BY_DESCENDANTS.keys())
-async def test_what_the_editor_runs_is_confined_with_all_that_it_starts(
+async def test_an_editor_command_is_confined_with_its_child_processes(
     tmp_path: Path, who: str
 ) -> None:
     async with open_terminal_sessions(

@@ -34,7 +34,7 @@ def texts(told: CallUpdates) -> list[str]:
     ]
 
 
-async def test_the_last_state_is_the_output_and_how_it_ended(tmp_path: Path) -> None:
+async def test_the_final_update_has_the_output_and_the_exit_status(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, PLAIN) as room:
         made = run("echo one; exit 3")
         told = await room.run_one(made)
@@ -57,7 +57,7 @@ async def test_the_last_state_is_the_output_and_how_it_ended(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("command", PACES.values(), ids=PACES.keys())
-async def test_280_kb_cost_a_few_states_of_8_kb(tmp_path: Path, command: str) -> None:
+async def test_280_kb_of_output_cost_a_few_updates_of_8_kb(tmp_path: Path, command: str) -> None:
     async with open_terminal_sessions(tmp_path, PLAIN) as room:
         told = await room.run_one(run(command))
         assert all(len(text) < 8_100 for text in texts(told))
@@ -65,7 +65,7 @@ async def test_280_kb_cost_a_few_states_of_8_kb(tmp_path: Path, command: str) ->
         assert room.wire_bytes(told) < 100_000
 
 
-async def test_a_flood_that_goes_on_costs_four_states_a_second(tmp_path: Path) -> None:
+async def test_continuous_output_costs_four_updates_a_second(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, PLAIN) as room:
         begin = anyio.current_time()
         told = await room.run_one(run("timeout 0.6 yes | head -c 1000000000; echo last"))
@@ -75,7 +75,7 @@ async def test_a_flood_that_goes_on_costs_four_states_a_second(tmp_path: Path) -
         assert told.text.endswith("y\nlast")
 
 
-async def test_states_are_a_quarter_of_a_second_apart(tmp_path: Path) -> None:
+async def test_updates_are_a_quarter_of_a_second_apart(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, PLAIN) as room:
         made = run("for n in $(seq 12); do echo $n; sleep 0.1; done")
         pending = room.start(made)
@@ -91,7 +91,7 @@ async def test_states_are_a_quarter_of_a_second_apart(tmp_path: Path) -> None:
         assert passing[-1] - passing[0] > 0.24 * (len(passing) - 1) - late
 
 
-async def test_much_is_sent_seldom_for_little_output(tmp_path: Path) -> None:
+async def test_a_little_output_after_a_lot_does_not_resend_it_often(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, PLAIN) as room:
         told = await room.run_one(
             run("seq 4000; for n in $(seq 30); do printf .; sleep 0.05; done", timeout=30)
@@ -99,13 +99,13 @@ async def test_much_is_sent_seldom_for_little_output(tmp_path: Path) -> None:
         assert room.wire_bytes(told) < 4 * 20_000 + 80_000
 
 
-async def test_text_that_looks_like_the_end_of_the_block_does_not_end_it(tmp_path: Path) -> None:
+async def test_text_that_looks_like_a_closing_fence_does_not_end_the_block(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, PLAIN) as room:
         told = await room.run_one(run("printf '```\\nno\\n'"))
         assert texts(told)[-1] == "````\n```\nno\n````"
 
 
-async def test_a_reader_who_does_not_read_gets_the_newest_state_only(tmp_path: Path) -> None:
+async def test_a_blocked_reader_gets_only_the_newest_update(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, PLAIN) as room:
         made = run("for n in 1 2 3 4 5; do echo state $n; sleep 0.3; done; touch done")
         pending = room.start(made)
@@ -125,7 +125,7 @@ async def _in_progress(room: TerminalSession, call_id: str) -> None:
     await room.editor.wait_for_response(is_it)
 
 
-async def test_a_cancelled_command_shows_what_it_had_printed(tmp_path: Path) -> None:
+async def test_a_cancelled_command_shows_its_output_so_far(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, PLAIN) as room:
         made = run("echo so far; sleep 60")
         pending = room.start(made)

@@ -55,7 +55,7 @@ def terminal_of(told: CallUpdates) -> str:
     return str(info["terminal_id"])
 
 
-async def test_a_command_is_a_terminal_from_its_start_to_its_exit(tmp_path: Path) -> None:
+async def test_a_command_is_shown_as_a_terminal_from_start_to_exit(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         made = run("printf 'one\\n'; exit 3")
         told = await room.run_one(made)
@@ -86,7 +86,7 @@ async def test_a_command_is_a_terminal_from_its_start_to_its_exit(tmp_path: Path
 
 
 @pytest.mark.parametrize(("command", "output"), PRINTED.values(), ids=PRINTED.keys())
-async def test_the_pieces_are_the_output(tmp_path: Path, command: str, output: str) -> None:
+async def test_the_chunks_add_up_to_the_output(tmp_path: Path, command: str, output: str) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         told = await room.run_one(run(command))
         assert printed_output(told) == output
@@ -94,7 +94,7 @@ async def test_the_pieces_are_the_output(tmp_path: Path, command: str, output: s
         assert told.status == "completed"
 
 
-async def test_a_command_that_prints_nothing_is_an_empty_terminal(tmp_path: Path) -> None:
+async def test_a_command_without_output_is_an_empty_terminal(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         told = await room.run_one(run("true"))
         assert meta_values(told, "terminal_output") == []
@@ -113,7 +113,7 @@ async def test_output_is_shown_while_the_command_runs(tmp_path: Path) -> None:
         await pending.response()
 
 
-async def test_the_signal_that_ended_a_command_is_told(tmp_path: Path) -> None:
+async def test_the_signal_that_ended_a_command_is_reported(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         told = await room.run_one(run("kill -KILL $$"))
         exit_ = {"terminal_id": terminal_of(told), "exit_code": None, "signal": "SIGKILL"}
@@ -130,7 +130,9 @@ PACES = {
 
 
 @pytest.mark.parametrize("command", PACES.values(), ids=PACES.keys())
-async def test_280_kb_cost_little_more_than_that(tmp_path: Path, command: str) -> None:
+async def test_280_kb_of_output_cost_little_more_than_their_size(
+    tmp_path: Path, command: str
+) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         told = await room.run_one(run(command))
         output = 5000 * LINE
@@ -138,7 +140,7 @@ async def test_280_kb_cost_little_more_than_that(tmp_path: Path, command: str) -
         assert room.wire_bytes(told) < 1.1 * len(output)
 
 
-async def test_of_a_flood_the_beginning_and_the_end_are_shown(tmp_path: Path) -> None:
+async def test_excessive_output_is_shown_with_its_head_and_tail(tmp_path: Path) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         told = await room.run_one(run("echo first; yes | head -c 20000000; echo last"))
         shown = printed_output(told)
@@ -154,13 +156,15 @@ async def test_of_a_flood_the_beginning_and_the_end_are_shown(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "unit", ["\\303\\244", "\\360\\237\\231\\202", "\\377"], ids=["umlauts", "emoji", "garbage"]
 )
-async def test_a_flood_of_long_characters_costs_no_more(tmp_path: Path, unit: str) -> None:
+async def test_excessive_output_of_multibyte_characters_costs_no_more(
+    tmp_path: Path, unit: str
+) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
         told = await room.run_one(run(f"yes \"$(printf '{unit}')\" | head -c 2000000"))
         assert room.wire_bytes(told) < 1_200_000
 
 
-async def test_nothing_is_lost_when_a_command_ends_before_a_slow_reader_reads(
+async def test_a_slow_reader_loses_no_output_when_a_command_ends(
     tmp_path: Path,
 ) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:
@@ -190,7 +194,7 @@ async def test_nothing_is_lost_when_a_command_ends_before_a_slow_reader_reads(
     ],
     ids=["one that ends when asked", "one that ignores being asked"],
 )
-async def test_a_cancelled_command_has_an_exit_before_its_call_fails(
+async def test_a_cancelled_command_reports_its_exit_before_its_call_fails(
     tmp_path: Path, command: str
 ) -> None:
     async with open_terminal_sessions(tmp_path, LIVE_OUTPUT) as room:

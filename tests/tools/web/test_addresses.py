@@ -63,14 +63,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("text", "found"), READ.items())
-def test_an_address_is_written_in_one_way(text: str, found: tuple[str, str]) -> None:
+def test_an_address_is_normalized(text: str, found: tuple[str, str]) -> None:
     address = parse_address(text)
     assert (str(address), address.site) == found
     assert parse_address(str(address)) == address
 
 
 @pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
-def test_what_is_no_address_or_an_odd_one_is_refused(text: str) -> None:
+def test_an_invalid_or_unusual_address_is_refused(text: str) -> None:
     with pytest.raises(AddressError):
         parse_address(text)
 
@@ -90,7 +90,7 @@ def test_a_refusal_does_not_repeat_a_password() -> None:
         ("HTTPS://OTHER.example", "https://other.example/"),
     ],
 )
-def test_a_redirect_is_relative_to_where_it_was_found(location: str, found: str) -> None:
+def test_a_redirect_is_resolved_against_its_page(location: str, found: str) -> None:
     assert str(resolve_redirect(parse_address("https://example.com/x/y"), location)) == found
 
 
@@ -98,6 +98,6 @@ def test_a_redirect_is_relative_to_where_it_was_found(location: str, found: str)
     "location",
     ["http://example.com/", "file:///etc/passwd", "//me@other.example/", "https://2130706433/"],
 )
-def test_a_redirect_that_leads_to_no_address_is_not_followed(location: str) -> None:
+def test_a_redirect_to_an_invalid_address_is_not_followed(location: str) -> None:
     with pytest.raises(AddressError):
         resolve_redirect(parse_address("https://example.com/"), location)

@@ -133,7 +133,7 @@ async def test_a_page_is_read(respond: Respond, text: str) -> None:
         pytest.param(make_page(b"\0\0", "application/octet-stream"), "it is no text", id="bytes"),
     ],
 )
-async def test_what_is_no_text_is_named_and_not_read(respond: Respond, told: str) -> None:
+async def test_content_that_is_not_text_is_named_and_not_read(respond: Respond, told: str) -> None:
     found = await fetched(respond)
     assert found.text == ""
     assert found.remarks[0].startswith(told)
@@ -159,7 +159,7 @@ async def test_what_is_no_text_is_named_and_not_read(respond: Respond, told: str
         ),
     ],
 )
-async def test_only_the_beginning_of_what_is_too_large_is_read(respond: Respond) -> None:
+async def test_only_the_beginning_of_an_oversized_page_is_read(respond: Respond) -> None:
     found = await fetched(respond)
     assert found.text == "a" * MOST_BYTES
     assert found.remarks == ("it is too large: only its beginning was read",)
@@ -173,7 +173,7 @@ async def test_only_the_beginning_of_what_is_too_large_is_read(respond: Respond)
         pytest.param(partial(_silence, ENDLESS + b"some"), id="it stops in its body"),
     ],
 )
-async def test_a_site_that_is_too_slow_is_given_up(respond: Respond) -> None:
+async def test_a_slow_site_times_out(respond: Respond) -> None:
     with (
         pytest.raises(FetchError, match="took longer than"),
         anyio.fail_after(HANG_TIMEOUT_SECONDS),
@@ -195,13 +195,13 @@ async def test_a_site_that_is_too_slow_is_given_up(respond: Respond) -> None:
         ),
     ],
 )
-async def test_an_answer_that_cannot_be_read_is_one_sentence(respond: Respond) -> None:
+async def test_an_unreadable_response_is_explained_in_one_sentence(respond: Respond) -> None:
     with pytest.raises(FetchError) as failed:
         await fetched(respond)
     assert "\n" not in str(failed.value)
 
 
-async def test_nothing_goes_along_but_the_address() -> None:
+async def test_nothing_but_the_address_is_sent() -> None:
     async with open_site({"/a?b=c": make_page("x")}) as site:
         await fetcher().fetch(parse_address(site.url("/a?b=c")), leave)
     (sent,) = site.requests
@@ -210,7 +210,7 @@ async def test_nothing_goes_along_but_the_address() -> None:
     assert names == ["Accept", "Accept-Encoding", "Connection", "Host", "User-Agent"]
 
 
-async def test_a_site_that_is_refused_says_so_and_is_asked_again_the_next_time() -> None:
+async def test_an_http_error_is_reported_and_not_cached() -> None:
     async def missing(send: Send) -> None:
         await send(head("404 Not Found", {"Content-Type": "text/plain", "Content-Length": "2"}))
         await send(b"no")
@@ -223,7 +223,7 @@ async def test_a_site_that_is_refused_says_so_and_is_asked_again_the_next_time()
     assert len(site.requests) == 2
 
 
-async def test_a_page_is_kept_for_a_while() -> None:
+async def test_a_page_is_cached_for_a_while() -> None:
     async with open_site({"/": make_page("x")}) as site:
         pages = fetcher()
         first = await pages.fetch(parse_address(site.url("/")), leave)
@@ -231,7 +231,7 @@ async def test_a_page_is_kept_for_a_while() -> None:
     assert len(site.requests) == 1
 
 
-async def test_leave_is_asked_for_each_site_on_the_way_and_once() -> None:
+async def test_permission_is_asked_once_for_each_site_of_a_redirect_chain() -> None:
     asked: list[str] = []
 
     async def note(address: WebAddress) -> None:
@@ -250,19 +250,19 @@ async def test_leave_is_asked_for_each_site_on_the_way_and_once() -> None:
 
 
 @pytest.mark.parametrize("status", ["301 X", "302 X", "303 X", "307 X", "308 X"])
-async def test_no_redirect_leads_into_a_private_network(status: str) -> None:
+async def test_a_redirect_into_a_private_network_is_not_followed(status: str) -> None:
     private = ("http://169.254.169.254/", "http://[::1]/", "http://0.0.0.0/", "http://[fd00::1]/")
     for location in private:
         with pytest.raises(ForbiddenError):
             await fetched(make_redirect(location, status))
 
 
-async def test_redirects_that_never_end_are_given_up() -> None:
+async def test_endless_redirects_are_abandoned() -> None:
     with pytest.raises(FetchError, match="on and on"):
         await fetched(make_redirect("/"))
 
 
-class Names:
+class ScriptedResolver:
     """A lookup that gives one answer after the other, and the last for ever."""
 
     def __init__(self, *answers: Sequence[str]) -> None:
@@ -275,15 +275,15 @@ class Names:
         return self.matches.pop(0) if len(self.matches) > 1 else self.matches[0]
 
 
-async def _rebound(site: LocalSite, names: Names, *places: str) -> WebPage:
+async def _rebound(site: LocalSite, names: ScriptedResolver, *places: str) -> WebPage:
     network = CheckedNetworkBackend(build_network_policy(places), names)
     pages = PageFetcher(HttpWebClient(network, MOST_BYTES), 2.0)
     return await pages.fetch(parse_address(site.url("/", "site.example")), leave)
 
 
-async def test_what_was_checked_is_what_is_connected_to() -> None:
+async def test_the_checked_address_is_the_one_connected_to() -> None:
     async with open_site({"/": make_page("x")}) as site:
-        names = Names(["127.0.0.1"], ["10.0.0.1"])
+        names = ScriptedResolver(["127.0.0.1"], ["10.0.0.1"])
         assert (await _rebound(site, names, "127.0.0.1")).text == "x"
     assert names.lookups == 1, "a second lookup could have led elsewhere"
     assert f"Host: site.example:{site.port}" in site.requests[0]
@@ -294,22 +294,22 @@ async def test_what_was_checked_is_what_is_connected_to() -> None:
     [["127.0.0.1"], ["::1"], ["1.1.1.1", "127.0.0.1"], ["127.0.0.1", "1.1.1.1"], ["fe80::1%lo"]],
     ids=str,
 )
-async def test_a_name_that_leads_to_a_private_address_at_all_is_refused(
+async def test_a_host_with_any_private_address_is_refused(
     addresses: Sequence[str],
 ) -> None:
     async with open_site({"/": make_page("x")}) as site:
         with pytest.raises(ForbiddenError):
-            await _rebound(site, Names(addresses))
+            await _rebound(site, ScriptedResolver(addresses))
     assert site.requests == []
 
 
-async def test_the_first_address_that_answers_is_taken() -> None:
+async def test_the_first_address_that_responds_is_used() -> None:
     async with open_site({"/": make_page("x")}) as site:
-        names = Names(["127.0.0.2", "127.0.0.1"])
+        names = ScriptedResolver(["127.0.0.2", "127.0.0.1"])
         assert (await _rebound(site, names, "127.0.0.0/8")).text == "x"
 
 
-async def test_a_name_that_leads_nowhere_is_one_sentence() -> None:
+async def test_an_unresolvable_host_is_explained_in_one_sentence() -> None:
     async def unknown(host: str, port: int) -> Sequence[str]:
         raise OSError(host, port)
 

@@ -67,7 +67,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("source", "text"), READ.values(), ids=READ.keys())
-def test_html_is_read(source: str, text: str) -> None:
+def test_html_is_converted(source: str, text: str) -> None:
     assert convert_html(source, BASE) == HtmlText("", text, is_complete=True)
 
 
@@ -77,33 +77,33 @@ def test_the_title_is_one_line() -> None:
     )
 
 
-def test_the_main_part_is_what_counts() -> None:
+def test_only_the_main_part_is_converted() -> None:
     main = "word " * 60
     source = f"<nav>menu</nav><main><p>{main}</p></main><footer>foot</footer>"
     assert convert_html(source, BASE).text == main.strip()
 
 
 @pytest.mark.parametrize("source", ["a<svg>b", "a<script>b", "a<!-- b"])
-def test_what_ends_in_the_middle_is_not_whole(source: str) -> None:
+def test_a_document_that_ends_early_is_incomplete(source: str) -> None:
     found = convert_html(source, BASE)
     assert (found.text, found.is_complete) == ("a", False)
 
 
 @pytest.mark.parametrize("source", HOSTILE.values(), ids=HOSTILE.keys())
-def test_no_page_takes_long(source: str) -> None:
+def test_no_page_is_slow_to_convert(source: str) -> None:
     began = time.process_time()
     convert_html(source, BASE)
     assert time.process_time() - began < 2
 
 
-def test_a_page_that_takes_too_long_is_read_in_part() -> None:
+def test_a_page_that_takes_too_long_is_converted_in_part() -> None:
     clock = iter(range(0, 1_000, 2))
     found = convert_html("<p>word</p>" * 60_000, BASE, lambda: float(next(clock)))
     assert not found.is_complete
     assert found.text.startswith("word\n\nword")
 
 
-def test_no_mixture_of_tags_makes_it_fail() -> None:
+def test_no_mixture_of_tags_raises() -> None:
     pieces = ["<", ">", "<!", "<![", "]]>", "<a href='", "</", "<pre>", "<li>", "&", "&#x", "-->"]
     pieces += ["<ul>", "</ul>", "<main>", "</main>", "<script>", "</script>", "'", '"', "x", "\n"]
     pieces += ["<svg/>", "<title>", "</a>", "<!DOCTYPE", "<?", "[if", "\0", "<table>", "<td>"]

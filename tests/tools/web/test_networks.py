@@ -44,12 +44,12 @@ PUBLIC = ("1.1.1.1", "93.184.215.14", "2606:4700::1111", "::ffff:1.1.1.1", "64:f
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-def test_an_address_that_is_not_of_the_internet_is_not_public(address: str) -> None:
+def test_a_non_internet_address_is_not_public(address: str) -> None:
     assert not is_public(ip_address(address))
 
 
 @pytest.mark.parametrize("address", PUBLIC)
-def test_an_address_of_the_internet_is_public(address: str) -> None:
+def test_an_internet_address_is_public(address: str) -> None:
     assert is_public(ip_address(address))
 
 
@@ -71,11 +71,11 @@ def test_an_address_of_the_internet_is_public(address: str) -> None:
         ("fd00::/8", "any.example", "fd00::1", True),
     ],
 )
-def test_what_the_user_has_named_is_reached(
+def test_an_address_allowed_by_the_user_is_reachable(
     place: str, host: str, address: str, *, is_covered: bool
 ) -> None:
     assert build_network_policy([place]).allows(host, ip_address(address)) is is_covered
 
 
-def test_an_interface_behind_an_address_changes_nothing() -> None:
+def test_an_interface_suffix_does_not_make_an_address_public() -> None:
     assert not is_public(parse_ip_address("fe80::1%eth0"))

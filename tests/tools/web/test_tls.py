@@ -24,7 +24,7 @@ HERE, ELSEWHERE = "127.0.0.1", "127.0.0.2"
 
 
 @dataclass(slots=True)
-class Names:
+class RebindingResolver:
     """A name server that leads elsewhere once it was asked."""
 
     asked: list[str] = field(default_factory=list[str])
@@ -70,7 +70,7 @@ async def secure_site(authority: trustme.CA, name: str) -> AsyncGenerator[Secure
 
 
 def trusting(
-    authority: trustme.CA, folder: Path, monkeypatch: pytest.MonkeyPatch, names: Names
+    authority: trustme.CA, folder: Path, monkeypatch: pytest.MonkeyPatch, names: RebindingResolver
 ) -> HttpWebClient:
     """Return what asks sites, trusting this authority alone."""
     file = folder / "authority.pem"
@@ -81,10 +81,10 @@ def trusting(
     )
 
 
-async def test_the_host_is_looked_up_once_and_its_certificate_is_checked_by_its_name(
+async def test_the_host_is_resolved_once_and_its_certificate_is_checked_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    authority, names = trustme.CA(), Names()
+    authority, names = trustme.CA(), RebindingResolver()
     exchange = trusting(authority, tmp_path, monkeypatch, names)
     async with secure_site(authority, HOST) as secure:
         answer = await exchange.get(secure.address, 5)
@@ -99,7 +99,7 @@ async def test_a_certificate_for_another_name_is_refused(
 ) -> None:
     """Also one for the very address: that is not what was asked for."""
     authority = trustme.CA()
-    exchange = trusting(authority, tmp_path, monkeypatch, Names())
+    exchange = trusting(authority, tmp_path, monkeypatch, RebindingResolver())
     told = ""
     async with secure_site(authority, name) as secure:
         try:
@@ -110,10 +110,10 @@ async def test_a_certificate_for_another_name_is_refused(
     assert secure.site.requests == []
 
 
-async def test_a_certificate_of_an_authority_that_nobody_trusts_is_refused(
+async def test_a_certificate_of_an_untrusted_authority_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    exchange = trusting(trustme.CA(), tmp_path, monkeypatch, Names())
+    exchange = trusting(trustme.CA(), tmp_path, monkeypatch, RebindingResolver())
     told = ""
     async with secure_site(trustme.CA(), HOST) as secure:
         try:

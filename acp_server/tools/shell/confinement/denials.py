@@ -33,7 +33,7 @@ NO_NETWORK = ", have no network but their own localhost"
 
 
 def describe_denial(
-    output: str, *, has_failed: bool, has_network: bool, may_ask: bool = True
+    output: str, *, has_failed: bool, has_network: bool, can_ask: bool = True
 ) -> str:
     """Return a remark about refused operations, as far as the output shows them.
 
@@ -51,12 +51,12 @@ def describe_denial(
     return REMARK.format(
         lines=quoted,
         network="" if has_network else NO_NETWORK,
-        way_out=WAY_OUT if may_ask else "",
+        way_out=WAY_OUT if can_ask else "",
     )
 
 
-def _refused_lines(output: str, sign: re.Pattern[str]) -> Iterator[str]:
+def _refused_lines(output: str, pattern: re.Pattern[str]) -> Iterator[str]:
     for line in dict.fromkeys(output.splitlines()):
-        plain = line.strip().replace("`", "'")
-        if sign.search(plain):
-            yield plain
+        cleaned = line.strip().replace("`", "'")
+        if pattern.search(cleaned):
+            yield cleaned

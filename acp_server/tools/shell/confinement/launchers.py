@@ -30,7 +30,7 @@ class SandboxLauncher(Protocol):
     """Starts programs under limits."""
 
     def build_arguments(
-        self, bounds: SandboxLimits, command_variables: Mapping[str, str]
+        self, limits: SandboxLimits, command_variables: Mapping[str, str]
     ) -> tuple[str, ...]:
         """Return the arguments to put in front of a program and its arguments.
 
@@ -50,11 +50,11 @@ class PerlLauncher:
     perl: str
 
     def build_arguments(
-        self, bounds: SandboxLimits, command_variables: Mapping[str, str]
+        self, limits: SandboxLimits, command_variables: Mapping[str, str]
     ) -> tuple[str, ...]:
         """Return perl, the script and the limits as its arguments."""
         variables = (f"var={name}={value}" for name, value in command_variables.items())
-        return (self.perl, str(SCRIPT), *_limit_arguments(bounds), *variables, "--")
+        return (self.perl, str(SCRIPT), *_limit_arguments(limits), *variables, "--")
 
     def files(self) -> tuple[str, ...]:
         """Return perl and the script."""
@@ -66,11 +66,11 @@ class SeatbeltLauncher:
     """The macOS sandbox (`sandbox-exec`)."""
 
     def build_arguments(
-        self, bounds: SandboxLimits, command_variables: Mapping[str, str]
+        self, limits: SandboxLimits, command_variables: Mapping[str, str]
     ) -> tuple[str, ...]:
         """Return the program with the limits as a profile."""
         variables = (f"{name}={value}" for name, value in command_variables.items())
-        return (SEATBELT, "-p", build_profile(bounds), "/usr/bin/env", *variables)
+        return (SEATBELT, "-p", build_profile(limits), "/usr/bin/env", *variables)
 
     def files(self) -> tuple[str, ...]:
         """Return the program."""
@@ -102,12 +102,12 @@ def _probe(
     launcher: SandboxLauncher, environment: Mapping[str, str]
 ) -> SandboxLauncher | MissingLauncher:
     """Return the launcher if a program runs under it."""
-    bounds = SandboxLimits(writable=(), hidden=(), has_network=False)
+    limits = SandboxLimits(writable=(), hidden=(), has_network=False)
     try:
         # A trial run instead of version checks: kernels and containers disable these features in
         # many ways.
-        tried = subprocess.run(  # noqa: S603  our own launcher
-            (*launcher.build_arguments(bounds, {}), "/bin/sh", "-c", ":"),
+        completed = subprocess.run(  # noqa: S603  our own launcher
+            (*launcher.build_arguments(limits, {}), "/bin/sh", "-c", ":"),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -118,21 +118,21 @@ def _probe(
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return MissingLauncher(f"{launcher.files()[0]} does not work: {error}")
-    if tried.returncode == 0:
+    if completed.returncode == 0:
         return launcher
-    told = tried.stderr.decode(errors="replace").strip().splitlines()
-    reason = told[-1] if told else f"exit code {tried.returncode}"
+    error_lines = completed.stderr.decode(errors="replace").strip().splitlines()
+    reason = error_lines[-1] if error_lines else f"exit code {completed.returncode}"
     return MissingLauncher(
         reason.removeprefix(f"{FAILURE_PREFIX}: ").removesuffix("; nothing was run")
     )
 
 
-def _limit_arguments(bounds: SandboxLimits) -> Iterator[str]:
+def _limit_arguments(limits: SandboxLimits) -> Iterator[str]:
     for name, paths in (
-        ("write", bounds.writable),
-        ("hide", bounds.hidden),
-        ("open", bounds.opened),
-        ("read", bounds.readable or ()),
+        ("write", limits.writable),
+        ("hide", limits.hidden),
+        ("open", limits.opened),
+        ("read", limits.readable or ()),
     ):
         yield from (f"{name}={path}" for path in paths)
-    yield f"net={'open' if bounds.has_network else 'closed'}"
+    yield f"net={'open' if limits.has_network else 'closed'}"

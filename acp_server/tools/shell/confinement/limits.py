@@ -47,7 +47,7 @@ class SandboxScope:
 
     roots: tuple[Path, ...]
     """Resolved when the session began: a command must not move its limits by moving a directory."""
-    rules: SandboxConfig
+    config: SandboxConfig
     home: Path
     data_directory: Path
     environment: Mapping[str, str]
@@ -57,30 +57,30 @@ class SandboxScope:
 
         Private paths are looked up each time, because they may have been created a moment ago.
         """
-        own = Path(os.path.realpath(self.data_directory))
-        is_strict = self.rules.mode == "strict"
+        data_directory = Path(os.path.realpath(self.data_directory))
+        is_strict = self.config.mode == "strict"
         return SandboxLimits(
             writable=_resolve_existing(self._writable_paths()),
             hidden=self.hidden_paths(),
-            opened=_resolve_existing(own / name for name in sorted(OPEN_DIRECTORIES)),
+            opened=_resolve_existing(data_directory / name for name in sorted(OPEN_DIRECTORIES)),
             readable=_resolve_existing((*SYSTEM_DIRECTORIES, *self._program_directories()))
             if is_strict
             else None,
-            has_network=self.rules.has_network,
+            has_network=self.config.has_network,
         )
 
     def hidden_paths(self) -> tuple[Path, ...]:
         """Return this program's own data directory and the private paths. Blocks."""
-        own = Path(os.path.realpath(self.data_directory))
-        return _resolve_existing((own, *iter_private_paths(self.home)))
+        data_directory = Path(os.path.realpath(self.data_directory))
+        return _resolve_existing((data_directory, *iter_private_paths(self.home)))
 
     def _writable_paths(self) -> Iterator[Path]:
         yield from self.roots
         yield from filter(None, map(find_git_directory, self.roots))
-        yield from self.rules.writable_directories
-        yield from self.rules.temporary_directories
-        if own := self.environment.get("TMPDIR"):
-            yield Path(own)
+        yield from self.config.writable_directories
+        yield from self.config.temporary_directories
+        if temporary_directory := self.environment.get("TMPDIR"):
+            yield Path(temporary_directory)
 
     def _program_directories(self) -> Iterator[Path]:
         """Yield the directories of PATH."""
@@ -112,16 +112,22 @@ def find_git_directory(root: Path) -> Path | None:
 
 
 def _linked_git_directory(pointer: Path) -> Path | None:
-    told = _read_line(pointer)
-    if not told.startswith("gitdir: "):
+    pointer_line = _read_line(pointer)
+    if not pointer_line.startswith("gitdir: "):
         return None
-    tree = Path(os.path.realpath(pointer.parent / told.removeprefix("gitdir: ")))
+    worktree_directory = Path(
+        os.path.realpath(pointer.parent / pointer_line.removeprefix("gitdir: "))
+    )
     # Security: without the reference back, a command could write a `.git` file that makes a foreign
     # directory writable for the next command.
-    back = _read_line(tree / "gitdir")
-    if tree.parent.name != "worktrees" or not back:
+    back_reference = _read_line(worktree_directory / "gitdir")
+    if worktree_directory.parent.name != "worktrees" or not back_reference:
         return None
-    return tree.parent.parent if os.path.realpath(tree / back) == str(pointer) else None
+    return (
+        worktree_directory.parent.parent
+        if os.path.realpath(worktree_directory / back_reference) == str(pointer)
+        else None
+    )
 
 
 def _read_line(path: Path) -> str:

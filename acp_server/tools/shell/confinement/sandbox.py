@@ -43,10 +43,13 @@ class Sandbox:
     """The sandbox of a server, shared by all its sessions."""
 
     def __init__(
-        self, rules: SandboxConfig, environment: Mapping[str, str], find: FindLauncher | None = None
+        self,
+        config: SandboxConfig,
+        environment: Mapping[str, str],
+        find: FindLauncher | None = None,
     ) -> None:
         """Prepare; the launcher is looked up on first use."""
-        self.rules = rules
+        self.config = config
         self._find = find or partial(find_launcher, environment)
         self._lock = anyio.Lock()
         self._found: SandboxLauncher | MissingLauncher | None = None
@@ -54,7 +57,7 @@ class Sandbox:
 
     async def launcher(self) -> SandboxLauncher | MissingLauncher | None:
         """Return the launcher of confined commands; None if confinement is off."""
-        if self.rules.mode == "off":
+        if self.config.mode == "off":
             return None
         # Single-flight: concurrent first commands share one trial run.
         async with self._lock:
@@ -99,30 +102,35 @@ class SessionSandbox:
         launcher = await self._available_launcher()
         if launcher is None:
             return (), dict(variables)
-        bounds = await to_thread.run_sync(self.scope.resolve_limits)
-        handed_on = {name: variables[name] for name in PERL_VARIABLES if name in variables}
-        kept = {name: value for name, value in variables.items() if name not in handed_on}
-        return launcher.build_arguments(bounds, handed_on), kept
+        limits = await to_thread.run_sync(self.scope.resolve_limits)
+        command_variables = {name: variables[name] for name in PERL_VARIABLES if name in variables}
+        launcher_environment = {
+            name: value for name, value in variables.items() if name not in command_variables
+        }
+        return launcher.build_arguments(limits, command_variables), launcher_environment
 
     async def wrap_terminal_command(self) -> TerminalConfinement:
         """Return how a command is confined in the editor's terminal."""
         launcher = await self._available_launcher()
         if launcher is None:
             return TerminalConfinement()
-        bounds = await to_thread.run_sync(self.scope.resolve_limits)
-        return TerminalConfinement(launcher.build_arguments(bounds, {}), launcher.files())
+        limits = await to_thread.run_sync(self.scope.resolve_limits)
+        return TerminalConfinement(launcher.build_arguments(limits, {}), launcher.files())
 
-    async def wrap_search(self, root: Path, program: Path, *, hides: bool) -> tuple[str, ...]:
+    async def wrap_search(
+        self, root: Path, program: Path, *, hides_private_paths: bool
+    ) -> tuple[str, ...]:
         """Return launcher arguments for our own search program, which may read below `root` only.
 
-        The root is a path without symlinks. With `hides`, private paths below it stay unreadable.
+        The root is a path without symlinks. With `hides_private_paths`, private paths below it
+        stay unreadable.
         """
         launcher = await self._available_launcher()
         if launcher is None:
             return ()
-        hidden = await to_thread.run_sync(self.scope.hidden_paths) if hides else ()
-        bounds = await to_thread.run_sync(build_search_limits, root, program, hidden)
-        return launcher.build_arguments(bounds, {})
+        hidden = await to_thread.run_sync(self.scope.hidden_paths) if hides_private_paths else ()
+        limits = await to_thread.run_sync(build_search_limits, root, program, hidden)
+        return launcher.build_arguments(limits, {})
 
     async def _available_launcher(self) -> SandboxLauncher | None:
         found = await self.sandbox.launcher()

@@ -33,8 +33,8 @@ def build_search_limits(root: Path, program: Path, hidden: Iterable[Path]) -> Sa
         program.resolve(),
         *_existing_without_symlinks((*_LIBRARIES, *_ignore_files(root))),
     )
-    below = tuple(path for path in hidden if path != root and path.is_relative_to(root))
-    return SandboxLimits(writable=(), hidden=below, readable=readable, has_network=True)
+    hidden_below = tuple(path for path in hidden if path != root and path.is_relative_to(root))
+    return SandboxLimits(writable=(), hidden=hidden_below, readable=readable, has_network=True)
 
 
 def _ignore_files(root: Path) -> Iterator[Path]:
@@ -43,9 +43,9 @@ def _ignore_files(root: Path) -> Iterator[Path]:
         pointer = folder / ".git"
         if pointer.is_file():
             yield pointer
-    store = find_git_directory(root)
-    if store is not None:
-        yield from (store / name for name in _GIT_IGNORE_PARTS)
+    git_directory = find_git_directory(root)
+    if git_directory is not None:
+        yield from (git_directory / name for name in _GIT_IGNORE_PARTS)
 
 
 def _existing_without_symlinks(paths: Iterable[Path]) -> Iterator[Path]:

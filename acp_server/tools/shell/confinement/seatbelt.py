@@ -30,36 +30,38 @@ _NO_UNIX_SOCKETS = """\
 (allow network-outbound (literal "/private/var/run/mDNSResponder"))"""
 
 
-def build_profile(bounds: SandboxLimits) -> str:
+def build_profile(limits: SandboxLimits) -> str:
     """Return the profile that enforces the limits."""
-    return "\n".join(_rules(bounds)) + "\n"
+    return "\n".join(_rules(limits)) + "\n"
 
 
-def _rules(bounds: SandboxLimits) -> Iterator[str]:
+def _rules(limits: SandboxLimits) -> Iterator[str]:
     yield _BASE_RULES
-    yield _NO_UNIX_SOCKETS if bounds.has_network else _CLOSED_NETWORK
-    if bounds.readable is not None:
+    yield _NO_UNIX_SOCKETS if limits.has_network else _CLOSED_NETWORK
+    if limits.readable is not None:
         yield "(deny file-read-data)"
-        yield _rule("allow", "file-read-data", (*bounds.readable, Path("/dev")))
+        yield _rule("allow", "file-read-data", (*limits.readable, Path("/dev")))
         yield '(allow file-read-data (literal "/"))'
     yield "(deny file-write*)"
-    yield _rule("deny", "file-read-data", bounds.hidden)
-    yield _rule("allow", "file-read-data", (*bounds.opened, *bounds.writable))
-    yield _rule("allow", "file-write*", bounds.writable)
+    yield _rule("deny", "file-read-data", limits.hidden)
+    yield _rule("allow", "file-read-data", (*limits.opened, *limits.writable))
+    yield _rule("allow", "file-write*", limits.writable)
     devices = " ".join(f"(literal {_quoted(each)})" for each in _DEVICES)
     yield f'(allow file-write* {devices} (regex #"^/dev/(ttys[0-9]+|fd/[0-9]+)$"))'
     # Order: these rules come last. Writable directories may contain hidden paths, which in turn may
     # contain writable or opened ones.
-    inside = [path for path in bounds.hidden if _is_below(path, bounds.writable)]
-    yield _rule("deny", "file-read-data file-write*", inside)
-    within = [path for path in bounds.writable if _is_below(path, inside)]
-    yield _rule("allow", "file-read-data file-write*", within)
-    yield _rule("allow", "file-read-data", [p for p in bounds.opened if _is_below(p, inside)])
+    hidden_in_writable = [path for path in limits.hidden if _is_below(path, limits.writable)]
+    yield _rule("deny", "file-read-data file-write*", hidden_in_writable)
+    writable_in_hidden = [path for path in limits.writable if _is_below(path, hidden_in_writable)]
+    yield _rule("allow", "file-read-data file-write*", writable_in_hidden)
+    yield _rule(
+        "allow", "file-read-data", [p for p in limits.opened if _is_below(p, hidden_in_writable)]
+    )
 
 
-def _rule(verdict: str, operations: str, paths: Iterable[Path]) -> str:
-    below = " ".join(f"(subpath {_quoted(str(path))})" for path in paths)
-    return f"({verdict} {operations} {below})" if below else ""
+def _rule(action: str, operations: str, paths: Iterable[Path]) -> str:
+    filters = " ".join(f"(subpath {_quoted(str(path))})" for path in paths)
+    return f"({action} {operations} {filters})" if filters else ""
 
 
 def _is_below(path: Path, others: Iterable[Path]) -> bool:
