@@ -1,79 +1,41 @@
-"""Temporary git project for the demo.
+"""Temporary git project of the demo: created before it, verified after it.
 
-Changes nothing outside its directory; the user's git configuration is neither read nor written.
+The verification does not rely on the agent's own report. Nothing outside the project's directory is
+changed; the user's git configuration is neither read nor written.
 """
 
+import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from subprocess import CalledProcessError
 
 import anyio
+from pydantic import BaseModel
 
-from acp_server.config import settings
+from acp_server.cli.demo_results import DemoCheckResult
+from acp_server.config.settings import child_environment
+from acp_server.models.script import CallLine, parse_script
+from acp_server.startup.isolation import isolated_python
 from skills_store.programs import find_program
 
-BRANCH = "main"
-FILES: Mapping[str, str] = {
-    ".gitignore": "__pycache__/\n",
-    "AGENTS.md": """\
-# Averages
-
-- Plain Python, no dependencies; every function has a test.
-- Run the tests with `python3 -m unittest`.
-""",
-    "README.md": """\
-# Averages
-
-The usual averages of a list of numbers, for a tour of an agent.
-""",
-    "averages.py": '''\
-"""The usual averages of a list of numbers."""
-
-
-def mean(numbers: list[float]) -> float:
-    """Return the sum, shared out evenly."""
-    return sum(numbers) / len(numbers)
-
-
-def median(numbers: list[float]) -> float:
-    """Return the number in the middle."""
-    ordered = sorted(numbers)
-    return ordered[len(ordered) // 2]
-''',
-    "test_averages.py": """\
-import unittest
-
-from averages import mean, median
-
-
-class AveragesTest(unittest.TestCase):
-    def test_mean(self) -> None:
-        self.assertEqual(mean([1, 2, 6]), 3)
-
-    def test_odd_count(self) -> None:
-        self.assertEqual(median([3, 1, 2]), 2)
-
-    def test_even_count(self) -> None:
-        self.assertEqual(median([4, 1, 3, 2]), 2.5)
-""",
-}
-_CONFIGURATION = ("user.name=acp-server demo", "user.email=demo@localhost", "commit.gpgsign=false")
-_ENVIRONMENT = {
+TEST_SECONDS = 30.0
+_GIT_OPTIONS = (
+    *("-c", "init.defaultBranch=main"),
+    *("-c", "user.name=acp-server demo"),
+    *("-c", "user.email=demo@localhost"),
+    *("-c", "commit.gpgsign=false"),
+)
+_GIT_ENVIRONMENT = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_NOSYSTEM": "1",
-    **dict.fromkeys(
-        (
-            "GIT_DIR",
-            "GIT_WORK_TREE",
-            "GIT_INDEX_FILE",
-            "GIT_OBJECT_DIRECTORY",
-            "GIT_TEMPLATE_DIR",
-            "GIT_CONFIG_COUNT",
-            "GIT_CONFIG_PARAMETERS",
-        )
-    ),
+    "GIT_DIR": None,
+    "GIT_WORK_TREE": None,
+    "GIT_INDEX_FILE": None,
+    "GIT_OBJECT_DIRECTORY": None,
+    "GIT_TEMPLATE_DIR": None,
+    "GIT_CONFIG_COUNT": None,
+    "GIT_CONFIG_PARAMETERS": None,
 }
 
 
@@ -81,30 +43,82 @@ class DemoProjectError(Exception):
     """The demo's project cannot be created or examined; the text says how to fix it."""
 
 
-@dataclass(frozen=True, slots=True)
-class DemoProject:
-    """The demo's project."""
+class ScriptedEditArguments(BaseModel):
+    """Arguments of a scripted `write_file` or `patch` call."""
 
-    directory: Path
-    file_count: int
-    commit: str
+    path: str
+    content: str = ""
+    old_string: str = ""
+    new_string: str = ""
 
 
-async def create_demo_project(folder: Path) -> DemoProject:
-    """Create the project in a directory that does not exist yet.
+async def create_demo_project(folder: Path, files: Mapping[str, str]) -> None:
+    """Create the project in a directory that does not exist yet, and commit its files.
 
     Raises:
         DemoProjectError: git is not installed, or failed.
     """
-    for name, text in FILES.items():
-        path = anyio.Path(folder / name)
-        await path.parent.mkdir(parents=True, exist_ok=True)
-        await path.write_text(text, encoding="utf-8")
+    await anyio.Path(folder).mkdir(parents=True)
+    for name, text in files.items():
+        await anyio.Path(folder / name).write_text(text, encoding="utf-8")
     await run_git(folder, "init", "--quiet")
     await run_git(folder, "add", "--all")
     await run_git(folder, "commit", "--quiet", "--message", "Add the averages")
-    commit = await run_git(folder, "rev-parse", "--short", "HEAD")
-    return DemoProject(folder, len(FILES), commit)
+
+
+def expected_changes(files: Mapping[str, str], model_script: str, prompt: str) -> Mapping[str, str]:
+    """Return the files that a model script's answer to a prompt changes, with their new text."""
+    block = next(block for block in parse_script(model_script) if block.matches(prompt))
+    changed = dict(files)
+    for line in block.lines:
+        if isinstance(line, CallLine) and line.name in {"write_file", "patch"}:
+            edit = ScriptedEditArguments.model_validate(json.loads(line.arguments))
+            is_patch = line.name == "patch"
+            old_text = changed.get(edit.path, "")
+            text = old_text.replace(edit.old_string, edit.new_string) if is_patch else edit.content
+            changed[edit.path] = text
+    return {name: text for name, text in changed.items() if text != files.get(name)}
+
+
+async def verify_demo(folder: Path, expected: Mapping[str, str]) -> Sequence[DemoCheckResult]:
+    """Run the project's tests and compare its changes with the expected ones.
+
+    Raises:
+        DemoProjectError: git failed.
+    """
+    return [await _run_tests(folder), await _compare_changes(folder, expected)]
+
+
+async def _run_tests(folder: Path) -> DemoCheckResult:
+    done = None
+    with anyio.move_on_after(TEST_SECONDS):
+        environment = child_environment({"FORCE_COLOR": None})
+        # Isolated mode leaves the working directory out of sys.path; unittest adds it itself.
+        command = isolated_python("-m", "unittest")
+        done = await anyio.run_process(command, cwd=folder, env=environment, check=False)
+    if done is None:
+        problem = f"the tests did not end within {TEST_SECONDS:g} s"
+        return DemoCheckResult("tests", "stopped", [problem])
+    output_lines = done.stderr.decode("utf-8", "replace").split("\n")
+    result = ": ".join(line for line in output_lines if line.startswith(("Ran ", "OK", "FAILED")))
+    problems = ["the project's tests fail"] if done.returncode else []
+    return DemoCheckResult("tests", f"{result or 'none'} (verified by the demo)", problems)
+
+
+async def _compare_changes(folder: Path, expected: Mapping[str, str]) -> DemoCheckResult:
+    """Compare the changes that git reports with the expected ones."""
+    await run_git(folder, "add", "--all")
+    counted = await run_git(folder, "diff", "--cached", "--no-renames", "--numstat")
+    changes: dict[str, str] = {}
+    for line in counted.splitlines():
+        added, removed, name = line.split("\t")
+        changes[name] = f"{name} +{added}" + (f" -{removed}" if removed != "0" else "")
+    problems = [f"{name} changed unexpectedly" for name in sorted(changes.keys() - expected.keys())]
+    for name, text in expected.items():
+        file = anyio.Path(folder / name)
+        if not await file.is_file() or await file.read_bytes() != text.encode():
+            problems.append(f"{name} does not have the expected content")
+    return DemoCheckResult("git diff", ", ".join(changes.values()) or "nothing", problems)
 
 
 async def run_git(folder: Path, *arguments: str) -> str:
@@ -113,15 +127,14 @@ async def run_git(folder: Path, *arguments: str) -> str:
     Raises:
         DemoProjectError: git is not installed, or failed.
     """
-    environment = settings.child_environment(_ENVIRONMENT)
+    environment = child_environment(_GIT_ENVIRONMENT)
     git = find_program("git", environment.get("PATH"))
     if git is None:
         reason = "git was not found, and the demo needs it; install git and try again"
         raise DemoProjectError(reason)
-    configured = (f"init.defaultBranch={BRANCH}", *_CONFIGURATION)
-    options = [word for setting in configured for word in ("-c", setting)]
+    command = (git, *_GIT_OPTIONS, *arguments)
     try:
-        done = await anyio.run_process([git, *options, *arguments], cwd=folder, env=environment)
+        done = await anyio.run_process(command, cwd=folder, env=environment)
     except CalledProcessError as error:
         message = error.stderr.decode("utf-8", "replace").strip()
         raise DemoProjectError(f"git {arguments[0]} failed: {message}") from error

@@ -1,10 +1,9 @@
 """Terminal view of a running session: answers as Markdown, tool calls with their output."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
-from typing import Protocol
+from typing import Literal, TypeAlias, assert_never
 
 from rich.console import Group, RenderableType
 from rich.markdown import Markdown
@@ -14,14 +13,12 @@ from acp_server.cli.call_view import LABEL_COLUMNS, ToolCallBlock, plan_line
 from acp_server.cli.live_screen import LiveScreen
 from acp_server.cli.screen import Indented, TerminalScreen, duration, one_line, printable
 from acp_server.headless.tool_call_state import ToolCallState
-from acp_server.headless.updates import UnknownUpdate
+from acp_server.headless.updates import UnknownUpdate, Update
 from acp_server.protocol.content import ContentBlock, TextContent
 from acp_server.protocol.sessions import (
     SessionConfigBoolean,
     SessionConfigOption,
-    SessionConfigSelect,
     SessionConfigSelectGroup,
-    SessionConfigSelectOption,
 )
 from acp_server.protocol.tool_calls import PermissionOption, RequestPermissionRequest
 from acp_server.protocol.updates import (
@@ -31,7 +28,6 @@ from acp_server.protocol.updates import (
     CompactionSummaryChunk,
     CompactionUpdate,
     ConfigOptionUpdate,
-    ContentChunk,
     CurrentModeUpdate,
     Notice,
     Plan,
@@ -46,12 +42,21 @@ from acp_server.protocol.updates import (
 FOLDED_THOUGHT_LINES = 3
 
 
-class TextRenderer(Protocol):
-    """Callable that renders a text while it grows and when it is complete."""
-
-    def __call__(self, text: str, *, is_complete: bool) -> RenderableType:
-        """Return the renderable for the text so far."""
-        ...
+TextKind = Literal["prompt", "message", "thought"]
+TEXT_KINDS: Mapping[str, TextKind] = {
+    "user_message_chunk": "prompt",
+    "agent_message_chunk": "message",
+    "agent_thought_chunk": "thought",
+}
+FactUpdate: TypeAlias = (
+    CurrentModeUpdate
+    | ConfigOptionUpdate
+    | SessionInfoUpdate
+    | UsageUpdate
+    | CompactionUpdate
+    | Notice
+    | UnknownUpdate
+)
 
 
 class SessionView:
@@ -107,32 +112,59 @@ class SessionView:
                 return
         self.print_fact("written", f"{one_line(path.name)}, by the editor")
 
-    def user_message(self, update: UserMessageChunk) -> None:
-        """Append to the user's message."""
-        self._append_chunk("prompt", update)
+    def show(self, update: Update) -> None:
+        """Show an update; a kind that is not handled here fails type checking."""
+        match update:
+            case UserMessageChunk() | AgentMessageChunk() | AgentThoughtChunk():
+                kind = TEXT_KINDS[update.session_update]
+                self._append(kind, update.message_id, update.content)
+            case CompactionSummaryChunk():
+                self._append("thought", update.compaction_id, update.content)
+            case ToolCallStart():
+                before = self._calls.get(update.tool_call_id)
+                if before is not None and before.has_ended:  # the id is used again
+                    del self._calls[update.tool_call_id]
+                self._call_state(update.tool_call_id).start(update)
+                self._live_screen.redraw()
+            case ToolCallProgress():
+                self._call_state(update.tool_call_id).apply(update, self._clock())
+                self._live_screen.redraw()
+            case Plan():
+                self._show_plan(update)
+            case AvailableCommandsUpdate():
+                # Once: the agent sends them again whenever it reads the skills.
+                if not self._has_commands:
+                    self._has_commands = True
+                    names = [f"/{command.name}" for command in update.available_commands]
+                    self.print_fact("commands", "  ".join(names))
+            case _:
+                self._show_fact(update)
 
-    def message(self, update: AgentMessageChunk) -> None:
-        """Append to the agent's answer."""
-        self._append_chunk("message", update)
+    def _show_fact(self, update: FactUpdate) -> None:
+        """Show an update as labelled lines."""
+        match update:
+            case CurrentModeUpdate():
+                self.print_fact("mode", update.current_mode_id)
+            case ConfigOptionUpdate():
+                self.print_fact("options", options_line(self._screen, update.config_options))
+            case SessionInfoUpdate(title=str(title)):
+                self.print_fact("title", title)
+            case SessionInfoUpdate():
+                pass
+            case UsageUpdate():
+                self.print_fact("context", f"{update.used:,} of {update.size:,} tokens")
+            case CompactionUpdate():
+                self.print_fact("compaction", update.status)
+            case Notice():
+                styles = {"warning": "warning", "error": "problem"}
+                text = self._screen.join(update.title, update.description or "")
+                self.print_fact("notice", text, styles.get(update.severity, "none"))
+            case UnknownUpdate():
+                self.print_fact("unknown", update.kind)
+            case _:
+                assert_never(update)
 
-    def thought(self, update: AgentThoughtChunk) -> None:
-        """Append to the agent's reasoning."""
-        self._append_chunk("thought", update)
-
-    def tool_call(self, update: ToolCallStart) -> None:
-        """Show a new tool call; the id of an ended call may be used again."""
-        before = self._calls.get(update.tool_call_id)
-        if before is not None and before.has_ended:
-            del self._calls[update.tool_call_id]
-        self._call_state(update.tool_call_id).start(update)
-        self._live_screen.redraw()
-
-    def tool_call_update(self, update: ToolCallProgress) -> None:
-        """Apply an update to a tool call."""
-        self._call_state(update.tool_call_id).apply(update, self._clock())
-        self._live_screen.redraw()
-
-    def plan(self, update: Plan) -> None:
+    def _show_plan(self, update: Plan) -> None:
         """Show the plan; if only some entries of a plan shown before changed, show only these.
 
         They appear below the tool call that changed them, if there is one.
@@ -149,56 +181,11 @@ class SessionView:
         for number, entry in enumerate(changed):
             self.print_fact("" if number else "plan", plan_line(self._screen, entry))
 
-    def commands(self, update: AvailableCommandsUpdate) -> None:
-        """Show the command names once; the agent sends them again whenever it reads the skills."""
-        if not self._has_commands:
-            self._has_commands = True
-            names = [f"/{command.name}" for command in update.available_commands]
-            self.print_fact("commands", "  ".join(names))
-
-    def mode(self, update: CurrentModeUpdate) -> None:
-        """Show the new mode."""
-        self.print_fact("mode", update.current_mode_id)
-
-    def options(self, update: ConfigOptionUpdate) -> None:
-        """Show the config options and their values."""
-        self.print_fact("options", options_line(self._screen, update.config_options))
-
-    def session_info(self, update: SessionInfoUpdate) -> None:
-        """Show the new title."""
-        if isinstance(update.title, str):
-            self.print_fact("title", update.title)
-
-    def usage(self, update: UsageUpdate) -> None:
-        """Show how full the context window is."""
-        self.print_fact("context", f"{update.used:,} of {update.size:,} tokens")
-
-    def compaction(self, update: CompactionUpdate) -> None:
-        """Show the status of a compaction."""
-        self.print_fact("compaction", update.status)
-
-    def compaction_summary(self, update: CompactionSummaryChunk) -> None:
-        """Append to the summary of a compaction."""
-        self._append("thought", update.compaction_id, update.content)
-
-    def notice(self, update: Notice) -> None:
-        """Show a notice to the user."""
-        style = {"warning": "warning", "error": "problem"}.get(update.severity, "none")
-        self.print_fact("notice", self._screen.join(update.title, update.description or ""), style)
-
-    def unknown(self, update: UnknownUpdate) -> None:
-        """Show the kind of an update that this view does not know."""
-        self.print_fact("unknown", update.kind)
-
-    def _append_chunk(self, kind: str, chunk: ContentChunk) -> None:
-        self._append(kind, chunk.message_id, chunk.content)
-
-    def _append(self, kind: str, message_id: str | None, content: ContentBlock) -> None:
-        key = (kind, message_id)
+    def _append(self, kind: TextKind, message_id: str | None, content: ContentBlock) -> None:
         text = self._text
-        if text is None or text.key != key:
+        if text is None or (text.kind, text.message_id) != (kind, message_id):
             self._end_text()
-            text = self._text = GrowingTextBlock(key, self._renderer_for(kind))
+            text = self._text = GrowingTextBlock(self._screen, kind, message_id)
             self._live_screen.add(text)
         text.add(content.text if isinstance(content, TextContent) else f"[{content.type}]")
         self._live_screen.redraw(may_wait=True)
@@ -217,19 +204,16 @@ class SessionView:
             self._live_screen.add(ToolCallBlock(self._screen, state))
         return self._calls[call_id]
 
-    def _renderer_for(self, kind: str) -> TextRenderer:
-        if kind == "thought":
-            return partial(draw_thought, self._screen, time.perf_counter())
-        return draw_prompt if kind == "prompt" else draw_message
-
 
 class GrowingTextBlock:
-    """Screen block for text that arrives in chunks."""
+    """Screen block for text that arrives in chunks: an answer, a prompt or a thought."""
 
-    def __init__(self, key: tuple[str, str | None], draw: TextRenderer) -> None:
-        self.key = key
+    def __init__(self, screen: TerminalScreen, kind: TextKind, message_id: str | None) -> None:
+        self.kind = kind
+        self.message_id = message_id
         self.is_complete = False
-        self._draw = draw
+        self._screen = screen
+        self._started_at = time.perf_counter()
         self._text = ""
 
     def add(self, text: str) -> None:
@@ -238,7 +222,21 @@ class GrowingTextBlock:
 
     def draw(self, *, is_final: bool) -> RenderableType:
         """Return the renderable for the text so far."""
-        return self._draw(self._text, is_complete=is_final)
+        if self.kind == "message":
+            return Group("", Indented(Markdown(self._text, code_theme="ansi_dark")))
+        if self.kind == "prompt":
+            return Group("", Indented(Text(self._text, style="prompt")))
+        # A thought is dim, below a label, and folded when it is complete.
+        signs = self._screen.symbols
+        seconds = time.perf_counter() - self._started_at
+        label = self._screen.join("thought", duration(seconds) if is_final else signs.ellipsis)
+        body = Indented(
+            Text(" ".join(self._text.split()), style="thought"),
+            prefix=f"  {signs.bar} ",
+            max_lines=FOLDED_THOUGHT_LINES if is_final else None,
+            ellipsis=signs.ellipsis,
+        )
+        return Group("", Text.styled(f"  {label}", "quiet"), body)
 
 
 class StaticBlock:
@@ -255,51 +253,18 @@ class StaticBlock:
         return self._content
 
 
-def draw_message(text: str, *, is_complete: bool) -> RenderableType:
-    """Return the renderable for an agent message."""
-    del is_complete
-    return Group("", Indented(Markdown(text, code_theme="ansi_dark")))
-
-
-def draw_prompt(text: str, *, is_complete: bool) -> RenderableType:
-    """Return the renderable for a user message."""
-    del is_complete
-    return Group("", Indented(Text(text, style="prompt")))
-
-
-def draw_thought(
-    screen: TerminalScreen,
-    started_at: float,
-    text: str,
-    *,
-    is_complete: bool,
-) -> RenderableType:
-    """Return the renderable for a thought: dim, below a label, folded when it is complete."""
-    signs = screen.symbols
-    time_taken = duration(time.perf_counter() - started_at) if is_complete else signs.ellipsis
-    body = Indented(
-        Text(" ".join(text.split()), style="thought"),
-        prefix=f"  {signs.bar} ",
-        max_lines=FOLDED_THOUGHT_LINES if is_complete else None,
-        ellipsis=signs.ellipsis,
-    )
-    return Group("", Text.styled(f"  {screen.join('thought', time_taken)}", "quiet"), body)
-
-
 def options_line(screen: TerminalScreen, options: Sequence[SessionConfigOption]) -> str:
     """Return the config options with their values in one line."""
     return screen.join(*(f"{option.name}: {_value(option)}" for option in options))
 
 
 def _value(option: SessionConfigOption) -> str:
+    """Return the name of an option's current value."""
     if isinstance(option, SessionConfigBoolean):
         return "on" if option.current_value else "off"
-    return next((each.name for each in _values(option) if each.value == option.current_value), "?")
-
-
-def _values(option: SessionConfigSelect) -> Iterator[SessionConfigSelectOption]:
     for each in option.options:
-        if isinstance(each, SessionConfigSelectGroup):
-            yield from each.options
-        else:
-            yield each
+        values = each.options if isinstance(each, SessionConfigSelectGroup) else [each]
+        for value in values:
+            if value.value == option.current_value:
+                return value.name
+    return "?"

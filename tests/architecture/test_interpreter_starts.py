@@ -17,7 +17,7 @@ NAMES = {"ProcessPoolExecutor", "spawn_main"}
 INTERPRETER = re.compile(r"^(.*[/\\])?python[0-9.]*(w?\.exe)?$")
 LOOKS_ONLY = {
     "acp_server.cli.bundle:describe_machine": "has a key of this name in its report",
-    "acp_server.cli.demo:_path_with_python": "puts the interpreter's directory on a PATH",
+    "acp_server.cli.demo:_server_environment": "puts the interpreter's directory on a PATH",
     "acp_server.cli.editor_settings:server_command": "looks for the command that was installed",
     "acp_server.tools.search.ripgrep:find_ripgrep": "looks for ripgrep in the same directory",
     "acp_server.permissions.shell.system_commands:(module)": "judges commands of this name",

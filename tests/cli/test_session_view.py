@@ -1,11 +1,12 @@
+from typing import get_args
+
 import pytest
 from pydantic import JsonValue
 
 from acp_server.cli.screen import Indented, TerminalScreen, count, duration, printable
 from acp_server.cli.session_view import SessionView
 from acp_server.headless.updates import UnknownUpdate
-from acp_server.headless.view import show_update
-from acp_server.protocol.updates import SessionNotification
+from acp_server.protocol.updates import SessionNotification, SessionUpdate
 
 OPTIONS: JsonValue = [
     {
@@ -34,7 +35,7 @@ def shown(capsys: pytest.CaptureFixture[str], *updates: dict[str, JsonValue]) ->
     view = SessionView(TerminalScreen())
     for update in updates:
         params = {"sessionId": "one", "update": update}
-        show_update(view, SessionNotification.from_wire(params).update)
+        view.show(SessionNotification.from_wire(params).update)
     view.settle()
     return capsys.readouterr().out
 
@@ -104,8 +105,38 @@ def test_all_other_updates_are_shown_on_one_dim_line(
     assert output.count("\n") == 1
 
 
+STEPS: JsonValue = [{"content": "Look", "priority": "low", "status": "pending"}]
+KINDS: dict[str, tuple[dict[str, JsonValue], str]] = {
+    "user_message_chunk": ({"content": text("hi")}, "hi"),
+    "agent_message_chunk": ({"content": text("hi")}, "hi"),
+    "agent_thought_chunk": ({"content": text("hi")}, "thought"),
+    "tool_call": ({"toolCallId": "call", "title": "Read"}, "Read"),
+    "tool_call_update": ({"toolCallId": "call", "status": "failed"}, "failed"),
+    "plan": ({"entries": STEPS}, "plan"),
+    "available_commands_update": ({"availableCommands": []}, "commands"),
+    "current_mode_update": ({"currentModeId": "plan"}, "mode"),
+    "config_option_update": ({"configOptions": OPTIONS}, "options"),
+    "session_info_update": ({"title": "A title"}, "title"),
+    "usage_update": ({"used": 1, "size": 2}, "context"),
+    "notice": ({"severity": "info", "title": "Hello"}, "notice"),
+    "compaction_update": ({"compactionId": "c", "status": "failed"}, "compaction"),
+    "compaction_summary_chunk": ({"compactionId": "c", "content": text("hi")}, "thought"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_update_is_shown(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    fields, words = KINDS[kind]
+    assert words in shown(capsys, {"sessionUpdate": kind, **fields})
+
+
+def test_the_test_table_covers_every_kind_of_update() -> None:
+    union, _ = get_args(SessionUpdate)
+    assert len(KINDS) == len(get_args(union))
+
+
 def test_unknown_updates_are_named(capsys: pytest.CaptureFixture[str]) -> None:
-    SessionView(TerminalScreen()).unknown(UnknownUpdate({"update": {"sessionUpdate": "_new"}}))
+    SessionView(TerminalScreen()).show(UnknownUpdate({"update": {"sessionUpdate": "_new"}}))
     assert capsys.readouterr().out == "    unknown         _new\n"
 
 

@@ -8,7 +8,6 @@ from pydantic import JsonValue
 
 from acp_server.cli.screen import TerminalScreen
 from acp_server.cli.session_view import SessionView
-from acp_server.headless.view import show_update
 from acp_server.protocol.tool_calls import RequestPermissionRequest
 from acp_server.protocol.updates import SessionNotification
 
@@ -69,7 +68,7 @@ def show_updates(view: SessionView, updates: Iterable[Update]) -> None:
     """Show updates in a view."""
     for update in updates:
         params = {"sessionId": "one", "update": update}
-        show_update(view, SessionNotification.from_wire(params).update)
+        view.show(SessionNotification.from_wire(params).update)
 
 
 def render_plain(*updates: Update, width: int = 80) -> str:

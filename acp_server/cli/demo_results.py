@@ -1,0 +1,103 @@
+"""Results of the demo: measurements of its turns, verification of its project, problems."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from acp_server.cli.demo_script import DemoStep
+from acp_server.cli.screen import count, duration
+from acp_server.headless.process import AgentExit
+from acp_server.headless.updates import Update
+from acp_server.protocol.prompt_turn import StopReason
+from acp_server.protocol.updates import (
+    AgentMessageChunk,
+    AgentThoughtChunk,
+    ToolCallProgress,
+    ToolCallStart,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DemoCheckResult:
+    """Result of one verification: its name, the facts and the problems."""
+
+    name: str
+    result: str
+    problems: Sequence[str] = ()
+
+
+@dataclass(slots=True)
+class DemoTurn:
+    """Measurements of one turn; times are from `time.perf_counter`."""
+
+    step: DemoStep
+    started_at: float
+    chunks: int = 0
+    """Chunks of reasoning and answer."""
+    answer_chunks: int = 0
+    call_ids: set[str] = field(default_factory=set[str])
+    """Ids of tool calls; a set, because a call is reported again when it opens a terminal."""
+    failed_calls: int = 0
+    first_chunk_at: float | None = None
+    cancelled_at: float | None = None
+    ended_at: float = 0.0
+    stop_reason: StopReason = "end_turn"
+
+    def count_update(self, update: Update) -> None:
+        """Count an update of this turn."""
+        if isinstance(update, AgentMessageChunk | AgentThoughtChunk):
+            self.chunks += 1
+            self.answer_chunks += isinstance(update, AgentMessageChunk)
+            self.first_chunk_at = self.first_chunk_at or time.perf_counter()
+        if isinstance(update, ToolCallStart):
+            self.call_ids.add(update.tool_call_id)
+        self.failed_calls += isinstance(update, ToolCallProgress) and update.status == "failed"
+
+    @property
+    def should_cancel(self) -> bool:
+        """Whether the turn should be cancelled now."""
+        limit = self.step.cancel_after_chunks
+        return limit is not None and self.answer_chunks >= limit and self.cancelled_at is None
+
+    @property
+    def problems(self) -> Iterator[str]:
+        """Yield deviations from the expected stop reason and failed calls."""
+        prompt, reason = self.step.prompt, self.stop_reason
+        if reason != self.step.expected_stop_reason:
+            yield f"{prompt!r} ended with {reason}, not {self.step.expected_stop_reason}"
+        must_fail = self.step.failing_calls
+        if must_fail is not None and self.failed_calls != must_fail:
+            yield f"{prompt!r}: {self.failed_calls} tool calls failed, not {must_fail}"
+
+
+@dataclass(slots=True)
+class DemoSummary:
+    """Result of the demo."""
+
+    turns: list[DemoTurn] = field(default_factory=list[DemoTurn])
+    updates: int = 0
+    questions: int = 0
+    seconds: float = 0.0
+    exit: AgentExit | None = None
+    findings: Sequence[DemoCheckResult] = ()
+
+    @property
+    def problems(self) -> list[str]:
+        """Problems of the turns, the verification and the server's exit."""
+        found = [problem for turn in self.turns for problem in turn.problems]
+        found += [problem for finding in self.findings for problem in finding.problems]
+        if self.exit is not None and self.exit.code != 0:
+            found.append(f"the server ended with exit code {self.exit.code}")
+        return found
+
+    @property
+    def counts(self) -> Sequence[str]:
+        """The counts and the duration as texts."""
+        return (
+            count(len(self.turns), "prompt"),
+            count(self.updates, "update"),
+            count(sum(turn.chunks for turn in self.turns), "chunk"),
+            count(sum(len(turn.call_ids) for turn in self.turns), "call"),
+            count(self.questions, "question"),
+            duration(self.seconds),
+        )
