@@ -20,10 +20,12 @@ from skills_store.calls import ManageCall
 from skills_store.guard import SkillTrust
 from skills_store.install import InstallCandidate, Installer, InstallPlan
 from skills_store.names import is_same_name
+from skills_store.sources.errors import InstallError
 from skills_store.sources.locations import is_listed_source
 from skills_store.sources.repositories import GitCloner
 
 MAX_FINDINGS = 20
+INSTALL_ERRORS = (SkillError, InstallError, OSError)
 
 
 @click.command(
@@ -60,7 +62,7 @@ def install(
     click.echo(f"Fetching {source} ...", err=True)
     try:
         plan = installer.plan(source, trust)
-    except (SkillError, OSError) as error:
+    except INSTALL_ERRORS as error:
         return report_failure(error)
     chosen = [each for each in plan.candidates if not names or each.name in names]
     if missing := set(names) - {each.name for each in chosen}:
@@ -88,7 +90,7 @@ def uninstall(name: str) -> int:
 
     try:
         _installer(skills).uninstall(name, archive)
-    except (SkillError, OSError) as error:
+    except INSTALL_ERRORS as error:
         return report_failure(error)
     click.echo(message)
     return 0
@@ -119,7 +121,7 @@ class _InstallSession:
                     folder = self._installer.commit(
                         self._plan, each, self._category, is_approved=True
                     )
-                except (SkillError, OSError) as error:
+                except INSTALL_ERRORS as error:
                     failures += 1
                     report_failure(error)
                 else:

@@ -213,7 +213,18 @@ def test_a_skill_from_a_repository_is_installed_under_its_name(tmp_path: Path) -
 def test_an_invalid_install_source_is_reported(tmp_path: Path) -> None:
     outcome = skills(tmp_path, "install", "no/such/place", "--yes")
     assert outcome.exit_code == 1
-    assert "there is no such directory" in outcome.stderr
+    assert outcome.stderr == (
+        "Fetching no/such/place ...\n"
+        "acp-server skills: Cannot install from no/such/place: there is no such directory, and it "
+        "is not an https, ssh or file URL of a repository.\n"
+    )
+
+
+def test_a_failed_uninstallation_is_reported(tmp_path: Path) -> None:
+    outcome = skills(tmp_path, "uninstall", "tidy")
+    assert outcome.exit_code == 1
+    assert outcome.stderr.startswith("acp-server skills: ")
+    assert "Traceback" not in outcome.stderr
 
 
 def test_skill_names_are_completed(tmp_path: Path) -> None:
