@@ -50,6 +50,13 @@ class SetupCommand(click.Command):
             if is_sure or only_prints:
                 message = "--yes and --print can only be used with --editor"
                 raise click.UsageError(message, ctx)
+            given = {name for name, value in ctx.params.items() if value}
+            if "local" in given and len(given) > 1:
+                message = "--local cannot be used with other options"
+                raise click.UsageError(message, ctx)
+            if given >= {"is_used", "forget"}:
+                message = "--use cannot be used with --forget"
+                raise click.UsageError(message, ctx)
             return super().invoke(ctx)
         if any(ctx.params.values()):
             message = "--editor can only be used with --yes and --print"

@@ -47,6 +47,25 @@ def test_a_stored_key_can_be_deleted(tmp_path: Path, options: list[str]) -> None
         assert not file_of(tmp_path).exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--local", "--use"], "--local cannot be used with other options"),
+        (["--local", "--provider", "openrouter"], "--local cannot be used with other options"),
+        (["--local", "--forget"], "--local cannot be used with other options"),
+        (["--forget", "--use"], "--use cannot be used with --forget"),
+    ],
+)
+def test_options_that_cannot_be_combined_are_refused(
+    tmp_path: Path, options: list[str], message: str
+) -> None:
+    run(tmp_path, "setup", stdin="sk-1")
+    outcome = run(tmp_path, "setup", *options, stdin="sk-2")
+    assert outcome.exit_code == 2
+    assert message in outcome.stderr
+    assert stored(tmp_path) == {DEFAULT_ACCOUNT: "sk-1"}
+
+
 def test_an_unwritable_home_is_named_and_exits_with_1(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.touch()
