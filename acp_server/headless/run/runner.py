@@ -187,11 +187,13 @@ class HeadlessRun:
             await agent.initialize()
             await self._open_session(agent)
         await self.feed.begin(self.report)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._report_denials_until_cancelled, agent)
-            await self._run_turn(agent)
-            tasks.cancel_scope.cancel()
-        await self._report_denials()
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._report_denials_until_cancelled, agent)
+                await self._run_turn(agent)
+                tasks.cancel_scope.cancel()
+        finally:
+            await self._report_denials()
         await self.feed.end()
 
     async def _run_turn(self, agent: AgentClient) -> None:
@@ -306,8 +308,10 @@ class HeadlessRun:
                 await agent.cancel(self.report.session_id)
 
     async def _report_denials(self) -> None:
-        while self._unreported_denials:
-            await self.feed.deny(self._unreported_denials.pop(0))
+        # Shielded: the events must name each denial of the result, also of a cancelled run.
+        with anyio.CancelScope(shield=True):
+            while self._unreported_denials:
+                await self.feed.deny(self._unreported_denials.pop(0))
 
     async def _cancel_turn(self, agent: AgentClient) -> None:
         """Cancel a turn after the timeout; its work so far is kept."""
