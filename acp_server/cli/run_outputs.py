@@ -1,21 +1,24 @@
 """Runs a task and prints exactly one result, as the last output, however the run ends."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import click
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from acp_server.cli.async_runner import run_until_signal
 from acp_server.cli.run_files import write_files
-from acp_server.cli.run_github import GitHubStep, open_step
+from acp_server.cli.run_github import open_step, write_report
 from acp_server.cli.shutdown_signals import ShutdownSignals
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
-from acp_server.headless.run.feeds import ProgressFeed, SilentFeed
+from acp_server.headless.run.feeds import ProgressFeed, RunFeed
 from acp_server.headless.run.findings import files_in_diff
+from acp_server.headless.run.github import GithubStep, neutralize_commands
 from acp_server.headless.run.lines import OutputLines, claim_stdout, json_line
 from acp_server.headless.run.outcome import Outcome, outcome_of_signal
 from acp_server.headless.run.report import RunReport
@@ -31,8 +34,6 @@ from acp_server.server.config_mapping import configured_credential
 OutputFormat = Literal["text", "json", "stream-json", "acp"]
 COLOURS = {"quiet": "bright_black", "ok": "green", "problem": "red", "warning": "yellow"}
 
-LineWriter = Callable[[str, str], None]
-
 
 class OutputOptions(BaseModel):
     """Output options of a run: stdout format, files and GitHub Actions."""
@@ -47,12 +48,117 @@ class OutputOptions(BaseModel):
     """None: only if this process runs as a step of GitHub Actions."""
 
 
+@dataclass(frozen=True, slots=True)
+class RunOutput:
+    """The sanitized output of a run: stdout, stderr and the GitHub Actions step, if it is one."""
+
+    lines: OutputLines
+    cleaner: OutputSanitizer
+    step: GithubStep | None
+
+    def escape(self, text: str) -> str:
+        """Return a text without anything that the step's runner would read as a command."""
+        return text if self.step is None else neutralize_commands(text)
+
+    def print_line(self, line: str, style: str) -> None:
+        """Print a line of progress, or a problem, on stderr."""
+        click.secho(self.escape(line), err=True, fg=COLOURS[style])
+
+    def write_json(self, value: JsonValue) -> None:
+        """Write a JSON value as a line on stdout."""
+        self.lines.write_now(json_line(self.cleaner.json(value)))
+
+    def write_step_report(self, report: RunReport) -> Iterator[str]:
+        """Report to the step, if this is one; yield a text per failure."""
+        if self.step is not None:
+            yield from write_report(self.step, report, self.cleaner)
+
+
+@contextmanager
+def open_output(outputs: OutputOptions, configuration: Configuration) -> Generator[RunOutput]:
+    """Claim stdout, and start the GitHub Actions step, for the time of a run."""
+    with claim_stdout() as lines, open_step(outputs.github) as step:
+        yield RunOutput(lines, cleaner_for(configuration), step)
+
+
 def run_and_report(request: RunRequest, outputs: OutputOptions, signals: ShutdownSignals) -> int:
-    """Run a task, write its output files, print its result and return the exit code."""
-    with claim_stdout() as lines:
-        cleaner = cleaner_for(request.configuration)
-        with open_step(outputs.github, cleaner) as step:
-            return _ReportedRun(outputs, lines, cleaner, step).run(request, signals)
+    """Run a task, write its output files, print its result and return the exit code.
+
+    The result is printed even after a crash.
+    """
+    with open_output(outputs, request.configuration) as output:
+        wire = AcpMessageWriter(output.lines.write_now, output.cleaner)
+        task = HeadlessRun(
+            request,
+            _make_feed(outputs, output),
+            wire.add if outputs.format_ == "acp" else ignore_line,
+        )
+        report = task.report
+        report.reviewed_files = files_in_diff(request.prompt)
+
+        async def work() -> int:
+            return (await task.execute()).exit_code
+
+        try:
+            # Differs only if a signal cancelled the run: a run that finished just before keeps its
+            # outcome.
+            if run_until_signal(work, signals) != report.exit_code:
+                report.outcome = outcome_of_signal(signals.signal_number)
+                report.reason = "the run was stopped by a signal"
+        finally:
+            # A pipeline reads the result, not the traceback: record the crash in it, print it, and
+            # only then let the exception go on. The inner `finally` holds if writing files fails.
+            error = sys.exception()
+            if error is not None:
+                report.outcome, report.reason = "internal_error", crash_reason(error)
+            try:
+                _write_files(report, outputs, output)
+            finally:
+                if outputs.format_ == "acp":
+                    wire.end()
+                else:
+                    _print_result(report, outputs.format_, output)
+        if output.lines.error:
+            _report_problem(report, f"the output cannot be written: {output.lines.error}", output)
+        return report.exit_code
+
+
+def _make_feed(outputs: OutputOptions, output: RunOutput) -> RunFeed:
+    match outputs.format_:
+        case "stream-json":
+            return StreamFeed(output.lines, output.cleaner)
+        case "text" | "json":
+            return ProgressFeed(output.print_line, output.cleaner)
+        case "acp":
+            return RunFeed()
+
+
+def _write_files(report: RunReport, outputs: OutputOptions, output: RunOutput) -> None:
+    paths = {"last message": outputs.last_message, "patch": outputs.patch, "JUnit": outputs.junit}
+    for problem in write_files(report, paths, output.cleaner):
+        _report_problem(report, problem, output)
+    for problem in output.write_step_report(report):
+        _report_problem(report, problem, output)
+
+
+def _report_problem(report: RunReport, problem: str, output: RunOutput) -> None:
+    """Print a problem; it becomes the outcome of a run that has succeeded otherwise."""
+    output.print_line(problem, "problem")
+    if not report.exit_code:
+        report.outcome, report.reason = "internal_error", problem
+
+
+def _print_result(report: RunReport, format_: OutputFormat, output: RunOutput) -> None:
+    if format_ != "text":
+        output.write_json(result_as_json(report))
+        return
+    text = output.cleaner.plain(report.text)
+    if text:
+        output.lines.write_now(output.escape(text))
+    for target in report.left_undone:
+        output.print_line(output.cleaner.line(f"left undone: {target.description}"), "problem")
+    if report.exit_code:
+        output.print_line(f"{report.outcome}: {output.cleaner.line(report.reason)}", "problem")
 
 
 def cleaner_for(configuration: Configuration) -> OutputSanitizer:
@@ -70,107 +176,6 @@ def print_failed_start(reason: str, format_: str, outcome: Outcome = "usage_erro
         click.echo(json_line(cleaner.json(result_as_json(report))))
 
 
-class _ReportedRun:
-    """Runs one request and writes its progress, files and result."""
-
-    def __init__(
-        self,
-        outputs: OutputOptions,
-        lines: OutputLines,
-        cleaner: OutputSanitizer,
-        step: GitHubStep | None,
-    ) -> None:
-        self._outputs = outputs
-        self._lines = lines
-        self._cleaner = cleaner
-        self._step = step
-        self._wire = AcpMessageWriter(lines.write_now, cleaner)
-
-    def run(self, request: RunRequest, signals: ShutdownSignals) -> int:
-        """Run the request and return the exit code; the result is printed even after a crash."""
-        record = self._wire.add if self._outputs.format_ == "acp" else ignore_line
-        task = HeadlessRun(request, self._make_feed(), record)
-        task.report.reviewed_files = files_in_diff(request.prompt)
-        try:
-            _execute(task, signals)
-        finally:
-            # A pipeline reads the result, not the traceback: record the crash in it, print it, and
-            # only then let the exception go on. The inner `finally` holds if writing files fails.
-            _record_crash(task.report, sys.exception())
-            try:
-                self._write_files(task.report)
-            finally:
-                self._print(task.report)
-        if self._lines.error:
-            self._report_problem(task.report, f"the output cannot be written: {self._lines.error}")
-        return task.report.exit_code
-
-    def _write_files(self, report: RunReport) -> None:
-        outputs = self._outputs
-        files = {"last message": outputs.last_message, "patch": outputs.patch}
-        for problem in write_files(report, {**files, "JUnit": outputs.junit}, self._cleaner):
-            self._report_problem(report, problem)
-        if self._step is not None:
-            for problem in self._step.write_report(report):
-                self._report_problem(report, problem)
-
-    def _report_problem(self, report: RunReport, problem: str) -> None:
-        self._print_line(problem, "problem")
-        if not report.exit_code:
-            report.outcome, report.reason = "internal_error", problem
-
-    def _make_feed(self) -> SilentFeed | ProgressFeed | StreamFeed:
-        match self._outputs.format_:
-            case "stream-json":
-                return StreamFeed(self._lines, self._cleaner)
-            case "text" | "json":
-                return ProgressFeed(self._print_line, self._cleaner)
-            case "acp":
-                return SilentFeed()
-
-    def _print_line(self, line: str, style: str) -> None:
-        shown = line if self._step is None else self._step.escape(line)
-        click.secho(shown, err=True, fg=COLOURS[style])
-
-    def _print(self, report: RunReport) -> None:
-        match self._outputs.format_:
-            case "text":
-                text = self._cleaner.plain(report.text)
-                if text:
-                    self._lines.write_now(text if self._step is None else self._step.escape(text))
-                for target in report.left_undone:
-                    self._print_line(
-                        self._cleaner.line(f"left undone: {target.description}"), "problem"
-                    )
-                if report.exit_code:
-                    self._print_line(
-                        f"{report.outcome}: {self._cleaner.line(report.reason)}", "problem"
-                    )
-            case "json" | "stream-json":
-                self._lines.write_now(json_line(self._cleaner.json(result_as_json(report))))
-            case "acp":
-                self._wire.end()
-
-
-def _record_crash(report: RunReport, error: BaseException | None) -> None:
-    """Record an unexpected exception as the outcome, replacing any earlier one."""
-    if error is not None:
-        report.outcome = "internal_error"
-        report.reason = crash_reason(error)
-
-
 def crash_reason(error: BaseException) -> str:
     """Return the reason that a result gives for an unexpected exception."""
     return f"the run crashed: {type(error).__name__}: {error}"
-
-
-def _execute(task: HeadlessRun, signals: ShutdownSignals) -> None:
-    """Run the task; a signal cancels it and sets the outcome."""
-
-    async def work() -> int:
-        return (await task.execute()).exit_code
-
-    # Differs only if a signal cancelled the run: a run that finished just before keeps its outcome.
-    if run_until_signal(work, signals) != task.report.exit_code:
-        task.report.outcome = outcome_of_signal(signals.signal_number)
-        task.report.reason = "the run was stopped by a signal"

@@ -15,7 +15,7 @@ from acp_server.cli.async_runner import run_until_signal
 from acp_server.cli.run_outputs import OutputOptions, cleaner_for
 from acp_server.cli.shutdown_signals import ShutdownSignals
 from acp_server.headless.run.budget import RunBudget
-from acp_server.headless.run.feeds import SilentFeed
+from acp_server.headless.run.feeds import RunFeed
 from acp_server.headless.run.lines import claim_stdout, json_line
 from acp_server.headless.run.request import RunRequest
 from acp_server.headless.run.result import RESULT_VERSION
@@ -36,7 +36,7 @@ BOUNDARY = "──── cache boundary ────"
 def show_preview(request: RunRequest, outputs: OutputOptions, signals: ShutdownSignals) -> int:
     """Print the request that would be sent; return 0, or the exit code of the error."""
     dry_run = replace(request, budget=RunBudget(requests=0), is_ephemeral=request.session is None)
-    task = HeadlessRun(dry_run, SilentFeed())
+    task = HeadlessRun(dry_run, RunFeed())
 
     async def work() -> int:
         return (await task.execute()).exit_code

@@ -5,21 +5,20 @@ import tempfile
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import anyio
-import click
 from pydantic import BaseModel, JsonValue
 
 from acp_server.cli.async_runner import run_until_signal
 from acp_server.cli.run_files import write_bytes
-from acp_server.cli.run_github import GitHubStep, open_step
-from acp_server.cli.run_outputs import COLOURS, OutputOptions, cleaner_for
+from acp_server.cli.run_outputs import OutputOptions, RunOutput, open_output
 from acp_server.cli.run_requests import RunOptions, RunOptionsError, rules_from
 from acp_server.cli.shutdown_signals import ShutdownSignals
 from acp_server.config import settings
 from acp_server.headless.run.junit import JunitCase, junit_report
-from acp_server.headless.run.lines import OutputLines, claim_stdout, json_line
+from acp_server.headless.run.lines import json_line
 from acp_server.headless.run.outcome import EXIT_CODES, Outcome, outcome_of_signal
 from acp_server.headless.run.report import RunReport
 from acp_server.headless.run.result import RESULT_VERSION
@@ -77,27 +76,42 @@ def run_tasks(
     """
     tasks = _load_tasks(many, common, outputs)
     configuration = settings.load({})
-    output_directory = (many.output or _default_output_directory(configuration.home)).absolute()
-    cleaner = cleaner_for(configuration)
+    default = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    directory = (many.output or configuration.home / "acp" / "runs" / default).absolute()
     with (
-        _worktrees(common, output_directory) as worktrees,
-        claim_stdout() as lines,
-        open_step(outputs.github, cleaner) as step,
+        _worktrees(common, directory) as worktrees,
+        open_output(outputs, configuration) as output,
     ):
-        list_run = _TaskListRun(outputs, lines, cleaner, step)
         pool = TaskPool(
             worktrees=worktrees,
-            output=output_directory,
+            output=directory,
             arguments=lambda task: [*_task_options(common, task)],
             jobs=many.jobs,
             command=isolated_server("run", "-"),
-            on_ended=list_run.report_task,
+            on_ended=partial(_report_task, outputs, output, anyio.Lock()),
         )
-        return list_run.run(pool, tasks, many.shard, signals)
+        began = time.monotonic()
 
+        async def work() -> int:
+            await pool.run(tasks)
+            return 0
 
-def _default_output_directory(home: Path) -> Path:
-    return home / "acp" / "runs" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+        exit_code = run_until_signal(work, signals)
+        # The report is printed even after a signal.
+        entries = [pool.entries[task.id] for task in tasks]
+        outcomes: list[Outcome] = [entry.outcome for entry in entries]
+        if exit_code:
+            outcomes.append(outcome_of_signal(signals.signal_number))
+        outcome = _write_files(entries, worst_outcome(outcomes), outputs, output)
+        if outputs.format_ == "text":
+            output.lines.write_now(output.cleaner.plain(_table(entries)))
+        else:
+            seconds = time.monotonic() - began
+            output.write_json(_report(entries, outcome, seconds, many.shard))
+        if output.lines.error:
+            output.print_line(f"the output cannot be written: {output.lines.error}", "problem")
+            outcome = worst_outcome((outcome, "internal_error"))
+        return EXIT_CODES[outcome]
 
 
 @contextmanager
@@ -158,93 +172,46 @@ def _option_words(option: str, value: Value | tuple[Value, ...]) -> Iterator[str
             yield from (option, str(each.absolute() if isinstance(each, Path) else each))
 
 
-class _TaskListRun:
-    """A run of many tasks and its outputs."""
+async def _report_task(
+    outputs: OutputOptions, output: RunOutput, lock: anyio.Lock, entry: TaskEntry
+) -> None:
+    """Report that a task has ended."""
+    # Tasks end concurrently: the lock keeps the stderr line and the JSON event together.
+    async with lock:
+        style = "ok" if entry.outcome == "done" else "problem"
+        reason = output.cleaner.line(str(entry.result.get("reason") or ""))
+        output.print_line(f"{entry.task.id}: {entry.outcome}{reason and ': '}{reason}", style)
+        if outputs.format_ == "stream-json":
+            event: JsonValue = {"type": "task", **entry.as_json()}
+            await output.lines.write(json_line(output.cleaner.json(event)))
 
-    def __init__(
-        self,
-        outputs: OutputOptions,
-        lines: OutputLines,
-        cleaner: OutputSanitizer,
-        step: GitHubStep | None,
-    ) -> None:
-        self._outputs = outputs
-        self._lines = lines
-        self._cleaner = cleaner
-        self._step = step
-        self._report_lock = anyio.Lock()
 
-    def run(
-        self,
-        pool: TaskPool,
-        tasks: tuple[RunTask, ...],
-        shard: str | None,
-        signals: ShutdownSignals,
-    ) -> int:
-        """Run the tasks and return the exit code; the report is printed even after a signal."""
-        began = time.monotonic()
+def _write_files(
+    entries: list[TaskEntry], outcome: Outcome, outputs: OutputOptions, output: RunOutput
+) -> Outcome:
+    """Write the JUnit report and GitHub outputs; return the outcome, worse if that failed."""
+    problems: list[str] = []
+    if outputs.junit is not None:
+        cases = [_junit_case(entry, output.cleaner) for entry in entries]
+        problem = write_bytes(outputs.junit, junit_report(cases))
+        problems += [f"the JUnit report cannot be written: {problem}"] if problem else []
+    report = RunReport(outcome, _unfinished_text(entries), _table(entries))
+    problems += output.write_step_report(report)
+    for problem in problems:
+        output.print_line(problem, "problem")
+    return worst_outcome((outcome, "internal_error")) if problems else outcome
 
-        async def work() -> int:
-            await pool.run(tasks)
-            return 0
 
-        exit_code = run_until_signal(work, signals)
-        entries = [pool.entries[task.id] for task in tasks]
-        outcomes: list[Outcome] = [entry.outcome for entry in entries]
-        if exit_code:
-            outcomes.append(outcome_of_signal(signals.signal_number))
-        outcome = self._write_files(entries, worst_outcome(outcomes))
-        report = _report(entries, outcome, time.monotonic() - began, shard)
-        if self._outputs.format_ == "text":
-            self._lines.write_now(self._cleaner.plain(_table(entries)))
-        else:
-            self._lines.write_now(json_line(self._cleaner.json(report)))
-        if self._lines.error:
-            self._print_line(f"the output cannot be written: {self._lines.error}", "problem")
-            outcome = worst_outcome((outcome, "internal_error"))
-        return EXIT_CODES[outcome]
-
-    async def report_task(self, entry: TaskEntry) -> None:
-        """Report that a task has ended."""
-        # Tasks end concurrently: the lock keeps the stderr line and the JSON event together.
-        async with self._report_lock:
-            style = "ok" if entry.outcome == "done" else "problem"
-            reason = self._cleaner.line(str(entry.result.get("reason") or ""))
-            self._print_line(f"{entry.task.id}: {entry.outcome}{reason and ': '}{reason}", style)
-            if self._outputs.format_ == "stream-json":
-                event: JsonValue = {"type": "task", **entry.as_json()}
-                await self._lines.write(json_line(self._cleaner.json(event)))
-
-    def _write_files(self, entries: list[TaskEntry], outcome: Outcome) -> Outcome:
-        """Write the JUnit report and GitHub outputs; return the outcome, worse if that failed."""
-        problems: list[str] = []
-        if self._outputs.junit is not None:
-            problem = write_bytes(
-                self._outputs.junit, junit_report([*map(self._junit_case, entries)])
-            )
-            problems += [f"the JUnit report cannot be written: {problem}"] if problem else []
-        if self._step is not None:
-            problems += self._step.write_report(
-                RunReport(outcome, _unfinished_text(entries), _table(entries))
-            )
-        for problem in problems:
-            self._print_line(problem, "problem")
-        return worst_outcome((outcome, "internal_error")) if problems else outcome
-
-    def _junit_case(self, entry: TaskEntry) -> JunitCase:
-        result = entry.result
-        seconds = result.get("duration_seconds")
-        return JunitCase(
-            entry.task.id,
-            float(seconds) if isinstance(seconds, int | float) else 0.0,
-            entry.outcome,
-            self._cleaner.line(str(result.get("reason") or "")),
-            self._cleaner.plain(str(result.get("text") or "")),
-        )
-
-    def _print_line(self, line: str, style: str) -> None:
-        shown = line if self._step is None else self._step.escape(line)
-        click.secho(shown, err=True, fg=COLOURS[style])
+def _junit_case(entry: TaskEntry, cleaner: OutputSanitizer) -> JunitCase:
+    result = entry.result
+    seconds = result.get("duration_seconds")
+    return JunitCase(
+        entry.task.id,
+        float(seconds) if isinstance(seconds, int | float) else 0.0,
+        entry.outcome,
+        cleaner.line(str(result.get("reason") or "")),
+        cleaner.plain(str(result.get("text") or "")),
+    )
 
 
 def _report(entries: list[TaskEntry], outcome: Outcome, seconds: float, shard: str | None) -> Json:

@@ -21,23 +21,23 @@ PrintLine = Callable[[str, str], None]
 """Called with a line and its style: `quiet`, `ok`, `problem` or `warning`."""
 
 
-class SilentFeed:
-    """Feed that shows nothing."""
+class RunFeed:
+    """Receives the events of a run; this one shows nothing."""
 
     async def begin(self, report: RunReport) -> None:
-        """Show nothing."""
+        """Handle that the session is open; the report has its id and model."""
 
     async def show(self, update: Update) -> None:
-        """Show nothing."""
+        """Handle a session update."""
 
     async def deny(self, denial: Denial) -> None:
-        """Show nothing."""
+        """Handle a denial."""
 
     async def end(self) -> None:
-        """Hold nothing back."""
+        """Handle the end of the turn."""
 
 
-class ProgressFeed:
+class ProgressFeed(RunFeed):
     """Feed with a line per tool call, notice and denial; long calls have one at the start too."""
 
     def __init__(self, print_line: PrintLine, cleaner: OutputSanitizer) -> None:
@@ -69,9 +69,6 @@ class ProgressFeed:
         targets = ", ".join(target.description for target in denial.targets) or denial.tool
         reason, _, _ = denial.reason.partition(";")
         self._print_line(self._cleaner.line(f"denied: {targets}: {reason}"), "problem")
-
-    async def end(self) -> None:
-        """Hold nothing back."""
 
     def _show_call(self, call_id: str, state: ToolCallState) -> None:
         title = self._cleaner.line(state.title)

@@ -37,21 +37,23 @@ class GithubStep:
 
     def send_command(self, text: str) -> None:
         """Send one workflow command to the runner."""
-        self._send(text)
+        self._write(f"::{self._token}::")
+        self._write(text)
+        self._stop_commands()
 
     def start_group(self, title: str) -> None:
         """Start a collapsible group in the log."""
-        self._send(format_command("group", title))
+        self.send_command(format_command("group", title))
 
     def end_group(self) -> None:
         """End the group."""
-        self._send(format_command("endgroup", ""))
+        self.send_command(format_command("endgroup", ""))
 
     def annotate(self, findings: Sequence[ReviewFinding], changed: Sequence[str]) -> int:
         """Annotate findings, as many as GitHub shows; return the number omitted."""
         shown = select_annotations(findings, changed)
         for finding in shown:
-            self._send(annotation_command(finding))
+            self.send_command(annotation_command(finding))
         return len(findings) - len(shown)
 
     def append_summary(self, markdown: str) -> None:
@@ -75,11 +77,6 @@ class GithubStep:
     def _stop_commands(self) -> None:
         self._write(f"::stop-commands::{self._token}")
 
-    def _send(self, text: str) -> None:
-        self._write(f"::{self._token}::")
-        self._write(text)
-        self._stop_commands()
-
 
 def neutralize_commands(text: str) -> str:
     r"""Return a text with zero-width spaces inserted so that it contains no workflow command.
@@ -97,7 +94,11 @@ def format_command(name: str, value: str, **properties: object) -> str:
     '::error file=a%2Cb.py,line=3::50%25 of a%0Ab'
     """
     present = {key: each for key, each in properties.items() if each is not None}
-    joined = ",".join(f"{key}={_escape_property(str(each))}" for key, each in present.items())
+    escaped = {
+        key: _escape_data(str(each)).replace(":", "%3A").replace(",", "%2C")
+        for key, each in present.items()
+    }
+    joined = ",".join(f"{key}={value}" for key, value in escaped.items())
     return f"::{name}{' ' if joined else ''}{joined}::{_escape_data(value)}"
 
 
@@ -148,7 +149,3 @@ def _append(path: Path, text: str) -> None:
 
 def _escape_data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escape_property(text: str) -> str:
-    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Protocol
 
 import anyio
 from anyio import to_thread
@@ -22,6 +21,7 @@ from acp_server.headless.run.answer_schema import AnswerSchema, correction_promp
 from acp_server.headless.run.budget import BudgetedCatalog, BudgetLedger, PriceUnknownError
 from acp_server.headless.run.changes import ChangeTracker
 from acp_server.headless.run.denials import Denial, DenialLog
+from acp_server.headless.run.feeds import RunFeed
 from acp_server.headless.run.findings import ReviewFindings, is_at_least, resolve_paths
 from acp_server.headless.run.last_message import LastMessage
 from acp_server.headless.run.outcome import STOP_MESSAGES, outcome_of_error, outcome_of_stop
@@ -66,26 +66,6 @@ CANCEL_SECONDS = 1.0
 
 class SessionNotFoundError(AgentClientError):
     """There is no session to continue."""
-
-
-class RunFeed(Protocol):
-    """Receives the events of a run."""
-
-    async def begin(self, report: RunReport) -> None:
-        """Handle that the session is open; the report has its id and model."""
-        ...
-
-    async def show(self, update: Update) -> None:
-        """Handle a session update."""
-        ...
-
-    async def deny(self, denial: Denial) -> None:
-        """Handle a denial."""
-        ...
-
-    async def end(self) -> None:
-        """Handle the end of the turn."""
-        ...
 
 
 @dataclass(slots=True)

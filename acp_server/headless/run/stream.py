@@ -9,6 +9,7 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server.headless.run.denials import Denial
+from acp_server.headless.run.feeds import RunFeed
 from acp_server.headless.run.lines import OutputLines, json_line
 from acp_server.headless.run.report import RunReport
 from acp_server.headless.run.result import RESULT_VERSION, target_as_json
@@ -34,7 +35,7 @@ Json = dict[str, JsonValue]
 MAX_TEXT_CHARACTERS = 20_000
 
 
-class StreamFeed:
+class StreamFeed(RunFeed):
     """Feed that writes events as JSON lines; a message is written when it is complete."""
 
     def __init__(self, lines: OutputLines, cleaner: OutputSanitizer) -> None:

@@ -4,13 +4,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
+from typing_extensions import override
 
 from acp_server.config import settings
 from acp_server.headless.run.denials import Denial
-from acp_server.headless.run.report import RunReport
+from acp_server.headless.run.feeds import RunFeed
 from acp_server.headless.run.request import RunRequest
 from acp_server.headless.run.runner import HeadlessRun
-from acp_server.headless.updates import Update
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 
 CALL_SCRIPT = """\
@@ -22,25 +22,17 @@ step:
 
 
 @dataclass
-class SlowFeed:
+class SlowFeed(RunFeed):
     """Feed that takes a while for a denial, as with a slow reader."""
 
     denial_started: anyio.Event = field(default_factory=anyio.Event)
     denied_tools: list[str] = field(default_factory=list[str])
 
-    async def begin(self, report: RunReport) -> None:
-        del report
-
-    async def show(self, update: Update) -> None:
-        del update
-
+    @override
     async def deny(self, denial: Denial) -> None:
         self.denial_started.set()
         await anyio.sleep(0.2)
         self.denied_tools.append(denial.tool)
-
-    async def end(self) -> None:
-        pass
 
 
 def make_run(folder: Path, feed: SlowFeed, script: str) -> HeadlessRun:
