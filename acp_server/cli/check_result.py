@@ -22,8 +22,4 @@ class CheckResult:
 
 def worst_status(findings: Sequence[CheckResult]) -> CheckStatus:
     """Return the worst status among the findings; "ok" without any."""
-    found: CheckStatus = "ok"
-    for finding in findings:
-        if STATUSES.index(finding.status) > STATUSES.index(found):
-            found = finding.status
-    return found
+    return STATUSES[max((STATUSES.index(each.status) for each in findings), default=0)]

@@ -89,21 +89,31 @@ def _build_bundle(configuration: Configuration, findings: Sequence[CheckResult])
 async def _run_checks(
     configuration: Configuration, findings: list[CheckResult], *, is_json: bool
 ) -> int:
+    rows = list(setting_rows(configuration))
     if is_json:
         await run_checks(configuration, findings.append)
-        report = report_as_json(findings, list(setting_rows(configuration)))
-        click.echo(json.dumps(report, indent=2))
-    else:
-        page = DoctorReportPrinter(TerminalScreen())
-        page.print_title()
+        click.echo(json.dumps(report_as_json(findings, rows), indent=2))
+        return int(worst_status(findings) == "problem")
+    screen = TerminalScreen()
+    screen.print()
+    screen.print_parts(("acp-server doctor", "title"))
+    screen.print()
 
-        def tell(finding: CheckResult) -> None:
-            findings.append(finding)
-            page.print_result(finding)
+    def report(finding: CheckResult) -> None:
+        findings.append(finding)
+        print_result(screen, finding)
 
-        await run_checks(configuration, tell)
-        page.print_settings(list(setting_rows(configuration)))
-        page.print_summary(findings)
+    await run_checks(configuration, report)
+    screen.print()
+    print_rows(screen, rows)
+    numbers = {
+        "problem": sum(finding.status == "problem" for finding in findings),
+        "warning": sum(finding.status == "warning" for finding in findings),
+    }
+    parts = [count(number, noun) for noun, number in numbers.items() if number]
+    screen.print()
+    screen.print_parts((" and ".join(parts) or "No problems found.", worst_status(findings)))
+    screen.print()
     return int(worst_status(findings) == "problem")
 
 
@@ -117,44 +127,15 @@ def report_as_json(findings: Sequence[CheckResult], rows: Sequence[SettingRow]) 
     }
 
 
-class DoctorReportPrinter:
-    """Prints the report for people."""
-
-    def __init__(self, screen: TerminalScreen) -> None:
-        self._screen = screen
-
-    def print_title(self) -> None:
-        """Print the title."""
-        self._screen.print()
-        self._screen.print_parts(("acp-server doctor", "title"))
-        self._screen.print()
-
-    def print_result(self, finding: CheckResult) -> None:
-        """Print the result of a check, and the advice below it."""
-        signs = self._screen.symbols
-        by_status = {"ok": signs.ok, "warning": signs.warning, "problem": signs.problem}
-        label = Text.assemble(
-            (f"  {by_status[finding.status]} ", finding.status),
-            finding.name.ljust(LABEL_COLUMNS),
-        )
-        style = "quiet" if finding.status == "ok" else finding.status
-        self._screen.print_parts((printable(finding.fact), style), first_prefix=label)
-        if finding.advice:
-            arrow = Text.styled(f"{signs.arrow} ".rjust(LABEL_COLUMNS + 6), "accent")
-            self._screen.print_parts(printable(finding.advice), first_prefix=arrow)
-
-    def print_settings(self, rows: Sequence[SettingRow]) -> None:
-        """Print the settings, their values and origins."""
-        self._screen.print()
-        print_rows(self._screen, rows)
-
-    def print_summary(self, findings: Sequence[CheckResult]) -> None:
-        """Print the number of problems and warnings."""
-        problems = sum(finding.status == "problem" for finding in findings)
-        warnings = sum(finding.status == "warning" for finding in findings)
-        parts = [count(n, noun) for n, noun in ((problems, "problem"), (warnings, "warning")) if n]
-        self._screen.print()
-        self._screen.print_parts(
-            (" and ".join(parts) or "No problems found.", worst_status(findings))
-        )
-        self._screen.print()
+def print_result(screen: TerminalScreen, finding: CheckResult) -> None:
+    """Print the result of a check, and the advice below it."""
+    signs = screen.symbols
+    by_status = {"ok": signs.ok, "warning": signs.warning, "problem": signs.problem}
+    label = Text.assemble(
+        (f"  {by_status[finding.status]} ", finding.status), finding.name.ljust(LABEL_COLUMNS)
+    )
+    style = "quiet" if finding.status == "ok" else finding.status
+    screen.print_parts((printable(finding.fact), style), first_prefix=label)
+    if finding.advice:
+        arrow = Text.styled(f"{signs.arrow} ".rjust(LABEL_COLUMNS + 6), "accent")
+        screen.print_parts(printable(finding.advice), first_prefix=arrow)

@@ -14,26 +14,18 @@ from acp_server.session.ports.archive import SessionFacts
 from acp_server.session.ports.session_search import (
     MARK_BEGIN,
     MARK_END,
-    SessionHit,
     SessionSearchResults,
 )
 
-STYLES: dict[Speaker, str] = {
-    "user": "prompt",
-    "assistant": "",
-    "tool": "quiet",
-    "plan": "accent",
-    "notice": "warning",
-    "task": "quiet",
+SPEAKERS: dict[Speaker, tuple[str, str]] = {
+    "user": ("you", "prompt"),
+    "assistant": ("agent", ""),
+    "tool": ("tool", "quiet"),
+    "plan": ("plan", "accent"),
+    "notice": ("note", "warning"),
+    "task": ("task", "quiet"),
 }
-LABELS: dict[Speaker, str] = {
-    "user": "you",
-    "assistant": "agent",
-    "tool": "tool",
-    "plan": "plan",
-    "notice": "note",
-    "task": "task",
-}
+"""Label and style of each speaker."""
 UNTITLED = "(no title)"
 
 
@@ -64,31 +56,27 @@ class SessionPrinter:
         for fact in facts:
             self._print_line((one_line(fact), "quiet"))
         for each in entries:
+            label, style = SPEAKERS[each.speaker]
             self._print_line()
-            self._print_line((f"{LABELS[each.speaker]}: ", "quiet"), *self._styled_text(each))
+            self._print_line((f"{label}: ", "quiet"), (printable(each.text), style))
 
     def print_search_results(self, findings: SessionSearchResults) -> None:
         """Print search results."""
         for hit in findings.hits:
-            self._print_hit(hit)
+            session = hit.session
+            source = "" if session.source == "acp-server" else f"  ({session.source})"
+            self._print_line(
+                (f"{_local_time(session.updated_at)}  ", "quiet"),
+                (session.id, "accent"),
+                f"  {one_line(session.title) or UNTITLED}",
+                (f"{source}  {count(hit.matches, 'hit')}", "quiet"),
+            )
+            label, _ = SPEAKERS[hit.text.role]
+            self._print_line(f"    {label}: ", *_highlighted(hit.snippet))
         if not findings.hits:
             self._print_line("No matches found.")
         for note in findings.notes:
             self._print_line((f"note: {note}", "quiet"))
-
-    def _print_hit(self, hit: SessionHit) -> None:
-        session = hit.session
-        source = "" if session.source == "acp-server" else f"  ({session.source})"
-        self._print_line(
-            (f"{_local_time(session.updated_at)}  ", "quiet"),
-            (session.id, "accent"),
-            f"  {one_line(session.title) or UNTITLED}",
-            (f"{source}  {count(hit.matches, 'hit')}", "quiet"),
-        )
-        self._print_line(f"    {LABELS[hit.text.role]}: ", *_highlighted(hit.snippet))
-
-    def _styled_text(self, entry: TranscriptEntry) -> list[tuple[str, str]]:
-        return [(printable(entry.text), STYLES[entry.speaker])]
 
     def _print_line(self, *parts: str | tuple[str, str]) -> None:
         self._screen.print(Text.assemble(*parts), soft_wrap=True)

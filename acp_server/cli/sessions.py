@@ -18,11 +18,9 @@ from acp_server.cli.stored_sessions import SessionIdError, StoredSessions
 from acp_server.cli.transcript import (
     TranscriptEntry,
     facts_as_json,
-    foreign_transcript_entries,
     json_lines,
     markdown,
     search_facts_as_json,
-    transcript_as_json,
     transcript_entries,
 )
 from acp_server.config import settings
@@ -31,7 +29,6 @@ from acp_server.session.ports.archive import StoredSession
 from acp_server.session.ports.session_search import (
     PastSession,
     SessionQuery,
-    SessionSearchResults,
     Sort,
 )
 
@@ -132,8 +129,8 @@ def show(session_id: str, *, with_tasks: bool, is_json: bool) -> int:
         transcript = await _load_transcript(sessions, session, stored, with_tasks=with_tasks)
         facts = search_facts_as_json(session) if stored is None else facts_as_json(stored.facts)
         if is_json:
-            document: dict[str, JsonValue] = {**facts, "said": transcript_as_json(transcript)}
-            _print_json(document)
+            said: list[JsonValue] = [{"speaker": e.speaker, "text": e.text} for e in transcript]
+            _print_json({**facts, "said": said})
         else:
             lines = [f"{name}: {value}" for name, value in facts.items() if value not in {"", None}]
             SessionPrinter(TerminalScreen()).print_session(session.title, lines, transcript)
@@ -173,11 +170,23 @@ def search(words: Sequence[str], limit: int, sort: Sort, cwd: Path | None, *, is
         findings = await _stored_sessions().past_sessions.search(
             SessionQuery(" ".join(words), max_hits, sort)
         )
-        findings = _filter_by_directory(findings, _absolute(cwd), limit)
-        if is_json:
-            _print_json(_findings_as_json(findings))
-        else:
+        root = _absolute(cwd)
+        found = [hit for hit in findings.hits if root is None or hit.session.cwd == str(root)]
+        findings = replace(findings, hits=tuple(found[:limit]))
+        if not is_json:
             SessionPrinter(TerminalScreen()).print_search_results(findings)
+            return 0
+        hits: list[JsonValue] = [
+            search_facts_as_json(hit.session)
+            | {
+                "matches": hit.matches,
+                "message_id": hit.text.id,
+                "role": hit.text.role,
+                "snippet": hit.snippet,
+            }
+            for hit in findings.hits
+        ]
+        _print_json({"hits": hits, "notes": list(findings.notes)})
         return 0
 
     return _run_reporting_errors(work)
@@ -317,34 +326,12 @@ async def _load_transcript(
 ) -> list[TranscriptEntry]:
     if stored is not None:
         return list(transcript_entries(stored.entries, with_tasks=with_tasks))
-    return list(
-        foreign_transcript_entries(await sessions.past_sessions.read(session.id, MAX_MESSAGES_READ))
-    )
+    excerpt = await sessions.past_sessions.read(session.id, MAX_MESSAGES_READ)
+    return [TranscriptEntry(each.role, each.text) for each in excerpt.texts]
 
 
 def _foreign_session_error(session: PastSession, advice: str) -> str:
     return f"{session.id} is stored by Hermes Agent: {advice}"
-
-
-def _filter_by_directory(
-    findings: SessionSearchResults, cwd: Path | None, limit: int
-) -> SessionSearchResults:
-    hits = [hit for hit in findings.hits if cwd is None or hit.session.cwd == str(cwd)]
-    return replace(findings, hits=tuple(hits[:limit]))
-
-
-def _findings_as_json(findings: SessionSearchResults) -> JsonValue:
-    hits: list[JsonValue] = [
-        search_facts_as_json(hit.session)
-        | {
-            "matches": hit.matches,
-            "message_id": hit.text.id,
-            "role": hit.text.role,
-            "snippet": hit.snippet,
-        }
-        for hit in findings.hits
-    ]
-    return {"hits": hits, "notes": list(findings.notes)}
 
 
 def _print_json(value: JsonValue | Sequence[JsonValue]) -> None:

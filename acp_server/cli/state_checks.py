@@ -24,6 +24,7 @@ DOCUMENTS = {
 CREDENTIALS = "credentials.json"
 DATABASE = "sessions.db"
 CHECK_TIMEOUT_SECONDS = 5.0
+_DAMAGED_ADVICE = "make a copy; at its next start the server moves it aside and creates a new one"
 _PROGRESS_STEPS = 10_000
 _BYTES_PER_MEGABYTE = 1_000_000
 
@@ -77,7 +78,8 @@ def check_database(file: Path) -> CheckResult:
         advice = "another program may have locked it; try again"
         return CheckResult("database", "warning", f"{file} could not be checked: {error}", advice)
     except (sqlite3.DatabaseError, OSError) as error:
-        return _damaged_result(file, str(error))
+        fact = f"{file} is damaged: {error}"
+        return CheckResult("database", "problem", fact, _DAMAGED_ADVICE)
 
 
 def _quick_check(database: sqlite3.Connection, fact: str) -> CheckResult:
@@ -95,10 +97,3 @@ def _quick_check(database: sqlite3.Connection, fact: str) -> CheckResult:
     if verdict != "ok":
         return CheckResult("database", "problem", f"{fact}, is damaged: {verdict}", _DAMAGED_ADVICE)
     return CheckResult("database", "ok", f"{fact}, intact")
-
-
-def _damaged_result(file: Path, reason: str) -> CheckResult:
-    return CheckResult("database", "problem", f"{file} is damaged: {reason}", _DAMAGED_ADVICE)
-
-
-_DAMAGED_ADVICE = "make a copy; at its next start the server moves it aside and creates a new one"

@@ -15,10 +15,18 @@ def show_stored_prompt(id_prefix: str, *, is_json: bool) -> int:
     """Print the prompt of the session with this id prefix; return the exit code."""
 
     async def work() -> int:
-        session_id, system = await _load_stored_prompt(id_prefix)
+        sessions = StoredSessions(settings.load({}).home)
+        session = await sessions.resolve(id_prefix)
+        system: SavedSystem | None = None
+        if session.source == "acp-server":
+            async with sessions.open_archive() as archive:
+                system = None if archive is None else (await archive.read(session.id)).facts.system
+        if system is None:
+            problem = f"session {session.id} has no stored system prompt"
+            raise SessionIdError(problem)
         if is_json:
             written_at = system.written_at.isoformat()
-            facts = {"session": session_id, "model": system.model_id, "written_at": written_at}
+            facts = {"session": session.id, "model": system.model_id, "written_at": written_at}
             report = {"text": system.text, "report": system.state.get("report"), "notices": []}
             click.echo(json.dumps(facts | report, ensure_ascii=False, indent=2))
         else:
@@ -30,22 +38,3 @@ def show_stored_prompt(id_prefix: str, *, is_json: bool) -> int:
     except SessionError as error:
         click.echo(f"acp-server prompt: {error}", err=True)
         return 1
-
-
-async def _load_stored_prompt(id_prefix: str) -> tuple[str, SavedSystem]:
-    """Return the full id and the stored prompt of the session with this id prefix.
-
-    Raises:
-        SessionIdError: No session or several sessions match, or it has no stored prompt.
-        ArchiveError: The database cannot be read.
-    """
-    sessions = StoredSessions(settings.load({}).home)
-    session = await sessions.resolve(id_prefix)
-    system: SavedSystem | None = None
-    if session.source == "acp-server":
-        async with sessions.open_archive() as archive:
-            system = None if archive is None else (await archive.read(session.id)).facts.system
-    if system is None:
-        problem = f"session {session.id} has no stored system prompt"
-        raise SessionIdError(problem)
-    return session.id, system

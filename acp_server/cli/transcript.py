@@ -20,7 +20,7 @@ from acp_server.session.ports.archive import (
     StoredSession,
     TaskMessage,
 )
-from acp_server.session.ports.session_search import PastSession, SessionExcerpt
+from acp_server.session.ports.session_search import PastSession
 from acp_server.text.surrogates import repair_surrogates
 from acp_server.turn.conversation import Text, ToolCall, ToolResult, UserMessage, prompt_to_text
 from acp_server.turn.events import (
@@ -52,19 +52,12 @@ def transcript_entries(
 ) -> Iterator[TranscriptEntry]:
     """Yield the entries shown to the user, without reasoning; `with_tasks` adds sub-agents."""
     for each in entries:
-        if isinstance(each, TaskMessage):
-            yield from _task_entries(each) if with_tasks else ()
-            continue
-        notice = each.notice if isinstance(each, CompactionChanged) else None
-        entry = _entry_of(notice or each)
-        if entry is not None and entry.text.strip():
-            yield TranscriptEntry(entry.speaker, repair_surrogates(entry.text))
-
-
-def foreign_transcript_entries(excerpt: SessionExcerpt) -> Iterator[TranscriptEntry]:
-    """Yield the messages of a session that another program stores."""
-    for each in excerpt.texts:
-        yield TranscriptEntry(each.role, each.text)
+        if isinstance(each, TaskMessage) and with_tasks:
+            for text in _task_texts(each):
+                yield TranscriptEntry("task", repair_surrogates(text))
+        speaker, text = _speech_of(each)
+        if text.strip():
+            yield TranscriptEntry(speaker, repair_surrogates(text))
 
 
 def facts_as_json(facts: SessionFacts) -> dict[str, JsonValue]:
@@ -96,11 +89,6 @@ def search_facts_as_json(session: PastSession) -> dict[str, JsonValue]:
     }
 
 
-def transcript_as_json(entries: Iterable[TranscriptEntry]) -> list[JsonValue]:
-    """Return the transcript as a list of objects."""
-    return [{"speaker": each.speaker, "text": each.text} for each in entries]
-
-
 def json_lines(stored: StoredSession) -> Iterator[str]:
     """Yield all stored data as one JSON object per line: session, UI entries, model messages."""
     session: JsonValue = {"session": facts_as_json(stored.facts)}
@@ -123,53 +111,46 @@ def markdown(title: str, cwd: str, updated_at: datetime, entries: Iterable[Trans
             blocks.append(f"## {HEADINGS[each.speaker]}")
         if each.speaker in HEADINGS:  # calls and notices in between do not end a speaker's section
             speaker = each.speaker
-        blocks.append(each.text if each.speaker in HEADINGS else _quoted(each))
+            blocks.append(each.text)
+        else:
+            quoted = (f"> {line}".rstrip() for line in each.text.splitlines())
+            blocks.append("\n".join(quoted))
     return printable("\n\n".join(blocks))
 
 
-def _quoted(entry: TranscriptEntry) -> str:
-    lines = entry.text.splitlines()
-    return "\n".join(f"> {line}".rstrip() for line in lines)
-
-
-def _entry_of(entry: Entry) -> TranscriptEntry | None:
+def _speech_of(entry: Entry) -> tuple[Speaker, str]:
+    """Return the speaker and the text of an entry; the text is empty if none is shown."""
     match entry:
         case PromptReceived():
-            return TranscriptEntry("user", prompt_to_text(entry.parts))
+            return "user", prompt_to_text(entry.parts)
         case MessageChunk():
-            return TranscriptEntry("assistant", entry.text)
+            return "assistant", entry.text
         case CallRecord():
-            return TranscriptEntry("tool", _call_text(entry))
+            title = entry.state.title or entry.appeared.title or entry.appeared.name
+            return "tool", f"{title} ({entry.state.status or 'pending'})"
         case PlanChanged():
             steps = [f"{PLAN_CHECKBOXES[step.status]} {step.content}" for step in entry.entries]
-            return TranscriptEntry("plan", "\n".join(steps))
-        case NoticeRaised():
-            return TranscriptEntry("notice", entry.title)
-        case ThoughtChunk() | SummaryChunk() | CompactionChanged() | TaskMessage():
-            return None
+            return "plan", "\n".join(steps)
+        case NoticeRaised() | CompactionChanged():
+            notice = entry.notice if isinstance(entry, CompactionChanged) else entry
+            return "notice", "" if notice is None else notice.title
+        case ThoughtChunk() | SummaryChunk() | TaskMessage():
+            return "notice", ""
         case _:
             assert_never(entry)
 
 
-def _task_entries(task_message: TaskMessage) -> Iterator[TranscriptEntry]:
+def _task_texts(task_message: TaskMessage) -> Iterator[str]:
     """Yield a sub-agent's prompts, answers, calls and results, labelled with its task."""
     name = f"{task_message.call_id}, task {task_message.number}"
+    said = "prompt" if isinstance(task_message.message, UserMessage) else "answer"
     for part in task_message.message.parts:
         match part:
-            case Text() if isinstance(task_message.message, UserMessage):
-                yield TranscriptEntry("task", repair_surrogates(f"{name}, prompt: {part.text}"))
             case Text():
-                yield TranscriptEntry("task", repair_surrogates(f"{name}, answer: {part.text}"))
+                yield f"{name}, {said}: {part.text}"
             case ToolCall():
-                yield TranscriptEntry(
-                    "task", repair_surrogates(f"{name}, call {part.name}: {part.arguments}")
-                )
+                yield f"{name}, call {part.name}: {part.arguments}"
             case ToolResult():
-                yield TranscriptEntry("task", repair_surrogates(f"{name}, result: {part.text}"))
+                yield f"{name}, result: {part.text}"
             case _:
                 pass
-
-
-def _call_text(record: CallRecord) -> str:
-    title = record.state.title or record.appeared.title or record.appeared.name
-    return f"{title} ({record.state.status or 'pending'})"
