@@ -49,20 +49,17 @@ class SpawnedAgent:
     async def close(self) -> AgentExit:
         """Close the agent's stdin and wait for its exit; kill it if it does not exit in time."""
         if self._exit is None:
-            await self._finish_sending()
+            # Wait until everything is written; kill an agent that does not read it.
+            with anyio.move_on_after(self._process.timeouts.flush_seconds) as flush_scope:
+                await self.agent.finish_sending()
+            if flush_scope.cancelled_caught:
+                self._process.kill()
+                await self.agent.finish_sending()  # at once: the write to the dead process fails
             self._exit = await self._process.shut_down()
             with anyio.move_on_after(DRAIN_UPDATES_SECONDS):
                 await self.agent.closed.wait()
             self._process.close_stdout(is_fully_read=self.agent.has_disconnected)
         return self._exit
-
-    async def _finish_sending(self) -> None:
-        """Wait until everything is written; kill an agent that does not read it."""
-        with anyio.move_on_after(self._process.timeouts.flush_seconds) as flush_scope:
-            await self.agent.finish_sending()
-        if flush_scope.cancelled_caught:
-            self._process.kill()
-            await self.agent.finish_sending()  # returns now: the write to the dead process fails
 
 
 @asynccontextmanager

@@ -104,7 +104,9 @@ class AgentProcess:
     async def shut_down(self) -> AgentExit:
         """Close stdin and wait for the exit; kill after a timeout. Do not write afterwards."""
         closed_at = time.perf_counter()
-        self._close_stdin()
+        if self._is_stdin_open:
+            self._is_stdin_open = False
+            os.close(self.descriptors.write)
         was_killed = False
         with anyio.move_on_after(self.timeouts.exit_seconds) as waiting:
             await self._process.wait()
@@ -131,11 +133,6 @@ class AgentProcess:
         """
         if is_fully_read:
             os.close(self.descriptors.read)
-
-    def _close_stdin(self) -> None:
-        if self._is_stdin_open:
-            self._is_stdin_open = False
-            os.close(self.descriptors.write)
 
     async def _read_stderr(self) -> None:
         try:

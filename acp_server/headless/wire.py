@@ -23,9 +23,11 @@ class WireLine:
     def to_json(self) -> str:
         """Return `{"from": ..., "message": ...}`; a line that is not JSON becomes a string."""
         text = self.line.decode("utf-8", "replace")
-        return (
-            f'{{"from":"{self.sender}","message":{text if _is_json(text) else _json_string(text)}}}'
-        )
+        try:
+            json.loads(text, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError):
+            text = json.dumps(text, ensure_ascii=False)
+        return f'{{"from":"{self.sender}","message":{text}}}'
 
 
 RecordLine = Callable[[WireLine], None]
@@ -101,17 +103,5 @@ class RecordingTransport:
         self._record = record
 
 
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
-
-
-def _json_string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)

@@ -31,7 +31,11 @@ ERROR_OUTCOMES = frozenset(
 
 def junit_report(cases: Sequence[JunitCase], findings: Iterable[ReviewFinding] = ()) -> bytes:
     """Return a JUnit XML report; each finding becomes a failed test case."""
-    all_cases = [*cases, *map(_case_of_finding, findings)]
+    all_cases = [*cases]
+    for each in findings:
+        location = each.path if each.line is None else f"{each.path}:{each.line}"
+        reason = f"{each.severity}: {each.title}"
+        all_cases.append(JunitCase(location, 0.0, "findings", reason, each.message))
     suite = Xml.Element("testsuite", {"name": SUITE, **_counts(all_cases)})
     for case in all_cases:
         suite.append(_element(case))
@@ -49,12 +53,6 @@ def _counts(cases: Sequence[JunitCase]) -> dict[str, str]:
         "errors": str(errors),
         "time": f"{sum(case.seconds for case in cases):.3f}",
     }
-
-
-def _case_of_finding(finding: ReviewFinding) -> JunitCase:
-    location = finding.path if finding.line is None else f"{finding.path}:{finding.line}"
-    reason = f"{finding.severity}: {finding.title}"
-    return JunitCase(location, 0.0, "findings", reason, finding.message)
 
 
 def _element(case: JunitCase) -> Xml.Element:

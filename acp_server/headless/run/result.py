@@ -2,16 +2,15 @@
 
 from pydantic import JsonValue
 
-from acp_server.headless.run.changes import ChangedFile
-from acp_server.headless.run.denials import Denial, EffectTarget
+from acp_server.headless.run.denials import EffectTarget
 from acp_server.headless.run.report import RunReport
-from acp_server.turn.loop import UsageTotals
 
 RESULT_VERSION = 1
 
 
 def result_as_json(report: RunReport) -> dict[str, JsonValue]:
     """Return the result. All keys are always present; unknown values are null."""
+    usage = report.usage.usage
     return {
         "type": "result",
         "version": RESULT_VERSION,
@@ -26,43 +25,36 @@ def result_as_json(report: RunReport) -> dict[str, JsonValue]:
         "model": report.model or None,
         "stop_reason": report.stop_reason or None,
         "duration_seconds": round(report.duration_seconds, 3),
-        "usage": _usage(report.usage),
+        "usage": {
+            "model_calls": report.usage.requests,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cache_read_tokens": usage.cache_read_tokens,
+            "cache_write_tokens": usage.cache_write_tokens,
+        },
         "cost_usd": report.usage.cost_usd,
-        "permission_denials": [_denial(each) for each in report.denials],
+        "permission_denials": [
+            {
+                "tool": each.tool,
+                "call_id": each.call_id,
+                "targets": [target_as_json(target) for target in each.targets],
+                "reason": each.reason,
+            }
+            for each in report.denials
+        ],
         "left_undone": [target_as_json(each) for each in report.left_undone],
-        "files_changed": [_changed_file(each) for each in report.changes.files],
+        "files_changed": [
+            {
+                "path": each.path,
+                "status": each.status,
+                "lines_added": each.added,
+                "lines_removed": each.removed,
+            }
+            for each in report.changes.files
+        ],
         "changes_unknown": list(report.changes.unknown),
         "instructions_loaded": report.loaded.get("instructions", []),
         "skills_loaded": report.loaded.get("skills", []),
-    }
-
-
-def _usage(spent: UsageTotals) -> dict[str, JsonValue]:
-    usage = spent.usage
-    return {
-        "model_calls": spent.requests,
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "cache_read_tokens": usage.cache_read_tokens,
-        "cache_write_tokens": usage.cache_write_tokens,
-    }
-
-
-def _denial(denial: Denial) -> dict[str, JsonValue]:
-    return {
-        "tool": denial.tool,
-        "call_id": denial.call_id,
-        "targets": [target_as_json(each) for each in denial.targets],
-        "reason": denial.reason,
-    }
-
-
-def _changed_file(file: ChangedFile) -> dict[str, JsonValue]:
-    return {
-        "path": file.path,
-        "status": file.status,
-        "lines_added": file.added,
-        "lines_removed": file.removed,
     }
 
 

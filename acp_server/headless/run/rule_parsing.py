@@ -8,7 +8,7 @@ import fnmatch
 import re
 import shlex
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -132,24 +132,18 @@ def load_rules_file(path: Path) -> RulesFile:
         reason = f"{path}: {error}"
         raise RuleError(reason) from None
     except ValidationError as error:
-        problems = "; ".join(_format_error(each["loc"], each["msg"]) for each in error.errors())
-        reason = f"{path}: {problems}"
+        found = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        reason = f"{path}: {'; '.join(found)}"
         raise RuleError(reason) from None
-    rules = tuple(_to_rule(rule, number) for number, rule in enumerate(file.rules, 1))
-    return RulesFile(rules, stop_on_question=file.ask == "fail")
-
-
-def _format_error(path: Sequence[str | int], message: str) -> str:
-    return f"{'.'.join(map(str, path))}: {message}"
-
-
-def _to_rule(rule: _RuleEntry, number: int) -> RunRule:
-    tools = tuple(tool for name in rule.tool for tool in _tools(name))
-    return RunRule(
-        rule.action,
-        tools,
-        tuple(map(_path, rule.path)),
-        tuple(map(_words, rule.command)),
-        rule.host,
-        source_text=f"rule {number}",
+    rules = tuple(
+        RunRule(
+            rule.action,
+            tuple(tool for name in rule.tool for tool in _tools(name)),
+            tuple(map(_path, rule.path)),
+            tuple(map(_words, rule.command)),
+            rule.host,
+            source_text=f"rule {number}",
+        )
+        for number, rule in enumerate(file.rules, 1)
     )
+    return RulesFile(rules, stop_on_question=file.ask == "fail")

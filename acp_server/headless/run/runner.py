@@ -36,7 +36,6 @@ from acp_server.protocol.initialize_request import (
     ClientSessionCapabilities,
     NoticeCapabilities,
 )
-from acp_server.protocol.prompt_turn import PromptResponse
 from acp_server.protocol.sessions import (
     ListSessionsRequest,
     ListSessionsResponse,
@@ -95,10 +94,12 @@ class HeadlessRun:
     async def execute(self) -> RunReport:
         """Run the task and return the report; a failed request becomes its outcome."""
         started = time.monotonic()
-        home = self.request.configuration.home
+        home, seconds = self.request.configuration.home, self.request.timeout_seconds
+        # The timeout, plus time to cancel the turn.
+        limit = float("inf") if seconds is None else seconds + 2 * CANCEL_SECONDS
         with ChangeTracker(self.request.workspace, home, settings.child_environment({})) as tracker:
             try:
-                with anyio.move_on_after(self._total_seconds()) as total_timeout:
+                with anyio.move_on_after(limit) as total_timeout:
                     async with self._start_agent() as agent:
                         await self._converse(agent, tracker)
                 if total_timeout.cancelled_caught:
@@ -115,33 +116,11 @@ class HeadlessRun:
                 self._complete_report(time.monotonic() - started)
         return self.report
 
-    def _total_seconds(self) -> float:
-        """Return the total time limit in seconds: the timeout plus time to cancel the turn."""
-        seconds = self.request.timeout_seconds
-        return float("inf") if seconds is None else seconds + 2 * CANCEL_SECONDS
-
     @asynccontextmanager
     async def _start_agent(self) -> AsyncGenerator[AgentClient]:
         """Start the server in this process and connect a client to it."""
-        client_end, server_end = create_memory_pair()
-        connection = app.build_server(
-            server_end, self.request.configuration, policy=self._headless_policy()
-        )
-
-        async def serve() -> None:
-            async with server_end:
-                await connection.run()
-
-        with unwrap_single_exception():
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(serve)
-                async with connect_agent(client_end, self._client_profile(), self.record) as agent:
-                    yield agent
-                    await agent.finish_sending()
-
-    def _headless_policy(self) -> HeadlessPolicy:
         rules = self.request.policy
-        return HeadlessPolicy(
+        policy = HeadlessPolicy(
             rules=rules.rules,
             audit=self._on_effect,
             on_refusal=self._on_blocked_call,
@@ -150,12 +129,23 @@ class HeadlessRun:
             wrap_catalog=partial(BudgetedCatalog, ledger=self._ledger),
             is_ephemeral=self.request.is_ephemeral,
         )
-
-    def _client_profile(self) -> ClientProfile:
         session = ClientSessionCapabilities(notices=NoticeCapabilities())
-        return ClientProfile(
+        profile = ClientProfile(
             self._show, self._answer_permission, ClientCapabilities(session=session)
         )
+        client_end, server_end = create_memory_pair()
+        connection = app.build_server(server_end, self.request.configuration, policy=policy)
+
+        async def serve() -> None:
+            async with server_end:
+                await connection.run()
+
+        with unwrap_single_exception():
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(serve)
+                async with connect_agent(client_end, profile, self.record) as agent:
+                    yield agent
+                    await agent.finish_sending()
 
     async def _converse(self, agent: AgentClient, tracker: ChangeTracker) -> None:
         """Open the session, send the prompt and wait for the end of the turn.
@@ -163,7 +153,8 @@ class HeadlessRun:
         The first snapshot is taken while the session opens: no tool runs before the prompt.
         """
         async with anyio.create_task_group() as setup_tasks:
-            setup_tasks.start_soon(_take_first_snapshot, tracker)
+            take_snapshot = partial(to_thread.run_sync, abandon_on_cancel=True)
+            setup_tasks.start_soon(take_snapshot, tracker.take_first_snapshot)
             await agent.initialize()
             await self._open_session(agent)
         await self.feed.begin(self.report)
@@ -177,15 +168,31 @@ class HeadlessRun:
         await self.feed.end()
 
     async def _run_turn(self, agent: AgentClient) -> None:
-        with anyio.move_on_after(self.request.timeout_seconds or float("inf")) as timer:
-            await self._send_prompt(agent, self._prompt())
-            if self.report.outcome == "done" and self.request.answer_schema is not None:
-                await self._check_answer(agent, self.request.answer_schema)
-        if timer.cancelled_caught:
-            await self._cancel_turn(agent)
+        request = self.request
+        prompt = request.prompt
+        if request.answer_schema is not None:
+            prompt = request.answer_schema.add_to_prompt(prompt)
+        skills = [f"{SKILL_PREFIX}{name}" for name in request.skills]
+        with anyio.move_on_after(request.timeout_seconds or float("inf")) as timer:
+            await self._send_prompt(agent, " ".join((*skills, prompt)))
+            if self.report.outcome == "done" and request.answer_schema is not None:
+                await self._check_answer(agent, request.answer_schema)
+        if timer.cancelled_caught:  # the work so far is kept
+            self._set_timeout()
+            with anyio.move_on_after(CANCEL_SECONDS):
+                await agent.cancel(self.report.session_id)
 
     async def _send_prompt(self, agent: AgentClient, prompt: str) -> None:
-        self._set_stop_reason(await agent.prompt(self.report.session_id, prompt))
+        """Send a prompt; its stop reason determines the outcome."""
+        response = await agent.prompt(self.report.session_id, prompt)
+        report = self.report
+        report.stop_reason = response.stop_reason
+        report.outcome = outcome_of_stop(response.stop_reason)
+        report.reason = STOP_MESSAGES.get(response.stop_reason, "")
+        loaded = (response.meta or {}).get("hermes")
+        report.loaded = loaded if isinstance(loaded, dict) else {}
+        if not self._ledger.usage.requests and self._names_unknown_command():
+            report.outcome, report.reason = "usage_error", self._message.text
 
     async def _check_answer(self, agent: AgentClient, schema: AnswerSchema) -> None:
         """Validate the final answer; the model may correct it once."""
@@ -219,31 +226,18 @@ class HeadlessRun:
             self.report.session_id = opened.session_id
             self.report.model = _model_of(opened)
         else:
-            session_id = await self._session_id(agent, request.session)
-            resume = ResumeSessionRequest(session_id=session_id, cwd=str(request.workspace))
+            session_id, cwd = request.session, str(request.workspace)
+            if session_id == LAST_SESSION:
+                listing = ListSessionsRequest(cwd=cwd)
+                page = await agent.request("session/list", listing, ListSessionsResponse)
+                if not page.sessions:
+                    raise SessionNotFoundError(f"there is no saved session for {cwd}")
+                session_id = page.sessions[0].session_id
+            resume = ResumeSessionRequest(session_id=session_id, cwd=cwd)
             reopened = await agent.request("session/resume", resume, ResumeSessionResponse)
             self.report.session_id, self.report.model = session_id, _model_of(reopened)
         mode = SetSessionModeRequest(session_id=self.report.session_id, mode_id=request.policy.mode)
         await agent.request("session/set_mode", mode, SetSessionModeResponse)
-
-    async def _session_id(self, agent: AgentClient, name: str) -> str:
-        if name != LAST_SESSION:
-            return name
-        request = ListSessionsRequest(cwd=str(self.request.workspace))
-        page = await agent.request("session/list", request, ListSessionsResponse)
-        if not page.sessions:
-            reason = f"there is no saved session for {self.request.workspace}"
-            raise SessionNotFoundError(reason)
-        return page.sessions[0].session_id
-
-    def _prompt(self) -> str:
-        request = self.request
-        prompt = (
-            request.prompt
-            if request.answer_schema is None
-            else request.answer_schema.add_to_prompt(request.prompt)
-        )
-        return " ".join((*(f"{SKILL_PREFIX}{name}" for name in request.skills), prompt))
 
     async def _show(self, session_id: str, update: Update) -> None:
         del session_id
@@ -293,25 +287,10 @@ class HeadlessRun:
             while self._unreported_denials:
                 await self.feed.deny(self._unreported_denials.pop(0))
 
-    async def _cancel_turn(self, agent: AgentClient) -> None:
-        """Cancel a turn after the timeout; its work so far is kept."""
-        self._set_timeout()
-        with anyio.move_on_after(CANCEL_SECONDS):
-            await agent.cancel(self.report.session_id)
-
     def _set_timeout(self) -> None:
         self.report.outcome = "timeout"
         seconds = self.request.timeout_seconds
         self.report.reason = f"the run did not finish within {seconds:g} seconds (--timeout)"
-
-    def _set_stop_reason(self, response: PromptResponse) -> None:
-        self.report.stop_reason = response.stop_reason
-        self.report.outcome = outcome_of_stop(response.stop_reason)
-        self.report.reason = STOP_MESSAGES.get(response.stop_reason, "")
-        loaded = (response.meta or {}).get("hermes")
-        self.report.loaded = loaded if isinstance(loaded, dict) else {}
-        if not self._ledger.usage.requests and self._names_unknown_command():
-            self.report.outcome, self.report.reason = "usage_error", self._message.text
 
     def _names_unknown_command(self) -> bool:
         """Whether the prompt names an unknown skill or command, so that no model was called."""
@@ -322,7 +301,9 @@ class HeadlessRun:
     def _set_failure(self, error: AgentClientError) -> None:
         is_not_found = isinstance(error, SessionNotFoundError)
         self.report.outcome = "session_not_found" if is_not_found else outcome_of_error(error)
-        self.report.reason = _reason_of(error)
+        data = error.data if isinstance(error, AgentResponseError) else None
+        message = data.get("message") if isinstance(data, dict) else None
+        self.report.reason = message if isinstance(message, str) else str(error)
         if self._ledger.error is not None:
             is_price_unknown = isinstance(self._ledger.error, PriceUnknownError)
             self.report.outcome = "usage_error" if is_price_unknown else "budget"
@@ -337,17 +318,6 @@ class HeadlessRun:
         if report.left_undone and report.outcome in {"done", "findings", "interrupted"}:
             report.outcome = "denied"
             report.reason = "a denial left work undone"
-
-
-def _reason_of(error: AgentClientError) -> str:
-    """Return the server's message to the user, else the error's text."""
-    data = error.data if isinstance(error, AgentResponseError) else None
-    message = data.get("message") if isinstance(data, dict) else None
-    return message if isinstance(message, str) else str(error)
-
-
-async def _take_first_snapshot(tracker: ChangeTracker) -> None:
-    await to_thread.run_sync(tracker.take_first_snapshot, abandon_on_cancel=True)
 
 
 def _model_of(setup: SessionSetup | ConfigOptionUpdate) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
@@ -39,7 +39,8 @@ def parse_tasks(text: str) -> tuple[RunTask, ...]:
     Raises:
         TaskListError: A line is invalid, two tasks have the same id, or there are none.
     """
-    tasks = tuple(_parse_lines(text))
+    lines = enumerate(text.splitlines(), 1)
+    tasks = tuple(_parse_task(line, number) for number, line in lines if line.strip())
     ids = [task.id for task in tasks]
     duplicate = next((each for index, each in enumerate(ids) if each in ids[:index]), None)
     if duplicate is not None:
@@ -65,12 +66,6 @@ def select_shard(tasks: Sequence[RunTask], shard: str | None) -> Sequence[RunTas
         reason = f"{shard!r} is not a shard; write I/N, such as 1/3, with I from 1 to N"
         raise TaskListError(reason)
     return tasks[number - 1 :: count]
-
-
-def _parse_lines(text: str) -> Iterator[RunTask]:
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip():
-            yield _parse_task(line, number)
 
 
 def _parse_task(line: str, number: int) -> RunTask:

@@ -47,9 +47,7 @@ class TaskEntry:
     @property
     def outcome(self) -> Outcome:
         """The outcome of the task."""
-        return worst_outcome(
-            [each for each in OUTCOMES_BY_SEVERITY if each == self.result["outcome"]]
-        )
+        return worst_outcome([cast("Outcome", self.result["outcome"])])
 
     def as_json(self) -> Json:
         """Return the entry as JSON for the report."""
