@@ -97,7 +97,11 @@ def describe_machine(environment: Mapping[str, str]) -> JsonValue:
         "platform": platform.platform(),
         "encoding": locale.getpreferredencoding(do_setlocale=False),
         "packages": dict[str, JsonValue](_dependency_versions()),
-        "variables": list[JsonValue](sorted(filter(_is_relevant, environment))),
+        "variables": [
+            name
+            for name in sorted(environment)
+            if name in RELEVANT_VARIABLES or name.startswith(RELEVANT_VARIABLE_PREFIXES)
+        ],
     }
 
 
@@ -129,10 +133,6 @@ def redact_document(value: JsonValue, redactor: Redactor) -> JsonValue:
             return value
 
 
-def _is_relevant(variable: str) -> bool:
-    return variable in RELEVANT_VARIABLES or variable.startswith(RELEVANT_VARIABLE_PREFIXES)
-
-
 def _dependency_versions() -> Mapping[str, str]:
     """Return the versions of this program's dependencies."""
     found: dict[str, str] = {}
@@ -142,12 +142,8 @@ def _dependency_versions() -> Mapping[str, str]:
         return found
     for requirement in required:
         name = "".join(c if c.isalnum() or c in "-_." else " " for c in requirement).split()[0]
-        found[name] = _version(name)
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "not installed"
     return found
-
-
-def _version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "not installed"

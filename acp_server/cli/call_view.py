@@ -53,7 +53,12 @@ class ToolCallBlock:
         answers = Group(*self._permission_rows())
         is_result = state.kind == "execute"  # a command prints only after permission was given
         parts = (answers, content) if is_result else (content, answers)
-        return Group("", self._head(), *parts, *self._effects())
+        files = [f"{one_line(name)} was written by the editor" for name in state.written_files]
+        effects = [Text(text, "quiet") for text in files]
+        for entry in state.plan:
+            style = "none" if entry.status == "in_progress" else "quiet"
+            effects.append(Text(plan_line(self._screen, entry), style))
+        return Group("", self._head(), *parts, *map(self._row, effects))
 
     def _head(self) -> RenderableType:
         state, screen = self.state, self._screen
@@ -106,24 +111,14 @@ class ToolCallBlock:
                     lines = output_lines(state.output(block))
                     yield from self._lines(fold(lines, OUTPUT_LINES, "last"))
                 case Content():
-                    yield from self._lines(fold(self._text(block), TEXT_LINES, "first"))
+                    text = block.content
+                    lines = text_lines(text.text) if isinstance(text, TextContent) else [text.type]
+                    yield from self._lines(fold(lines, TEXT_LINES, "first"))
                 case _:
                     assert_never(block)
         hidden = len(state.content) - MAX_BLOCKS
         if hidden > 0:
             yield self._row(Text(self._hidden_note(hidden, "block"), "quiet"))
-
-    def _effects(self) -> Iterator[RenderableType]:
-        """Yield effects of the call besides its content: files written, plan entries."""
-        for name in self.state.written_files:
-            yield self._row(Text(f"{one_line(name)} was written by the editor", "quiet"))
-        for entry in self.state.plan:
-            style = "none" if entry.status == "in_progress" else "quiet"
-            yield self._row(Text(plan_line(self._screen, entry), style))
-
-    def _text(self, block: Content) -> Sequence[str]:
-        content = block.content
-        return text_lines(content.text) if isinstance(content, TextContent) else [content.type]
 
     def _diff(self, diff: Diff, end: End) -> Iterator[RenderableType]:
         lines = diff_lines(diff.old_text, diff.new_text)
@@ -162,7 +157,8 @@ class ToolCallBlock:
             return
         for remark in question.remarks[:MAX_BLOCKS]:
             lines = text_lines(remark)
-            if not _is_in_title(lines, self.state.title):
+            is_in_title = len(lines) == 1 and lines[0] in self.state.title
+            if not is_in_title:  # a short command is
                 yield from self._lines(fold(lines, TEXT_LINES, "first"))
         label = Text.assemble((f"  {signs.question} ", "warning"), "allow it?".ljust(LABEL_COLUMNS))
         for option in question.options:
@@ -176,11 +172,6 @@ class ToolCallBlock:
             answer = "withdrawn by the agent" if question.answer is None else question.answer.name
             head = Text.assemble((f"  {signs.prompt} ", "accent"), "you".ljust(LABEL_COLUMNS))
             yield Indented(Text(one_line(answer), "prompt"), " " * head.cell_len, first_prefix=head)
-
-
-def _is_in_title(lines: Sequence[str], title: str) -> bool:
-    """Whether the title already contains the text, as with a short command."""
-    return len(lines) == 1 and lines[0] in title
 
 
 def _location_name(location: ToolCallLocation) -> str:

@@ -108,9 +108,24 @@ def check(file: Path | None, *, is_json: bool) -> int:
     Without FILE, the files in HERMES_HOME and the environment are checked. A FILE is checked like
     HERMES_HOME/acp/config.yaml. With --json: [{"file", "line", "key", "reason"}].
     """
-    found = _check_settings(file)
+    if file is None:
+        found = check_all_settings(settings.load({}))
+    elif file.is_file():
+        found = check_settings_file(file)
+    else:
+        message = f"{file} does not exist"
+        raise click.BadParameter(message, param_hint="FILE")
     if is_json:
-        click.echo(json.dumps([_as_json(each) for each in found], indent=2))
+        rows = [
+            {
+                "file": each.source,
+                "line": each.problem.line,
+                "key": each.problem.key,
+                "reason": redact_secrets(each.problem.reason),
+            }
+            for each in found
+        ]
+        click.echo(json.dumps(rows, indent=2))
     else:
         _print_problems(found)
     return int(bool(found))
@@ -165,26 +180,8 @@ def _edit_until_valid(file: Path, environment: Mapping[str, str]) -> int:
             return 1
 
 
-def _check_settings(file: Path | None) -> Sequence[SettingsProblem]:
-    if file is None:
-        return check_all_settings(settings.load({}))
-    if not file.is_file():
-        message = f"{file} does not exist"
-        raise click.BadParameter(message, param_hint="FILE")
-    return check_settings_file(file)
-
-
 def _print_problems(found: Sequence[SettingsProblem]) -> None:
     for each in found:
         click.echo(str(each))
     if not found:
         click.echo("No problems found.")
-
-
-def _as_json(found: SettingsProblem) -> JsonValue:
-    return {
-        "file": found.source,
-        "line": found.problem.line,
-        "key": found.problem.key,
-        "reason": redact_secrets(found.problem.reason),
-    }

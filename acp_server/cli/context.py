@@ -1,7 +1,6 @@
 """`acp-server context`: lists instruction files and trusts blocked ones."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -48,7 +47,7 @@ def list_files(cwd: Path, *, is_json: bool) -> int:
     if is_json:
         click.echo(json.dumps([_as_json(note) for note in found.notes], indent=2))
     else:
-        click.echo(_notes_table(found.notes))
+        click.echo("\n".join(map(_note_line, found.notes)) or "No instruction files found.")
     return 0
 
 
@@ -92,12 +91,6 @@ def untrust(file: Path) -> int:
         return 1
     click.echo(f"{file.resolve()} {'is no longer' if was_trusted else 'was not'} trusted")
     return 0
-
-
-def _notes_table(notes: Sequence[ContextFileNote]) -> str:
-    if not notes:
-        return "No instruction files found."
-    return "\n".join(_note_line(note) for note in notes)
 
 
 def _note_line(note: ContextFileNote) -> str:

@@ -4,13 +4,12 @@
 """
 
 import sys
-from functools import partial
 from pathlib import Path
 
 import click
 
 from acp_server.cli.commented_json import CommentedJsonError
-from acp_server.cli.diff_lines import DiffLine, diff_lines
+from acp_server.cli.diff_lines import diff_lines
 from acp_server.cli.editor_detection import find_editors
 from acp_server.cli.editor_files import (
     EditorFileError,
@@ -70,12 +69,15 @@ def set_up_editor(editor: EditorName, *, is_sure: bool, only_prints: bool) -> in
     If stdin is not a terminal, nothing is asked, and the file is written only if `is_sure`.
     """
     if editor in ("neovim", "emacs") or only_prints:
-        _print_snippet(editor)
+        click.echo(snippet(editor, server_command()), nl=False)
+        click.echo(NEXT_STEPS[editor], err=True)
         return 0
     machine = Platform(sys.platform, Path.home(), settings.child_environment({}))
     file = settings_file(editor, machine)
     try:
-        change = plan_change(file, machine.home, partial(_settings_with_server, editor))
+        change = plan_change(
+            file, machine.home, lambda text: with_server(editor, text, server_command())
+        )
         if not change.is_needed:
             click.echo(f"{TITLES[editor]} is already set up in {change.file}.", err=True)
             return 0
@@ -84,19 +86,16 @@ def set_up_editor(editor: EditorName, *, is_sure: bool, only_prints: bool) -> in
             return 0
         backup = apply_change(change)
     except (EditorFileError, CommentedJsonError, OSError) as error:
-        return _report_failure(editor, file, error)
+        location = f"{file}: " if isinstance(error, CommentedJsonError) else ""
+        click.echo(f"acp-server setup: {location}{error}", err=True)
+        click.echo(
+            f"Nothing was changed. Run `acp-server setup --editor {editor} --print`", err=True
+        )
+        click.echo("to see the settings to add by hand.", err=True)
+        return 1
     click.echo(f"Written{f'; the old file is saved as {backup.name}' if backup else ''}.", err=True)
     click.echo(NEXT_STEPS[editor], err=True)
     return 0
-
-
-def _settings_with_server(editor: FileEditor, text: str) -> str:
-    return with_server(editor, text, server_command())
-
-
-def _print_snippet(editor: EditorName) -> None:
-    click.echo(snippet(editor, server_command()), nl=False)
-    click.echo(NEXT_STEPS[editor], err=True)
 
 
 def _print_change(editor: FileEditor, change: PlannedFileChange, home: Path) -> None:
@@ -104,11 +103,8 @@ def _print_change(editor: FileEditor, change: PlannedFileChange, home: Path) -> 
         click.echo(f"{TITLES[editor]} does not seem to be installed on this machine.", err=True)
     click.echo(f"{change.file}{'' if change.old_bytes is not None else ' (new)'}:", err=True)
     for line in diff_lines(change.old_text, change.new_text):
-        click.secho(_diff_text(line), fg=_COLOURS.get(line.sign))
-
-
-def _diff_text(line: DiffLine) -> str:
-    return "…" if line.sign == "gap" else f"{line.sign} {line.text}"
+        text = "…" if line.sign == "gap" else f"{line.sign} {line.text}"
+        click.secho(text, fg=_COLOURS.get(line.sign))
 
 
 def _confirm_write(change: PlannedFileChange, *, is_sure: bool) -> bool:
@@ -121,11 +117,3 @@ def _confirm_write(change: PlannedFileChange, *, is_sure: bool) -> bool:
         return True
     click.echo("Nothing was written.", err=True)
     return False
-
-
-def _report_failure(editor: FileEditor, file: Path, error: Exception) -> int:
-    location = f"{file}: " if isinstance(error, CommentedJsonError) else ""
-    click.echo(f"acp-server setup: {location}{error}", err=True)
-    click.echo(f"Nothing was changed. Run `acp-server setup --editor {editor} --print`", err=True)
-    click.echo("to see the settings to add by hand.", err=True)
-    return 1

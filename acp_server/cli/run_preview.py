@@ -5,7 +5,6 @@ request is sent.
 """
 
 import json
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import click
@@ -20,10 +19,8 @@ from acp_server.headless.run.lines import claim_stdout, json_line
 from acp_server.headless.run.request import RunRequest
 from acp_server.headless.run.result import RESULT_VERSION
 from acp_server.headless.run.runner import HeadlessRun
-from acp_server.permissions.run_rules import RunRule
 from acp_server.server.config_mapping import content_trust
 from acp_server.session.prompting.loaded_files import loaded_context
-from acp_server.session.prompting.provider import LoadedFile
 from acp_server.turn.conversation import Text
 from acp_server.turn.ports import ModelRequest
 from prompt_engine.sources.context_files import ContextRequest, find_project_context
@@ -50,7 +47,20 @@ def show_preview(request: RunRequest, outputs: OutputOptions, signals: ShutdownS
             return code or 1
         preview = _preview(request, report.model, task.blocked_request)
         if outputs.format_ == "text":
-            lines.write_now(cleaner.plain("\n".join(_preview_lines(preview))))
+            details = [
+                f"{name}: {json.dumps(preview[name], indent=1)}"
+                for name in ("instructions_loaded", "policy")
+            ]
+            text = (
+                f"model: {preview['model']}",
+                f"tools: {json.dumps(preview['tools'])}",
+                str(preview["system"]),
+                BOUNDARY,
+                str(preview["prompt"]),
+                BOUNDARY,
+                *details,
+            )
+            lines.write_now(cleaner.plain("\n".join(text)))
         else:
             lines.write_now(json_line(cleaner.json(preview)))
     return 0
@@ -63,6 +73,12 @@ def _preview(request: RunRequest, model: str, blocked: ModelRequest) -> Json:
         for part in message.parts
         if isinstance(part, Text)
     ]
+    trust = content_trust(request.configuration.home)
+    tools_size = sum(
+        len(each.name) + len(each.description) + len(json.dumps(dict(each.schema)))
+        for each in blocked.tools
+    )
+    prefix_size = tools_size + len(blocked.system)
     return {
         "type": "preview",
         "version": RESULT_VERSION,
@@ -72,37 +88,21 @@ def _preview(request: RunRequest, model: str, blocked: ModelRequest) -> Json:
         "messages": len(blocked.messages),
         "prompt": "\n".join(texts),
         "cache_boundaries": [
-            {"behind": "tools and system", "characters": _prefix_characters(blocked)},
-            {"behind": "prompt", "characters": _prefix_characters(blocked) + sum(map(len, texts))},
+            {"behind": "tools and system", "characters": prefix_size},
+            {"behind": "prompt", "characters": prefix_size + sum(map(len, texts))},
         ],
-        "instructions_loaded": [_file(each) for each in _instructions(request)],
+        "instructions_loaded": [
+            {
+                "path": each.path,
+                "sha256": each.sha256,
+                "characters": each.characters,
+                "truncated": each.is_truncated,
+            }
+            for each in loaded_context(
+                find_project_context(ContextRequest(request.workspace), scan, trust.is_trusted)
+            )
+        ],
         "policy": _policy(request),
-    }
-
-
-def _prefix_characters(request: ModelRequest) -> int:
-    tools = sum(
-        len(each.name) + len(each.description) + len(json.dumps(dict(each.schema)))
-        for each in request.tools
-    )
-    return tools + len(request.system)
-
-
-def _instructions(request: RunRequest) -> Sequence[LoadedFile]:
-    trust = content_trust(request.configuration.home)
-    return list(
-        loaded_context(
-            find_project_context(ContextRequest(request.workspace), scan, trust.is_trusted)
-        )
-    )
-
-
-def _file(file: LoadedFile) -> Json:
-    return {
-        "path": file.path,
-        "sha256": file.sha256,
-        "characters": file.characters,
-        "truncated": file.is_truncated,
     }
 
 
@@ -110,7 +110,16 @@ def _policy(request: RunRequest) -> Json:
     rules, budget = request.policy, request.budget
     return {
         "mode": rules.mode,
-        "rules": [_rule(each) for each in rules.rules.rules],
+        "rules": [
+            {
+                "action": each.action,
+                "tools": list(each.tools),
+                "paths": list(each.paths),
+                "commands": [" ".join(words) for words in each.commands],
+                "hosts": list(each.hosts),
+            }
+            for each in rules.rules.rules
+        ],
         "ask": "fail" if rules.stop_on_question else "deny",
         "on_denied": "fail" if rules.stop_on_denial else "continue",
         "project_is_trusted": rules.is_trusted,
@@ -120,25 +129,3 @@ def _policy(request: RunRequest) -> Json:
         "max_tokens": budget.tokens,
         "timeout_seconds": request.timeout_seconds,
     }
-
-
-def _rule(rule: RunRule) -> Json:
-    return {
-        "action": rule.action,
-        "tools": list(rule.tools),
-        "paths": list(rule.paths),
-        "commands": [" ".join(words) for words in rule.commands],
-        "hosts": list(rule.hosts),
-    }
-
-
-def _preview_lines(preview: Json) -> Iterator[str]:
-    """Yield the preview as readable text."""
-    yield f"model: {preview['model']}"
-    yield f"tools: {json.dumps(preview['tools'])}"
-    yield str(preview["system"])
-    yield BOUNDARY
-    yield str(preview["prompt"])
-    yield BOUNDARY
-    for name in ("instructions_loaded", "policy"):
-        yield f"{name}: {json.dumps(preview[name], indent=1)}"

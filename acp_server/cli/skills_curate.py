@@ -1,7 +1,7 @@
 """`acp-server skills curate`: lets a model consolidate the skills, previews or undoes that."""
 
 import json
-from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -12,7 +12,6 @@ from acp_server.config.settings import Configuration
 from acp_server.learning.curator_run import (
     CuratorResult,
     CuratorRuns,
-    CuratorUndo,
     NothingToUndoError,
 )
 from acp_server.server import app
@@ -48,22 +47,13 @@ def curate(*, dry_run: bool, is_undo: bool, model: str | None, is_json: bool) ->
         message = "--dry-run and --undo cannot be used together"
         raise click.UsageError(message)
     configuration = settings.load({} if model is None else {"--model": model})
-    if is_undo:
-        return _run_reporting_failures(lambda: _undo(configuration, is_json=is_json))
-    return _run_reporting_failures(lambda: _curate(configuration, is_dry=dry_run, is_json=is_json))
-
-
-def _run_reporting_failures(work: Callable[[], Awaitable[int]]) -> int:
-    """Run the command; print an error to stderr and return 1."""
+    work = _undo if is_undo else partial(_curate, is_dry=dry_run)
     try:
-        return anyio.run(work)
+        return anyio.run(partial(work, configuration, is_json=is_json))
     except NothingToUndoError:
-        return _report_failure(NOTHING_TO_UNDO)
+        reason = NOTHING_TO_UNDO
     except (SkillError, OSError) as error:
-        return _report_failure(str(error))
-
-
-def _report_failure(reason: str) -> int:
+        reason = str(error)
     click.echo(f"acp-server skills curate: {reason}", err=True)
     return 1
 
@@ -76,7 +66,13 @@ async def _curate(configuration: Configuration, *, is_dry: bool, is_json: bool) 
     if is_json:
         click.echo(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
     else:
-        click.echo(_as_text(result))
+        is_plan = result.directory is None
+        click.echo(render_report(result.report))
+        click.echo(
+            "This is a plan; nothing was written."
+            if is_plan
+            else f"Saved the report in {result.directory}."
+        )
     return 1 if result.report.issues else 0
 
 
@@ -87,26 +83,15 @@ async def _undo(configuration: Configuration, *, is_json: bool) -> int:
         document = {"undone": undone.undone.name, "safety_snapshot": undone.safety_id}
         click.echo(json.dumps(document))
     else:
-        click.echo(_undone_text(undone))
+        click.echo(
+            f"Restored all skills as before the run of {undone.undone.name}. "
+            f"Their state until now is saved in the snapshot {undone.safety_id}."
+        )
     return 0
 
 
 def _skill_service(configuration: Configuration) -> SkillService:
     return SkillService(configuration.home, Path.home(), skill_rules(configuration))
-
-
-def _as_text(result: CuratorResult) -> str:
-    text = render_report(result.report)
-    if result.directory is None:
-        return f"{text}\nThis is a plan; nothing was written."
-    return f"{text}\nSaved the report in {result.directory}."
-
-
-def _undone_text(undone: CuratorUndo) -> str:
-    return (
-        f"Restored all skills as before the run of {undone.undone.name}. "
-        f"Their state until now is saved in the snapshot {undone.safety_id}."
-    )
 
 
 def _as_json(result: CuratorResult) -> dict[str, object]:

@@ -15,7 +15,7 @@ from acp_server.cli.skill_library import (
 )
 from skills_store import SkillError
 from skills_store.calls import ManageCall
-from skills_store.usage import UsageRecord, format_time
+from skills_store.usage import format_time
 
 NAME = click.argument("name", shell_complete=complete_name)
 
@@ -27,7 +27,14 @@ def _pin_command(verb: str, meaning: str, *, is_pinned: bool) -> click.Command:
     @click.command(verb, help=meaning, epilog=examples)
     @NAME
     def command(name: str) -> int:
-        return _set_pin(name, is_pinned=is_pinned)
+        skills = open_skills()
+        try:
+            skill, records = skills.library.find(name), skills.editor.usage
+            (records.pin if is_pinned else records.unpin)(skill.name)
+        except (SkillError, OSError) as error:
+            return report_failure(error)
+        click.echo(f"{'Pinned' if is_pinned else 'Unpinned'} {skill.name}")
+        return 0
 
     return command
 
@@ -120,7 +127,19 @@ def usage(*, is_json: bool) -> int:
     """
     records = open_skills().editor.usage.records()
     if is_json:
-        page = {name: _as_json(record) for name, record in sorted(records.items())}
+        page = {
+            name: {
+                "views": record.view_count,
+                "uses": record.use_count,
+                "patches": record.patch_count,
+                "last_activity_at": _json_time(record.last_activity_at),
+                "created_at": _json_time(record.created_at),
+                "created_by": record.created_by,
+                "pinned": record.pinned,
+                "state": record.state,
+            }
+            for name, record in sorted(records.items())
+        }
         click.echo(json.dumps(page, ensure_ascii=False, indent=2))
         return 0
     if not records:
@@ -132,17 +151,6 @@ def usage(*, is_json: bool) -> int:
         counts = f"{record.view_count:5}  {record.use_count:4}  {record.patch_count:7}"
         state = f"{record.state}{', pinned' if record.pinned else ''}"
         click.echo(f"{name:{width}}  {counts}  {_date_text(record.last_activity_at):10}  {state}")
-    return 0
-
-
-def _set_pin(name: str, *, is_pinned: bool) -> int:
-    skills = open_skills()
-    try:
-        skill, records = skills.library.find(name), skills.editor.usage
-        (records.pin if is_pinned else records.unpin)(skill.name)
-    except (SkillError, OSError) as error:
-        return report_failure(error)
-    click.echo(f"{'Pinned' if is_pinned else 'Unpinned'} {skill.name}")
     return 0
 
 
@@ -180,19 +188,6 @@ def _list_restorable(*, is_json: bool) -> int:
         lines.append(f"{each.id}  {each.origin} {_date_text(each.began_at)}: {changed}{undone}")
     click.echo("\n".join(lines) or "Nothing to restore.")
     return 0
-
-
-def _as_json(record: UsageRecord) -> JsonValue:
-    return {
-        "views": record.view_count,
-        "uses": record.use_count,
-        "patches": record.patch_count,
-        "last_activity_at": _json_time(record.last_activity_at),
-        "created_at": _json_time(record.created_at),
-        "created_by": record.created_by,
-        "pinned": record.pinned,
-        "state": record.state,
-    }
 
 
 def _json_time(time: datetime | None) -> str | None:

@@ -33,33 +33,25 @@ def command(folder: Path, *, revoke: bool, is_list: bool, is_json: bool) -> int:
     """
     store = TrustStore(settings.load({}).home / "acp" / "trust.json")
     if is_list:
-        return _print_list(store, is_json=is_json)
+        found = store.read_all()
+        lines = [f"{status:9} {root}" for root, status in found.items()]
+        text = "\n".join(lines) or "No decisions yet."
+        click.echo(json.dumps(dict(found)) if is_json else text)
+        return 0
     root = folder.resolve()
     if not revoke and not root.is_dir():
         message = f"{root} does not exist"
         raise click.BadParameter(message, param_hint="FOLDER")
     try:
-        text = _change_trust(store, root, revoke=revoke)
+        if not revoke:
+            store.save(root, "trusted")
+            text = f"Trusted {root}"
+        elif store.revoke(root):
+            text = f"Revoked the trust in {root}"
+        else:
+            text = f"{root} was not trusted"
     except OSError as error:
         click.echo(f"acp-server trust: the decision cannot be saved: {error}", err=True)
         return 1
     click.echo(json.dumps({"root": str(root), "verdict": store.verdict(root)}) if is_json else text)
-    return 0
-
-
-def _change_trust(store: TrustStore, root: Path, *, revoke: bool) -> str:
-    if not revoke:
-        store.save(root, "trusted")
-        return f"Trusted {root}"
-    return f"Revoked the trust in {root}" if store.revoke(root) else f"{root} was not trusted"
-
-
-def _print_list(store: TrustStore, *, is_json: bool) -> int:
-    found = store.read_all()
-    if is_json:
-        click.echo(json.dumps(dict(found)))
-    else:
-        click.echo(
-            "\n".join(f"{status:9} {root}" for root, status in found.items()) or "No decisions yet."
-        )
     return 0
