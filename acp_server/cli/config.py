@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from acp_server.cli.config_files import (
     check_settings_file,
     create_settings_file,
 )
+from acp_server.cli.options import JSON, open_in_editor
 from acp_server.cli.project_rows import project_rows
 from acp_server.cli.screen import TerminalScreen
 from acp_server.cli.setting_rows import print_rows, setting_rows
@@ -24,9 +25,6 @@ from acp_server.text.redaction import redact_secrets
 
 FILE = click.Path(path_type=Path)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-FALLBACK_EDITOR = "vi"
-
-json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 
 
 @click.group(
@@ -57,7 +55,7 @@ Examples:
 """
 )
 @click.option("--cwd", type=FOLDER, help="Apply the project settings of this directory.")
-@json_option
+@JSON
 def show(cwd: Path | None, *, is_json: bool) -> int:
     """Show every setting with its value and origin. Secrets are hidden.
 
@@ -101,7 +99,7 @@ Examples:
 """
 )
 @click.argument("file", type=FILE, required=False)
-@json_option
+@JSON
 def check(file: Path | None, *, is_json: bool) -> int:
     """Check the settings; the exit code is 1 if there are problems.
 
@@ -144,11 +142,17 @@ def edit() -> int:
 
     If the file does not exist, it is created with every setting commented out.
     """
-    environment = settings.child_environment({})
-    file = settings.hermes_home(environment) / "acp" / "config.yaml"
+    file = settings.hermes_home(settings.child_environment({})) / "acp" / "config.yaml"
     try:
         create_settings_file(file)
-        return _edit_until_valid(file, environment)
+        while True:
+            open_in_editor(file)
+            found = check_settings_file(file)
+            _print_problems(found)
+            if not found:
+                return 0
+            if not sys.stdin.isatty() or not click.confirm("Edit again?", default=True):
+                return 1
     except (click.ClickException, OSError) as error:
         click.echo(f"acp-server config: {file} cannot be edited: {error}", err=True)
         return 1
@@ -165,19 +169,6 @@ def schema() -> int:
     """Print the JSON schema of config.yaml, for completion and checks in an editor."""
     click.echo(json.dumps(configuration_schema(), indent=2))
     return 0
-
-
-def _edit_until_valid(file: Path, environment: Mapping[str, str]) -> int:
-    """Open the editor, and again while there are problems and the user wants to."""
-    editor = environment.get("VISUAL") or environment.get("EDITOR") or FALLBACK_EDITOR
-    while True:
-        click.edit(filename=str(file), editor=editor)
-        found = check_settings_file(file)
-        _print_problems(found)
-        if not found:
-            return 0
-        if not sys.stdin.isatty() or not click.confirm("Edit again?", default=True):
-            return 1
 
 
 def _print_problems(found: Sequence[SettingsProblem]) -> None:

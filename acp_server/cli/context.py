@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 from pydantic import JsonValue
 
+from acp_server.cli.options import JSON
 from acp_server.config import settings
 from acp_server.server.config_mapping import content_trust
 from prompt_engine.context_file_types import ContextFileNote
@@ -39,7 +40,7 @@ Examples:
 """,
 )
 @click.option("--cwd", type=FOLDER, default=".", help="Directory of the session.")
-@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+@JSON
 def list_files(cwd: Path, *, is_json: bool) -> int:
     """List the instruction files of a directory and whether each is used."""
     trust = content_trust(settings.load({}).home)

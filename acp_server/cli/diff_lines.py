@@ -29,7 +29,11 @@ def diff_lines(old_text: str | None, new_text: str) -> list[DiffLine]:
         if group[0][1] > last_end:
             lines.append(DiffLine("gap"))
         for tag, a, b, c, d in group:
-            lines += _changed_lines(tag, old[a:b], new[c:d])
+            if tag == "equal":
+                lines += [DiffLine(" ", truncate_line(line)) for line in old[a:b]]
+            else:
+                lines += [DiffLine("-", truncate_line(line)) for line in old[a:b]]
+                lines += [DiffLine("+", truncate_line(line)) for line in new[c:d]]
             last_end = b
     if lines and last_end < len(old):
         lines.append(DiffLine("gap"))
@@ -52,14 +56,6 @@ def _groups(old: Sequence[str], new: Sequence[str]) -> Iterator[Sequence[_Opcode
     matcher = SequenceMatcher(None, a, b, autojunk=False)
     for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
         yield [(tag, w + start, x + start, y + start, z + start) for tag, w, x, y, z in group]
-
-
-def _changed_lines(tag: str, old: Sequence[str], new: Sequence[str]) -> Iterator[DiffLine]:
-    if tag == "equal":
-        yield from (DiffLine(" ", truncate_line(line)) for line in old)
-        return
-    yield from (DiffLine("-", truncate_line(line)) for line in old)
-    yield from (DiffLine("+", truncate_line(line)) for line in new)
 
 
 def _common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:

@@ -16,6 +16,7 @@ from acp_server.cli.bundle import BundleContents, build_bundle, write_bundle
 from acp_server.cli.check_result import CheckResult, worst_status
 from acp_server.cli.doctor_checks import run_checks
 from acp_server.cli.editor_detection import find_editors
+from acp_server.cli.options import JSON
 from acp_server.cli.screen import TerminalScreen, count, printable
 from acp_server.cli.setting_rows import SettingRow, iter_secrets, print_rows, setting_rows
 from acp_server.config import settings
@@ -37,7 +38,7 @@ Examples:
   acp-server doctor --bundle report.zip
 """
 )
-@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+@JSON
 @click.option("--bundle", "file", type=FILE, help="Write a zip archive for a bug report.")
 @click.option("--force", "is_forced", is_flag=True, help="With --bundle: replace an existing file.")
 def command(file: Path | None, *, is_json: bool, is_forced: bool) -> int:

@@ -4,7 +4,7 @@ Looks only for programs on PATH and for settings directories; starts no editor.
 """
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,24 +72,21 @@ def find_editors(
     home: Path, which: Callable[[str], str | None] = shutil.which
 ) -> Sequence[FoundEditor]:
     """Return the editors that have a program on PATH or a settings directory."""
-    return tuple(_iter_found_editors(home, which))
+    found: list[FoundEditor] = []
+    for name, editor in KNOWN_EDITORS.items():
+        programs = tuple(filter(None, map(which, editor.programs)))
+        folders = [home / folder for folder in editor.folders if (home / folder).is_dir()]
+        if programs or folders:
+            files = [folder / file for folder in folders for file in editor.files]
+            names_us = any(map(_names_program, files))
+            found.append(FoundEditor(name, programs, tuple(map(str, folders)), names_us))
+    return tuple(found)
 
 
 def check_editors(found: Sequence[FoundEditor]) -> CheckResult:
     """Return the check result for the found editors."""
     names = [f"{each.name}{' (set up)' if each.names_us else ''}" for each in found]
     return CheckResult("editors", "ok", ", ".join(names) or "no known editor found")
-
-
-def _iter_found_editors(home: Path, which: Callable[[str], str | None]) -> Iterator[FoundEditor]:
-    for name, editor in KNOWN_EDITORS.items():
-        programs = tuple(filter(None, map(which, editor.programs)))
-        folders = [home / folder for folder in editor.folders if (home / folder).is_dir()]
-        if programs or folders:
-            names_us = any(
-                _names_program(folder / file) for folder in folders for file in editor.files
-            )
-            yield FoundEditor(name, programs, tuple(map(str, folders)), names_us)
 
 
 def _names_program(file: Path) -> bool:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Literal
 
 from pydantic import JsonValue
@@ -80,7 +80,8 @@ def with_server(editor: FileEditor, text: str, command: Sequence[str]) -> str:
     if editor == "vscode":
         return _with_vscode_command(text, command)
     path = ("agent_servers", PROGRAM)
-    entry = _agent_entry(editor, command)
+    launch: dict[str, JsonValue] = {"command": command[0], "args": list(command[1:])}
+    entry = {"type": "custom", **launch} if editor == "zed" else {**launch, "env": {}}
     known = get_value(text, path)
     if not isinstance(known, dict):
         return set_value(text, path, entry)
@@ -115,7 +116,12 @@ def server_command(which: Callable[[str], str | None] = shutil.which) -> Sequenc
     if not sibling.exists():
         return isolated_server()
     found = which(PROGRAM)
-    return (found if found and _is_same(Path(found), sibling) else str(sibling),)
+    is_same = (
+        found is not None
+        and Path(found).is_absolute()
+        and Path(found).resolve() == sibling.resolve()
+    )
+    return (found if found and is_same else str(sibling),)
 
 
 def _fill_template(name: str, separator: str, command: Sequence[str]) -> str:
@@ -123,17 +129,6 @@ def _fill_template(name: str, separator: str, command: Sequence[str]) -> str:
     text = (files("acp_server.cli") / "text" / name).read_text(encoding="utf-8")
     arguments = separator.join(json.dumps(word, ensure_ascii=False) for word in command)
     return text.replace('"acp-server-command"', arguments)
-
-
-def _is_same(one: PurePath, other: PurePath) -> bool:
-    return Path(one).is_absolute() and Path(one).resolve() == Path(other).resolve()
-
-
-def _agent_entry(
-    editor: Literal["zed", "jetbrains"], command: Sequence[str]
-) -> dict[str, JsonValue]:
-    launch: dict[str, JsonValue] = {"command": command[0], "args": list(command[1:])}
-    return {"type": "custom", **launch} if editor == "zed" else {**launch, "env": {}}
 
 
 def _with_vscode_command(text: str, command: Sequence[str]) -> str:

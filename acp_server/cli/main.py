@@ -121,14 +121,9 @@ def run_command(arguments: list[str], serve: ServeCallback) -> int:
         return INTERRUPTED_EXIT_CODE
     except click.ClickException as error:
         error.show()
-        _print_available_options(error)
+        if isinstance(error, click.NoSuchOption) and error.ctx is not None:
+            parameters = error.ctx.command.get_params(error.ctx)
+            options = [each.opts[-1] for each in parameters if isinstance(each, click.Option)]
+            click.echo(f"Available options: {', '.join(options)}", err=True)
         return error.exit_code
     return outcome if isinstance(outcome, int) else 0
-
-
-def _print_available_options(error: click.ClickException) -> None:
-    """After an unknown option, print the options that the command accepts."""
-    if isinstance(error, click.NoSuchOption) and error.ctx is not None:
-        parameters = error.ctx.command.get_params(error.ctx)
-        options = [each.opts[-1] for each in parameters if isinstance(each, click.Option)]
-        click.echo(f"Available options: {', '.join(options)}", err=True)

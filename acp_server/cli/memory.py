@@ -10,6 +10,7 @@ import anyio
 import click
 from pydantic import JsonValue
 
+from acp_server.cli.options import JSON, open_in_editor
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
 from acp_server.memory.errors import MemoryStoreError
@@ -21,13 +22,11 @@ from prompt_engine.memory_entries import DELIMITER, FILE_NAMES, StoreName
 from prompt_engine.threats import scan
 
 NAMES: tuple[StoreName, ...] = ("memory", "user")
-FALLBACK_EDITOR = "vi"
 
 target_option = click.option(
     "--target", type=click.Choice(NAMES), default="memory", help="Memory store. Default: memory."
 )
 any_target_option = click.option("--target", type=click.Choice(NAMES), help="Only this store.")
-json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 
 
 @click.group(
@@ -57,7 +56,7 @@ Examples:
 """
 )
 @any_target_option
-@json_option
+@JSON
 def show(target: StoreName | None, *, is_json: bool) -> int:
     """Print all entries, including those that are blocked from the model.
 
@@ -69,10 +68,23 @@ def show(target: StoreName | None, *, is_json: bool) -> int:
     except MemoryStoreError as error:
         return _report_failure(error.reason)
     if is_json:
-        stores = {name: _as_json(memory, contents) for name, contents in found.items()}
+        stores = {
+            name: {
+                "file": str(memory.path(contents.name)),
+                "usage": contents.usage,
+                "entries": list(contents.entries),
+                "blocked": list[JsonValue](_blocked_entry_numbers(contents)),
+            }
+            for name, contents in found.items()
+        }
         click.echo(json.dumps(stores, ensure_ascii=False, indent=2))
         return 0
-    click.echo("\n\n".join(_as_text(memory, contents) for contents in found.values()))
+    texts = [
+        f"{name} [{contents.usage} characters] {memory.path(contents.name)}\n\n"
+        f"{DELIMITER.join(contents.entries) or '(empty)'}"
+        for name, contents in found.items()
+    ]
+    click.echo("\n\n".join(texts))
     for contents in found.values():
         _print_warnings(contents)
     return 0
@@ -88,7 +100,7 @@ Examples:
 )
 @click.argument("text")
 @target_option
-@json_option
+@JSON
 def add(text: str, target: StoreName, *, is_json: bool) -> int:
     """Add an entry."""
     return _apply_change(target, EntryOperation("add", text), is_json=is_json)
@@ -103,7 +115,7 @@ Examples:
 )
 @click.argument("text")
 @target_option
-@json_option
+@JSON
 def remove(text: str, target: StoreName, *, is_json: bool) -> int:
     """Remove the one entry that contains TEXT."""
     return _apply_change(target, EntryOperation("remove", old_text=text), is_json=is_json)
@@ -118,7 +130,7 @@ Examples:
 """
 )
 @any_target_option
-@json_option
+@JSON
 def undo(target: StoreName | None, *, is_json: bool) -> int:
     """Undo the last change by the agent or by these commands.
 
@@ -152,7 +164,7 @@ def edit(target: StoreName) -> int:
     except OSError as error:
         return _report_failure(f"the draft cannot be created: {error}")
     try:
-        click.edit(filename=str(draft), editor=_editor(settings.child_environment({})))
+        open_in_editor(draft)
         answer = memory.rewrite(target, base, draft.read_bytes())
     except (click.ClickException, OSError) as error:
         return _report_failure(f"{error}; your draft is in {draft}")
@@ -172,7 +184,7 @@ Examples:
   acp-server memory status --json
 """
 )
-@json_option
+@JSON
 def status(*, is_json: bool) -> int:
     """Show how full the stores are and whether the external memory answers."""
     configuration = settings.load({})
@@ -216,10 +228,11 @@ def _print_answer(answer: MemoryResult, *, is_json: bool = False) -> int:
         click.echo(json.dumps(answer.as_json(), ensure_ascii=False))
         return 0 if answer.is_success else 1
     if not answer.is_success:
-        choices = answer.matches or answer.current_entries or ()
-        return _report_failure(
-            "\n".join([answer.text, *(f"  {_first_line(each)}" for each in choices)])
-        )
+        lines = [answer.text]
+        for entry in answer.matches or answer.current_entries or ():
+            first, *others = entry.splitlines()
+            lines.append(f"  {first} …" if others else f"  {first}")
+        return _report_failure("\n".join(lines))
     usage = f" ({answer.contents.usage} characters)" if answer.contents is not None else ""
     click.echo(f"{answer.text}{usage}")
     return 0
@@ -242,20 +255,6 @@ def _print_warnings(contents: MemoryContents) -> None:
 def _blocked_entry_numbers(contents: MemoryContents) -> list[int]:
     """Return the numbers, from 1, of the entries that are blocked from the model."""
     return [n for n, entry in enumerate(contents.entries, 1) if scan(entry, "strict")]
-
-
-def _as_text(memory: MemoryStores, contents: MemoryContents) -> str:
-    head = f"{contents.name} [{contents.usage} characters] {memory.path(contents.name)}"
-    return "\n".join((head, "", DELIMITER.join(contents.entries) or "(empty)"))
-
-
-def _as_json(memory: MemoryStores, contents: MemoryContents) -> dict[str, JsonValue]:
-    return {
-        "file": str(memory.path(contents.name)),
-        "usage": contents.usage,
-        "entries": list(contents.entries),
-        "blocked": list[JsonValue](_blocked_entry_numbers(contents)),
-    }
 
 
 def _store_status(memory: MemoryStores, name: StoreName, *, is_on: bool) -> dict[str, JsonValue]:
@@ -283,12 +282,3 @@ async def _provider_status(configuration: Configuration) -> dict[str, JsonValue]
         return found | {"is_working": None, "state": "none"}
     notice = (await memory.system_block()).notice
     return found | {"is_working": not notice, "state": notice or f"{name} answers"}
-
-
-def _editor(environment: Mapping[str, str]) -> str:
-    return environment.get("VISUAL") or environment.get("EDITOR") or FALLBACK_EDITOR
-
-
-def _first_line(entry: str) -> str:
-    first, *others = entry.splitlines()
-    return f"{first} …" if others else first

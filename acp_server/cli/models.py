@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 import anyio
 import click
 
+from acp_server.cli.options import JSON
 from acp_server.config import settings
 from acp_server.models.access import ListedModel
 from acp_server.models.endpoint_catalog import EndpointCatalog
@@ -38,7 +39,7 @@ class ProviderModels:
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+@JSON
 def command(*, is_json: bool) -> int:
     """List the models of each configured provider.
 

@@ -12,6 +12,7 @@ import click
 from pydantic import JsonValue
 
 from acp_server.cli.async_runner import run_async
+from acp_server.cli.options import JSON
 from acp_server.cli.screen import TerminalScreen, count
 from acp_server.cli.session_printer import SessionPrinter
 from acp_server.cli.stored_sessions import SessionIdError, StoredSessions
@@ -34,7 +35,6 @@ from acp_server.session.ports.session_search import (
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 CWD = click.option("--cwd", type=FOLDER, help="Only sessions started in this directory.")
-JSON = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 
 MAX_MESSAGES_READ = 100_000
 MIN_HITS_TO_FILTER = 50

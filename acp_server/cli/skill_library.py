@@ -21,7 +21,6 @@ CWD = click.option(
     default=".",
     help="Workspace whose own skills are included, if it is trusted.",
 )
-JSON = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from typing import cast
 import click
 from pydantic import JsonValue
 
+from acp_server.cli.options import JSON
 from acp_server.cli.skill_library import (
     CWD,
-    JSON,
     CliSkills,
     complete_name,
     open_skills,

@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import click
 
+from acp_server.cli.options import JSON
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
 from acp_server.learning.curator_run import (
@@ -35,7 +36,7 @@ Examples:
 @click.option("--dry-run", is_flag=True, help="Show the plan; write nothing.")
 @click.option("--undo", "is_undo", is_flag=True, help="Undo the last run.")
 @click.option("--model", help="Model to use. Default: the configured model.")
-@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+@JSON
 def curate(*, dry_run: bool, is_undo: bool, model: str | None, is_json: bool) -> int:
     """Let a model merge narrow skills into broad ones.
 

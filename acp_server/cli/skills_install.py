@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 import click
 from pydantic import JsonValue
 
+from acp_server.cli.options import JSON
 from acp_server.cli.skill_library import (
-    JSON,
     CliSkills,
     complete_installed,
     open_skills,

@@ -6,8 +6,8 @@ from datetime import datetime
 import click
 from pydantic import JsonValue
 
+from acp_server.cli.options import JSON
 from acp_server.cli.skill_library import (
-    JSON,
     complete_archived,
     complete_name,
     open_skills,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from acp_server.cli.options import JSON
 from acp_server.config import settings
 from acp_server.permissions.trust import TrustStore
 
@@ -24,7 +25,7 @@ Examples:
 @click.argument("folder", type=FOLDER, default=".")
 @click.option("--revoke", is_flag=True, help="Revoke the decision; sessions ask again.")
 @click.option("--list", "is_list", is_flag=True, help="List the decisions for all directories.")
-@click.option("--json", "is_json", is_flag=True, help="Print JSON.")
+@JSON
 def command(folder: Path, *, revoke: bool, is_list: bool, is_json: bool) -> int:
     """Trust a workspace.
 

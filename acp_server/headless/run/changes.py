@@ -7,7 +7,7 @@ user's repository, its index, hooks and filters are not involved.
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -118,8 +118,7 @@ class ChangeTracker(AbstractContextManager["ChangeTracker"]):
             for change in find_changes(before, after, probe)
             if not change.path.startswith(store_prefix)
         ]
-        diff = _TreeDiff(self._git(top), top)
-        files, patch = diff.compute(changes) if changes else ((), b"")
+        files, patch = self._diff(changes, top) if changes else ((), b"")
         not_stored = [
             ChangedFile(_relative_name(path, top), "modified")
             for path, _ in find_lost_changes(before, probe)
@@ -134,52 +133,45 @@ class ChangeTracker(AbstractContextManager["ChangeTracker"]):
         unknown = dict.fromkeys((*before.failures, *after.failures))
         return WorkspaceChanges((*files, *more), patch, tuple(unknown))
 
-    def _git(self, top: Path) -> SnapshotGit:
+    def _diff(
+        self, changes: Sequence[RecordedChange], top: Path
+    ) -> tuple[Sequence[ChangedFile], bytes]:
+        """Write both sides of the changes as git trees and diff them."""
         store = self._snapshots.store
         program = find_git(self.environment, [self.workspace]) or "git"
         index = store.directory / "comparison"
         deadline = time.monotonic() + SNAPSHOT_SECONDS
-        return SnapshotGit(program, store.repository, index, top, top, self.environment, deadline)
-
-
-@dataclass(frozen=True, slots=True)
-class _TreeDiff:
-    """Writes both sides of changes as git trees and diffs them."""
-
-    git: SnapshotGit
-    top: Path
-
-    def compute(self, changes: Iterable[RecordedChange]) -> tuple[tuple[ChangedFile, ...], bytes]:
-        changes = list(changes)
-        old = self._write_tree((change.path, change.before) for change in changes)
-        new = self._write_tree((change.path, change.after) for change in changes)
-        counted = self.git.run("diff-tree", "-r", "-z", "--numstat", *_PLAIN_DIFF, old, new)
-        patch = self.git.run(
+        git = SnapshotGit(program, store.repository, index, top, top, self.environment, deadline)
+        old = _write_tree(git, top, ((change.path, change.before) for change in changes))
+        new = _write_tree(git, top, ((change.path, change.after) for change in changes))
+        counted = git.run("diff-tree", "-r", "-z", "--numstat", *_PLAIN_DIFF, old, new)
+        patch = git.run(
             *("diff-tree", "-r", "-p", "--binary", "--full-index", *_PLAIN_DIFF),
             *("--src-prefix=a/", "--dst-prefix=b/", old, new),
         )
         statuses: dict[str, FileStatus] = {
-            _relative_name(each.path, self.top): _status(each) for each in changes
+            _relative_name(each.path, top): _status(each) for each in changes
         }
-        return tuple(_parse_numstat(counted, statuses)), patch
-
-    def _write_tree(self, states: Iterable[tuple[str, FileVersion | None]]) -> str:
-        """Write a git tree with these files; return its object id."""
-        self.git.index.unlink(missing_ok=True)
-        entries = b"".join(
-            os.fsencode(f"{_mode(state)} {state.blob}\t{_relative_name(path, self.top)}") + b"\0"
-            for path, state in states
-            if state is not None
-        )
-        self.git.run("update-index", "--add", "-z", "--index-info", stdin=entries)
-        return self.git.run("write-tree").decode().strip()
+        files: list[ChangedFile] = []
+        for line in filter(None, counted.split(b"\0")):
+            added, removed, name = line.split(b"\t", 2)
+            path = os.fsdecode(name)
+            files.append(ChangedFile(path, statuses[path], _count(added), _count(removed)))
+        return files, patch
 
 
-def _parse_numstat(output: bytes, statuses: Mapping[str, FileStatus]) -> Iterator[ChangedFile]:
-    for line in filter(None, output.split(b"\0")):
-        added, removed, name = line.split(b"\t", 2)
-        path = os.fsdecode(name)
-        yield ChangedFile(path, statuses[path], _count(added), _count(removed))
+def _write_tree(
+    git: SnapshotGit, top: Path, states: Iterable[tuple[str, FileVersion | None]]
+) -> str:
+    """Write a git tree with these files; return its object id."""
+    git.index.unlink(missing_ok=True)
+    entries = b"".join(
+        os.fsencode(f"{_mode(state)} {state.blob}\t{_relative_name(path, top)}") + b"\0"
+        for path, state in states
+        if state is not None
+    )
+    git.run("update-index", "--add", "-z", "--index-info", stdin=entries)
+    return git.run("write-tree").decode().strip()
 
 
 def _count(digits: bytes) -> int | None:
