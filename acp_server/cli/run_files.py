@@ -17,7 +17,16 @@ def write_files(
         "last message": f"{cleaner.plain(report.text)}\n".encode(),
         "patch": cleaner.patch(report.changes.patch),
         "JUnit": junit_report(
-            [junit_case("task", report, cleaner)], clean_findings(report.findings, cleaner)
+            [
+                JunitCase(
+                    "task",
+                    report.duration_seconds,
+                    report.outcome,
+                    cleaner.line(report.reason),
+                    cleaner.plain(report.text),
+                )
+            ],
+            clean_findings(report.findings, cleaner),
         ),
     }
     for name, path in paths.items():
@@ -50,15 +59,4 @@ def clean_findings(
             }
         )
         for finding in findings
-    )
-
-
-def junit_case(name: str, report: RunReport, cleaner: OutputSanitizer) -> JunitCase:
-    """Return a run as a JUnit test case."""
-    return JunitCase(
-        name,
-        report.duration_seconds,
-        report.outcome,
-        cleaner.line(report.reason),
-        cleaner.plain(report.text),
     )

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
 from acp_server.headless.run.answer_schema import (
-    AnswerSchema,
     AnswerSchemaError,
     load_answer_schema,
 )
@@ -87,7 +86,13 @@ def request_from(options: RunOptions, stdin: BinaryIO | None) -> RunRequest:
         reason = f"--skill can be given at most {MAX_SKILLS} times"
         raise RunOptionsError(reason)
     try:
-        rules, answer = rules_from(options), _answer_shape(options)
+        rules = rules_from(options)
+        answer = findings_schema() if options.findings else None
+        if options.json_schema is not None:
+            if options.findings:
+                reason = "--findings has its own schema and cannot be used with --json-schema"
+                raise RunOptionsError(reason)
+            answer = load_answer_schema(options.json_schema)
     except (RuleError, AnswerSchemaError) as error:
         raise RunOptionsError(str(error)) from None
     return RunRequest(
@@ -103,21 +108,6 @@ def request_from(options: RunOptions, stdin: BinaryIO | None) -> RunRequest:
         answer_schema=answer,
         fail_on=options.fail_on if options.findings else None,
     )
-
-
-def _answer_shape(options: RunOptions) -> AnswerSchema | None:
-    """Return the required shape of the final answer, or None for free text.
-
-    Raises:
-        SchemaError: The file is not a JSON schema.
-        RunOptionsError: Both --findings and --json-schema are given.
-    """
-    if options.json_schema is None:
-        return findings_schema() if options.findings else None
-    if options.findings:
-        reason = "--findings has its own schema and cannot be used with --json-schema"
-        raise RunOptionsError(reason)
-    return load_answer_schema(options.json_schema)
 
 
 def _configuration(options: RunOptions) -> Configuration:

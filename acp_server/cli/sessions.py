@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,11 +11,10 @@ from typing import Literal
 import click
 from pydantic import JsonValue
 
-from acp_server.cli.async_runner import run_async
 from acp_server.cli.options import JSON
 from acp_server.cli.screen import TerminalScreen, count
 from acp_server.cli.session_printer import SessionPrinter
-from acp_server.cli.stored_sessions import SessionIdError, StoredSessions
+from acp_server.cli.stored_sessions import SessionIdError, StoredSessions, reporting_session_errors
 from acp_server.cli.transcript import (
     TranscriptEntry,
     facts_as_json,
@@ -25,7 +24,6 @@ from acp_server.cli.transcript import (
     transcript_entries,
 )
 from acp_server.config import settings
-from acp_server.session.errors import SessionError
 from acp_server.session.ports.archive import StoredSession
 from acp_server.session.ports.session_search import (
     PastSession,
@@ -35,6 +33,8 @@ from acp_server.session.ports.session_search import (
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 CWD = click.option("--cwd", type=FOLDER, help="Only sessions started in this directory.")
+
+REPORTING_ERRORS = reporting_session_errors("acp-server sessions")
 
 MAX_MESSAGES_READ = 100_000
 MIN_HITS_TO_FILTER = 50
@@ -94,18 +94,15 @@ Examples:
 @CWD
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
 @JSON
-def list_sessions(cwd: Path | None, limit: int, *, is_json: bool) -> int:
+@REPORTING_ERRORS
+async def list_sessions(cwd: Path | None, limit: int, *, is_json: bool) -> int:
     """List sessions, most recently used first."""
-
-    async def work() -> int:
-        found = await _stored_sessions().list_sessions(_absolute(cwd), limit)
-        if is_json:
-            _print_json([facts_as_json(each) for each in found])
-        else:
-            SessionPrinter(TerminalScreen()).print_list(found)
-        return 0
-
-    return _run_reporting_errors(work)
+    found = await _stored_sessions().list_sessions(_absolute(cwd), limit)
+    if is_json:
+        _print_json([facts_as_json(each) for each in found])
+    else:
+        SessionPrinter(TerminalScreen()).print_list(found)
+    return 0
 
 
 @command.command(
@@ -119,24 +116,21 @@ Examples:
 @click.argument("session_id", metavar="ID")
 @click.option("--tasks", "with_tasks", is_flag=True, help="Include the work of sub-agents.")
 @JSON
-def show(session_id: str, *, with_tasks: bool, is_json: bool) -> int:
+@REPORTING_ERRORS
+async def show(session_id: str, *, with_tasks: bool, is_json: bool) -> int:
     """Print the messages and tool calls of a session."""
-
-    async def work() -> int:
-        sessions = _stored_sessions()
-        session = await sessions.resolve(session_id)
-        stored = await _load_stored(sessions, session)
-        transcript = await _load_transcript(sessions, session, stored, with_tasks=with_tasks)
-        facts = search_facts_as_json(session) if stored is None else facts_as_json(stored.facts)
-        if is_json:
-            said: list[JsonValue] = [{"speaker": e.speaker, "text": e.text} for e in transcript]
-            _print_json({**facts, "said": said})
-        else:
-            lines = [f"{name}: {value}" for name, value in facts.items() if value not in {"", None}]
-            SessionPrinter(TerminalScreen()).print_session(session.title, lines, transcript)
-        return 0
-
-    return _run_reporting_errors(work)
+    sessions = _stored_sessions()
+    session = await sessions.resolve(session_id)
+    stored = await _load_stored(sessions, session)
+    transcript = await _load_transcript(sessions, session, stored, with_tasks=with_tasks)
+    facts = search_facts_as_json(session) if stored is None else facts_as_json(stored.facts)
+    if is_json:
+        said: list[JsonValue] = [{"speaker": e.speaker, "text": e.text} for e in transcript]
+        _print_json({**facts, "said": said})
+    else:
+        lines = [f"{name}: {value}" for name, value in facts.items() if value not in {"", None}]
+        SessionPrinter(TerminalScreen()).print_session(session.title, lines, transcript)
+    return 0
 
 
 @command.command(
@@ -158,38 +152,37 @@ Examples:
 )
 @CWD
 @JSON
-def search(words: Sequence[str], limit: int, sort: Sort, cwd: Path | None, *, is_json: bool) -> int:
+@REPORTING_ERRORS
+async def search(
+    words: Sequence[str], limit: int, sort: Sort, cwd: Path | None, *, is_json: bool
+) -> int:
     """Search the text of sessions, including those of Hermes Agent.
 
     All words must match. Also possible: "an exact phrase", a OR b, -excluded, prefix*. Put -- in
     front of a query that starts with -.
     """
-
-    async def work() -> int:
-        max_hits = limit if cwd is None else max(limit, MIN_HITS_TO_FILTER)
-        findings = await _stored_sessions().past_sessions.search(
-            SessionQuery(" ".join(words), max_hits, sort)
-        )
-        root = _absolute(cwd)
-        found = [hit for hit in findings.hits if root is None or hit.session.cwd == str(root)]
-        findings = replace(findings, hits=tuple(found[:limit]))
-        if not is_json:
-            SessionPrinter(TerminalScreen()).print_search_results(findings)
-            return 0
-        hits: list[JsonValue] = [
-            search_facts_as_json(hit.session)
-            | {
-                "matches": hit.matches,
-                "message_id": hit.text.id,
-                "role": hit.text.role,
-                "snippet": hit.snippet,
-            }
-            for hit in findings.hits
-        ]
-        _print_json({"hits": hits, "notes": list(findings.notes)})
+    max_hits = limit if cwd is None else max(limit, MIN_HITS_TO_FILTER)
+    findings = await _stored_sessions().past_sessions.search(
+        SessionQuery(" ".join(words), max_hits, sort)
+    )
+    root = _absolute(cwd)
+    found = [hit for hit in findings.hits if root is None or hit.session.cwd == str(root)]
+    findings = replace(findings, hits=tuple(found[:limit]))
+    if not is_json:
+        SessionPrinter(TerminalScreen()).print_search_results(findings)
         return 0
-
-    return _run_reporting_errors(work)
+    hits: list[JsonValue] = [
+        search_facts_as_json(hit.session)
+        | {
+            "matches": hit.matches,
+            "message_id": hit.text.id,
+            "role": hit.text.role,
+            "snippet": hit.snippet,
+        }
+        for hit in findings.hits
+    ]
+    _print_json({"hits": hits, "notes": list(findings.notes)})
+    return 0
 
 
 @command.command(
@@ -209,24 +202,21 @@ Examples:
     show_default=True,
     help="jsonl: all stored data, one object per line; md: a readable document.",
 )
-def export(session_id: str, form: ExportFormat) -> int:
+@REPORTING_ERRORS
+async def export(session_id: str, form: ExportFormat) -> int:
     """Print a complete session."""
-
-    async def work() -> int:
-        sessions = _stored_sessions()
-        session = await sessions.resolve(session_id)
-        stored = await _load_stored(sessions, session)
-        if form == "md":
-            transcript = await _load_transcript(sessions, session, stored)
-            click.echo(markdown(session.title, session.cwd, session.updated_at, transcript))
-        elif stored is not None:
-            for line in json_lines(stored):
-                click.echo(line)
-        else:
-            raise SessionIdError(_foreign_session_error(session, "export it with --format md"))
-        return 0
-
-    return _run_reporting_errors(work)
+    sessions = _stored_sessions()
+    session = await sessions.resolve(session_id)
+    stored = await _load_stored(sessions, session)
+    if form == "md":
+        transcript = await _load_transcript(sessions, session, stored)
+        click.echo(markdown(session.title, session.cwd, session.updated_at, transcript))
+    elif stored is not None:
+        for line in json_lines(stored):
+            click.echo(line)
+    else:
+        raise SessionIdError(_foreign_session_error(session, "export it with --format md"))
+    return 0
 
 
 @command.command(
@@ -238,22 +228,19 @@ Examples:
 )
 @click.argument("session_id", metavar="ID")
 @JSON
-def delete(session_id: str, *, is_json: bool) -> int:
+@REPORTING_ERRORS
+async def delete(session_id: str, *, is_json: bool) -> int:
     """Delete a session permanently; searches no longer find it."""
-
-    async def work() -> int:
-        sessions = _stored_sessions()
-        session = await sessions.resolve(session_id)
-        if session.source != "acp-server":
-            raise SessionIdError(_foreign_session_error(session, "delete it there"))
-        await sessions.delete(session.id)
-        if is_json:
-            _print_json({"deleted": [session.id]})
-        else:
-            click.echo(f"Deleted {session.id}")
-        return 0
-
-    return _run_reporting_errors(work)
+    sessions = _stored_sessions()
+    session = await sessions.resolve(session_id)
+    if session.source != "acp-server":
+        raise SessionIdError(_foreign_session_error(session, "delete it there"))
+    await sessions.delete(session.id)
+    if is_json:
+        _print_json({"deleted": [session.id]})
+    else:
+        click.echo(f"Deleted {session.id}")
+    return 0
 
 
 @command.command(
@@ -270,39 +257,27 @@ Examples:
 @click.option("--dry-run", "is_dry_run", is_flag=True, help="List the sessions; delete nothing.")
 @CWD
 @JSON
-def prune(age: timedelta, cwd: Path | None, *, is_dry_run: bool, is_json: bool) -> int:
+@REPORTING_ERRORS
+async def prune(age: timedelta, cwd: Path | None, *, is_dry_run: bool, is_json: bool) -> int:
     """Delete sessions not used for longer than an age; open sessions are kept."""
-
-    async def work() -> int:
-        before = datetime.now(UTC) - age
-        pruned = await _stored_sessions().prune(before, _absolute(cwd), is_dry_run=is_dry_run)
-        ids = [each.id for each in pruned.deleted]
-        if is_json:
-            in_use: list[JsonValue] = [each.id for each in pruned.in_use]
-            _print_json({"deleted": [*ids], "in_use": in_use, "is_dry_run": is_dry_run})
-            return 0
-        if is_dry_run:
-            SessionPrinter(TerminalScreen()).print_list(pruned.deleted)
-        verb = "would be deleted" if is_dry_run else "deleted"
-        click.echo(f"{count(len(ids), 'session')} {verb}")
-        if pruned.in_use:
-            click.echo(f"{count(len(pruned.in_use), 'session')} in use, kept")
+    before = datetime.now(UTC) - age
+    pruned = await _stored_sessions().prune(before, _absolute(cwd), is_dry_run=is_dry_run)
+    ids = [each.id for each in pruned.deleted]
+    if is_json:
+        in_use: list[JsonValue] = [each.id for each in pruned.in_use]
+        _print_json({"deleted": [*ids], "in_use": in_use, "is_dry_run": is_dry_run})
         return 0
-
-    return _run_reporting_errors(work)
+    if is_dry_run:
+        SessionPrinter(TerminalScreen()).print_list(pruned.deleted)
+    verb = "would be deleted" if is_dry_run else "deleted"
+    click.echo(f"{count(len(ids), 'session')} {verb}")
+    if pruned.in_use:
+        click.echo(f"{count(len(pruned.in_use), 'session')} in use, kept")
+    return 0
 
 
 def _stored_sessions() -> StoredSessions:
     return StoredSessions(settings.load({}).home)
-
-
-def _run_reporting_errors(work: Callable[[], Awaitable[int]]) -> int:
-    """Run the command; print a session error to stderr and return 1."""
-    try:
-        return run_async(work)
-    except SessionError as error:
-        click.echo(f"acp-server sessions: {error}", err=True)
-        return 1
 
 
 def _absolute(cwd: Path | None) -> Path | None:

@@ -1,7 +1,7 @@
 """`acp-server skills install|uninstall`: installs skills from others after a security scan."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import click
 from pydantic import JsonValue
@@ -67,7 +67,25 @@ def install(
     chosen = [each for each in plan.candidates if not names or each.name in names]
     if missing := set(names) - {each.name for each in chosen}:
         return report_failure(f"the source contains no skill named {', '.join(sorted(missing))}")
-    return _InstallSession(installer, plan, category, is_yes=is_yes, is_json=is_json).run(chosen)
+    folders: dict[str, str] = {}
+    failures = 0
+    for each in chosen:
+        _print_candidate(each, plan, is_json=is_json)
+        if not each.is_installable:
+            failures += 1
+        elif is_yes or (not is_json and _confirm(each)):
+            try:
+                folder = installer.commit(plan, each, category, is_approved=True)
+            except INSTALL_ERRORS as error:
+                failures += 1
+                report_failure(error)
+            else:
+                folders[each.name] = str(folder)
+                click.echo(f"  installed in {folder}", err=is_json)
+    if is_json:
+        click.echo(json.dumps(_as_json(plan, chosen, folders), ensure_ascii=False, indent=2))
+        return int(failures > 0)
+    return int(len(folders) < len(chosen))
 
 
 @click.command(
@@ -96,83 +114,45 @@ def uninstall(name: str) -> int:
     return 0
 
 
-class _InstallSession:
-    """Shows the skills of a plan, asks about each and installs them."""
+def _confirm(candidate: InstallCandidate) -> bool:
+    return click.confirm(f"  Install {candidate.name}?", default=candidate.decision == "allow")
 
-    def __init__(
-        self, installer: Installer, plan: InstallPlan, category: str, *, is_yes: bool, is_json: bool
-    ) -> None:
-        self._installer = installer
-        self._plan = plan
-        self._category = category
-        self._is_yes = is_yes
-        self._is_json = is_json
 
-    def run(self, chosen: Sequence[InstallCandidate]) -> int:
-        """Install the skills; return the exit code, 1 unless all are installed."""
-        folders: dict[str, str] = {}
-        failures = 0
-        for each in chosen:
-            self._show(each)
-            if not each.is_installable:
-                failures += 1
-            elif self._confirm(each):
-                try:
-                    folder = self._installer.commit(
-                        self._plan, each, self._category, is_approved=True
-                    )
-                except INSTALL_ERRORS as error:
-                    failures += 1
-                    report_failure(error)
-                else:
-                    folders[each.name] = str(folder)
-                    self._print(f"  installed in {folder}")
-        if self._is_json:
-            click.echo(json.dumps(self._as_json(chosen, folders), ensure_ascii=False, indent=2))
-        return int(failures > 0 or (len(folders) < len(chosen) and not self._is_json))
+def _print_candidate(candidate: InstallCandidate, plan: InstallPlan, *, is_json: bool) -> None:
+    """Print a skill, the findings of its scan and the reasons not to install it."""
+    level, files = candidate.verdict.level, len(candidate.contents.files)
+    description = " ".join(candidate.description.split())
+    lines = [f"{candidate.name}: {level} ({files} files)  {description}"]
+    findings = candidate.verdict.findings
+    lines += [f"  {finding}" for finding in findings[:MAX_FINDINGS]]
+    if len(findings) > MAX_FINDINGS:
+        lines.append(f"  and {len(findings) - MAX_FINDINGS} more")
+    lines += [f"  not installed: {problem}" for problem in candidate.problems]
+    if candidate.decision == "block":
+        trust = "trusted" if plan.origin.trust == "trusted" else "not trusted"
+        lines.append(f"  not installed: the scan rated it {level}, and its source is {trust}")
+    click.echo("\n".join(lines), err=is_json)
 
-    def _confirm(self, candidate: InstallCandidate) -> bool:
-        if self._is_yes or self._is_json:
-            return self._is_yes
-        return click.confirm(f"  Install {candidate.name}?", default=candidate.decision == "allow")
 
-    def _show(self, candidate: InstallCandidate) -> None:
-        files = len(candidate.contents.files)
-        head = f"{candidate.name}: {candidate.verdict.level} ({files} files)"
-        self._print(f"{head}  {' '.join(candidate.description.split())}")
-        findings = candidate.verdict.findings
-        more = len(findings) - MAX_FINDINGS
-        lines: Iterable[str] = map(str, findings[:MAX_FINDINGS])
-        for line in (*lines, *((f"and {more} more",) if more > 0 else ())):
-            self._print(f"  {line}")
-        for problem in candidate.problems:
-            self._print(f"  not installed: {problem}")
-        if candidate.decision == "block":
-            self._print(
-                f"  not installed: the scan rated it {candidate.verdict.level}, and its source "
-                f"is {'trusted' if self._plan.origin.trust == 'trusted' else 'not trusted'}"
-            )
-
-    def _print(self, line: str) -> None:
-        click.echo(line, err=self._is_json)
-
-    def _as_json(self, chosen: Sequence[InstallCandidate], folders: dict[str, str]) -> JsonValue:
-        origin = self._plan.origin
-        return {
-            "source": origin.source,
-            "commit": origin.commit,
-            "trust": origin.trust,
-            "skills": [
-                {
-                    "name": each.name,
-                    "level": each.verdict.level,
-                    "findings": [str(finding) for finding in each.verdict.findings],
-                    "problems": [*each.problems],
-                    "folder": folders.get(each.name),
-                }
-                for each in chosen
-            ],
-        }
+def _as_json(
+    plan: InstallPlan, chosen: Sequence[InstallCandidate], folders: dict[str, str]
+) -> JsonValue:
+    origin = plan.origin
+    return {
+        "source": origin.source,
+        "commit": origin.commit,
+        "trust": origin.trust,
+        "skills": [
+            {
+                "name": each.name,
+                "level": each.verdict.level,
+                "findings": [str(finding) for finding in each.verdict.findings],
+                "problems": [*each.problems],
+                "folder": folders.get(each.name),
+            }
+            for each in chosen
+        ],
+    }
 
 
 def _installer(skills: CliSkills) -> Installer:

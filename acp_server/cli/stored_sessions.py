@@ -3,15 +3,18 @@
 Never creates a database: a HERMES_HOME without one has no sessions.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial, wraps
 from pathlib import Path
+from typing import ParamSpec
 
 import anyio
 import click
 
+from acp_server.cli.async_runner import run_async
 from acp_server.history.archive import LazyArchive
 from acp_server.history.search import PastSessions
 from acp_server.history.search_databases import DatabasePaths
@@ -19,12 +22,32 @@ from acp_server.session.errors import SessionError, SessionInUseError
 from acp_server.session.ports.archive import SessionArchive, SessionFacts
 from acp_server.session.ports.session_search import PastSession
 
+P = ParamSpec("P")
 MAX_LISTED_IDS = 5
 """How many ids the error for an ambiguous prefix lists."""
 
 
 class SessionIdError(SessionError):
     """No session, or more than one, matches an id."""
+
+
+def reporting_session_errors(
+    program: str,
+) -> Callable[[Callable[P, Awaitable[int]]], Callable[P, int]]:
+    """Make a command of a coroutine function: a session error is printed, with exit code 1."""
+
+    def decorate(command: Callable[P, Awaitable[int]]) -> Callable[P, int]:
+        @wraps(command)
+        def run(*arguments: P.args, **options: P.kwargs) -> int:
+            try:
+                return run_async(partial(command, *arguments, **options))
+            except SessionError as error:
+                click.echo(f"{program}: {error}", err=True)
+                return 1
+
+        return run
+
+    return decorate
 
 
 @dataclass(frozen=True, slots=True)

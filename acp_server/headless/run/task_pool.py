@@ -122,9 +122,13 @@ class TaskPool:
                     partial_result = _parse_result(output)
                     if partial_result is not None:
                         self.entries[task.id] = self._entry(task, partial_result)
-        return _parse_result(output) or failed_result(
-            "internal_error", _exit_reason(process.returncode)
-        )
+        result, code = _parse_result(output), process.returncode
+        if result is not None:
+            return result
+        reason = f"exited with code {code} without a result; see its log"
+        if code is not None and code < 0:
+            reason = f"was killed by {signal.Signals(-code).name}"
+        return failed_result("internal_error", f"the process of this task {reason}")
 
     def _entry(self, task: RunTask, result: Json) -> TaskEntry:
         return TaskEntry(task, result, self._file(task, "patch"), self._file(task, "log"))
@@ -179,9 +183,3 @@ def _parse_result(output: bytearray) -> Json | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) and value.get("type") == "result" else None
-
-
-def _exit_reason(code: int | None) -> str:
-    if code is not None and code < 0:
-        return f"the process of this task was killed by {signal.Signals(-code).name}"
-    return f"the process of this task exited with code {code} without a result; see its log"
