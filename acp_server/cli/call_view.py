@@ -16,7 +16,6 @@ from acp_server.protocol.tool_calls import (
     Content,
     Diff,
     Terminal,
-    ToolCallLocation,
     ToolKind,
 )
 from acp_server.protocol.updates import PlanEntry
@@ -75,7 +74,10 @@ class ToolCallBlock:
 
     def _location_names(self) -> Iterator[str]:
         """Yield the first locations as file names with lines."""
-        places = dict.fromkeys(map(_location_name, self.state.locations))
+        places: dict[str, None] = {}
+        for location in self.state.locations:
+            name = one_line(PurePath(location.path).name or location.path)
+            places[name if location.line is None else f"{name}:{location.line}"] = None
         shown = fold(list(places), MAX_LOCATIONS, "first")
         yield from shown.lines
         if shown.hidden:
@@ -123,8 +125,10 @@ class ToolCallBlock:
     def _diff(self, diff: Diff, end: End) -> Iterator[RenderableType]:
         lines = diff_lines(diff.old_text, diff.new_text)
         name = one_line(PurePath(diff.path).name or diff.path)
+        signs = [line.sign for line in lines]
+        size = " ".join(f"{sign}{signs.count(sign):,}" for sign in ("+", "-") if sign in signs)
         word = "new file" if diff.old_text is None else ""
-        yield self._row(Text(self._screen.join(name, _diff_size(lines), word), "quiet"))
+        yield self._row(Text(self._screen.join(name, size, word), "quiet"))
         shown = fold(lines, DIFF_LINES, end)
         yield from self._folded(shown, [self._diff_line(line) for line in shown.lines])
 
@@ -172,16 +176,6 @@ class ToolCallBlock:
             answer = "withdrawn by the agent" if question.answer is None else question.answer.name
             head = Text.assemble((f"  {signs.prompt} ", "accent"), "you".ljust(LABEL_COLUMNS))
             yield Indented(Text(one_line(answer), "prompt"), " " * head.cell_len, first_prefix=head)
-
-
-def _location_name(location: ToolCallLocation) -> str:
-    name = one_line(PurePath(location.path).name or location.path)
-    return name if location.line is None else f"{name}:{location.line}"
-
-
-def _diff_size(lines: Sequence[DiffLine]) -> str:
-    signs = [line.sign for line in lines]
-    return " ".join(f"{sign}{signs.count(sign):,}" for sign in ("+", "-") if sign in signs)
 
 
 def plan_line(screen: TerminalScreen, entry: PlanEntry) -> str:

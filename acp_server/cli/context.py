@@ -46,7 +46,21 @@ def list_files(cwd: Path, *, is_json: bool) -> int:
     trust = content_trust(settings.load({}).home)
     found = find_project_context(ContextRequest(cwd.resolve()), scan, trust.is_trusted)
     if is_json:
-        click.echo(json.dumps([_as_json(note) for note in found.notes], indent=2))
+        rows: list[JsonValue] = [
+            {
+                "path": note.path,
+                "outcome": note.outcome,
+                "total_characters": note.total_characters,
+                "kept_characters": note.kept_characters,
+                "reason": note.reason,
+                "findings": [
+                    {"pattern": each.pattern, "line": each.line, "column": each.column}
+                    for each in note.findings
+                ],
+            }
+            for note in found.notes
+        ]
+        click.echo(json.dumps(rows, indent=2))
     else:
         click.echo("\n".join(map(_note_line, found.notes)) or "No instruction files found.")
     return 0
@@ -99,17 +113,3 @@ def _note_line(note: ContextFileNote) -> str:
     reasons = "; ".join(part for part in (note.reason, found) if part)
     size = f"{note.kept_characters:,} of {note.total_characters:,} characters"
     return f"{note.outcome:11} {note.path} ({size})" + (f": {reasons}" if reasons else "")
-
-
-def _as_json(note: ContextFileNote) -> dict[str, JsonValue]:
-    return {
-        "path": note.path,
-        "outcome": note.outcome,
-        "total_characters": note.total_characters,
-        "kept_characters": note.kept_characters,
-        "reason": note.reason,
-        "findings": [
-            {"pattern": each.pattern, "line": each.line, "column": each.column}
-            for each in note.findings
-        ],
-    }

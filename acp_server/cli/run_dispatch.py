@@ -5,7 +5,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 import click
-from pydantic import BaseModel
 
 from acp_server.cli.run_outputs import (
     OutputFormat,
@@ -21,17 +20,6 @@ from acp_server.cli.shutdown_signals import ShutdownRequestedError, ShutdownSign
 from acp_server.headless.run.outcome import EXIT_CODES, outcome_of_signal
 
 
-class _RunKindOptions(BaseModel):
-    """Options that select the kind of run."""
-
-    format_: OutputFormat
-    dry_run: bool
-    tasks: object
-    jobs: int
-    shard: str | None
-    output: object
-
-
 @contextmanager
 def _reporting_crashes(format_: OutputFormat) -> Generator[None]:
     """Print a result for an unexpected exception that is raised before the run starts."""
@@ -43,7 +31,7 @@ def _reporting_crashes(format_: OutputFormat) -> Generator[None]:
             print_failed_start(crash_reason(error), format_, "internal_error")
 
 
-def _check_task_options(chosen: _RunKindOptions) -> None:
+def _check_task_options(chosen: TaskListOptions, *, is_dry_run: bool) -> None:
     """Check that the options fit a single task or many tasks.
 
     `--shard` without `--tasks` must fail: otherwise every shard of a pipeline would run the task.
@@ -52,7 +40,7 @@ def _check_task_options(chosen: _RunKindOptions) -> None:
         RunOptionsError: An option for many tasks is given without --tasks, or --dry-run with it.
     """
     if chosen.tasks is not None:
-        if chosen.dry_run:
+        if is_dry_run:
             reason = "--dry-run shows one task and cannot be used with --tasks"
             raise RunOptionsError(reason)
         return
@@ -69,31 +57,29 @@ def dispatch_run(options: dict[str, object], signals: ShutdownSignals) -> int:
     Raises:
         click.UsageError: Options contradict each other or name a missing file or tool.
     """
-    chosen = _RunKindOptions.model_validate(
-        {name: options.pop(name) for name in _RunKindOptions.model_fields}
+    is_dry_run = bool(options.pop("dry_run"))
+    chosen = TaskListOptions.model_validate(
+        {name: options.pop(name) for name in TaskListOptions.model_fields}
     )
     outputs = OutputOptions.model_validate(
-        {name: options.pop(name) for name in OutputOptions.model_fields if name != "format_"}
-        | {"format_": chosen.format_}
+        {name: options.pop(name) for name in OutputOptions.model_fields}
     )
     run_options = RunOptions.model_validate(options)
     try:
-        _check_task_options(chosen)
+        _check_task_options(chosen, is_dry_run=is_dry_run)
         if chosen.tasks is not None:
-            return run_tasks(
-                TaskListOptions.model_validate(chosen.model_dump()), run_options, outputs, signals
-            )
-        with _reporting_crashes(chosen.format_), signals.interrupt_blocking():
+            return run_tasks(chosen.tasks, chosen, run_options, outputs, signals)
+        with _reporting_crashes(outputs.format_), signals.interrupt_blocking():
             request = request_from(run_options, None if sys.stdin is None else sys.stdin.buffer)
     except RunOptionsError as error:
-        print_failed_start(str(error), chosen.format_)
+        print_failed_start(str(error), outputs.format_)
         raise click.UsageError(str(error)) from None
     except ShutdownRequestedError:
         outcome = outcome_of_signal(signals.signal_number)
         print_failed_start(
-            "the run was stopped by a signal before it started", chosen.format_, outcome
+            "the run was stopped by a signal before it started", outputs.format_, outcome
         )
         return EXIT_CODES[outcome]
-    if chosen.dry_run:
+    if is_dry_run:
         return show_preview(request, outputs, signals)
     return run_and_report(request, outputs, signals)

@@ -60,21 +60,25 @@ _FLAGS = {
 class TaskListOptions(BaseModel):
     """Options of a run with many tasks: task file, parallelism, shard, output directory."""
 
-    tasks: Path
+    tasks: Path | None = None
     jobs: int = 1
     shard: str | None = None
     output: Path | None = None
 
 
 def run_tasks(
-    many: TaskListOptions, common: RunOptions, outputs: OutputOptions, signals: ShutdownSignals
+    file: Path,
+    many: TaskListOptions,
+    common: RunOptions,
+    outputs: OutputOptions,
+    signals: ShutdownSignals,
 ) -> int:
     """Run all tasks of a list and return the exit code of the worst outcome.
 
     Raises:
         RunOptionsError: The task file is invalid, or an option does not apply to many tasks.
     """
-    tasks = _load_tasks(many, common, outputs)
+    tasks = _load_tasks(file, many.shard, common, outputs)
     configuration = settings.load({})
     default = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     directory = (many.output or configuration.home / "acp" / "runs" / default).absolute()
@@ -134,7 +138,7 @@ def _worktrees(common: RunOptions, output_directory: Path) -> Generator[Worktree
 
 
 def _load_tasks(
-    many: TaskListOptions, common: RunOptions, outputs: OutputOptions
+    file: Path, shard: str | None, common: RunOptions, outputs: OutputOptions
 ) -> tuple[RunTask, ...]:
     for name in _SINGLE_TASK_OPTIONS:
         if getattr(common, name) is not None:
@@ -145,9 +149,9 @@ def _load_tasks(
         raise RunOptionsError(reason)
     rules_from(common)
     try:
-        return tuple(select_shard(parse_tasks(many.tasks.read_text(encoding="utf-8")), many.shard))
+        return tuple(select_shard(parse_tasks(file.read_text(encoding="utf-8")), shard))
     except (OSError, UnicodeDecodeError, TaskListError) as error:
-        reason = f"{many.tasks}: {error}"
+        reason = f"{file}: {error}"
         raise RunOptionsError(reason) from None
 
 

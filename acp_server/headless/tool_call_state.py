@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from pydantic import JsonValue
-
 from acp_server.protocol.content import TextContent
 from acp_server.protocol.tool_calls import (
     Content,
@@ -74,7 +72,13 @@ class ToolCallState:
         self.status = self.status if update.status is None else update.status
         self.content = self.content if update.content is None else update.content
         self.locations = self.locations if update.locations is None else update.locations
-        self._append_output(update.meta or {})
+        # Output is sent under `_meta` to clients without terminals.
+        output = (update.meta or {}).get("terminal_output")
+        if isinstance(output, dict):
+            terminal_id, data = output.get("terminal_id"), output.get("data")
+            if isinstance(terminal_id, str) and isinstance(data, str):
+                text = self._output.get(terminal_id, "") + data
+                self._output[terminal_id] = text[-MAX_OUTPUT_CHARACTERS:]
         if self.has_ended and self.ended is None:
             self.ended = now
 
@@ -94,16 +98,6 @@ class ToolCallState:
     def has_location(self, path: PurePath) -> bool:
         """Return whether a file is among the call's locations."""
         return any(PurePath(location.path) == path for location in self.locations)
-
-    def _append_output(self, meta: dict[str, JsonValue]) -> None:
-        """Append output sent under `_meta`: the channel for clients without terminals."""
-        output = meta.get("terminal_output")
-        if not isinstance(output, dict):
-            return
-        terminal_id, data = output.get("terminal_id"), output.get("data")
-        if isinstance(terminal_id, str) and isinstance(data, str):
-            text = self._output.get(terminal_id, "") + data
-            self._output[terminal_id] = text[-MAX_OUTPUT_CHARACTERS:]
 
 
 class RunningToolCalls:
