@@ -16,7 +16,7 @@ from acp_server.session.ports.skills import SkillIndexRequest
 from acp_server.session.project.settings import ProjectSettings, parse_project_settings
 from acp_server.session.prompting.provider import SystemPromptRequest
 from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.skills.service import SkillService
 from acp_server.skills.session_skills import SessionSkills
 from acp_server.tools.factory import offered_tool_names

@@ -71,7 +71,11 @@ class PromptHandlers:
 
         async def run() -> Reply:
             result = await session.prompt(queued_prompt, message, sink, abandon)
-            return Reply(_prompt_response(result, session.instructions, session.skills.loaded))
+            return Reply(
+                _prompt_response(
+                    result, session.prompting.instructions, session.tools.current.skills.loaded
+                )
+            )
 
         return run
 
@@ -105,7 +109,7 @@ class PromptHandlers:
         """Stop one sub-agent task at once; ignored if it does not run."""
         session = self._sessions.get(request.session_id)
         if session is not None:
-            session.tasks.cancel(request.tool_call_id, request.task)
+            session.context.tasks.cancel(request.tool_call_id, request.task)
 
 
 def _reply_job(response: SteeringResponse) -> Job:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import to_thread
 
+from acp_server.learning.review_context import ReviewContext, make_review_context
 from acp_server.learning.review_counters import ReviewIntervals
 from acp_server.learning.review_scheduler import (
     ReviewConfig,
@@ -15,21 +16,16 @@ from acp_server.learning.review_scheduler import (
     ReviewToolsPort,
     ReviewWrites,
 )
+from acp_server.session.context import SessionContext
 from acp_server.session.ports.model_catalog import ModelCatalog
-from acp_server.session.ports.reviews import (
-    ContextFactory,
-    ReviewContext,
-    Reviews,
-    make_review_context,
-)
+from acp_server.session.ports.reviews import BuildTurnContext, Reviews
 from acp_server.session.prompting.file_watch import TaskFunction
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.tools.lazy_imports import MemoryConfig
+from acp_server.tools.config import MemoryConfig
 
 if TYPE_CHECKING:
     from acp_server.learning.background_gate import BackgroundGate
     from acp_server.learning.skill_maintenance import SkillMaintenance
-    from acp_server.session.session import Session
     from acp_server.skills.service import SkillService
 
 FIRST_CHECK_SECONDS = 60.0
@@ -58,7 +54,8 @@ class LearningContext:
     """Returns the skill service, once it is imported."""
     spawn: Callable[[TaskFunction], None]
     """Runs a task in the background."""
-    sessions: "Callable[[], Iterable[Session]]"
+    sessions: Callable[[], Iterable[SessionContext]]
+    """Returns the open sessions."""
     is_attended: Callable[[], bool]
     """Whether a person uses the client."""
 
@@ -82,12 +79,14 @@ class LearningService:
         )
         self._has_started_maintenance = False
 
-    def reviews(self, session: "Session", context_factory: ContextFactory) -> Reviews:
+    def reviews(self, session: SessionContext, build_turn_context: BuildTurnContext) -> Reviews:
         """Return a session's review scheduler; the first call also starts skill maintenance."""
         if not self._has_started_maintenance:
             self._has_started_maintenance = True
             self._context.spawn(self._run_maintenance)
-        return ReviewScheduler(self._review_config, make_review_context(session, context_factory))
+        return ReviewScheduler(
+            self._review_config, make_review_context(session, build_turn_context)
+        )
 
     async def _build_review_tools(self, workspace: Path, gate: "BackgroundGate") -> ReviewToolsPort:
         skill_service = await self._context.skill_service()
@@ -141,7 +140,7 @@ def _import_maintenance(
         skill_editor=skill_service.skill_roots(None).editor,
         schedule=CurationSchedule(AgentHome(skill_service.home)),
         sessions=lambda: [
-            SessionActivity(each.is_idle, each.recorder.updated_at, each.notices)
+            SessionActivity(each.queue.is_empty, each.recorder.facts.updated_at, each.notices)
             for each in learning_context.sessions()
         ],
         curate=curate if config.curates_automatically else None,

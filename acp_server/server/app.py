@@ -3,13 +3,12 @@
 import logging
 import os
 import signal
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING
 
 import anyio
 from pydantic import JsonValue
@@ -20,13 +19,12 @@ from acp_server.config.settings import Configuration
 from acp_server.handlers.agent_connection import AgentConnection
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.client_connection import ClientConnection
-from acp_server.handlers.lazy_imports import LazyTrustAsker, load_editor_services
+from acp_server.handlers.lazy_imports import LazyTrustAsker
 from acp_server.history.archive import LazyArchive, open_session_search
 from acp_server.hooks.config_mapping import build_hook_rules
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
 from acp_server.learning.service import LearningContext, LearningService
-from acp_server.mcp.lazy_imports import McpLoader
 from acp_server.memory.lazy_imports import LazyExternalMemory, read_memory_pages
 from acp_server.permissions.trust import (
     FixedTrust,
@@ -44,17 +42,22 @@ from acp_server.server.config_mapping import (
 )
 from acp_server.server.endpoints import ModelService, open_models
 from acp_server.server.log_setup import configure_logging
-from acp_server.session.lazy_imports import LazyPromptProvider, open_directory_events
+from acp_server.server.toolsets import ToolsetBuilder
+from acp_server.session.context import SessionContext
 from acp_server.session.ports.archive import SessionArchive
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.session.ports.null_archive import NullArchive
-from acp_server.session.ports.skills import SkillsPort
 from acp_server.session.project.headless_policy import HeadlessPolicy
 from acp_server.session.prompting.file_watch import FileWatch, TaskFunction
+from acp_server.session.prompting.lazy_prompting import (
+    lazy_prompt_provider,
+    open_directory_events,
+)
 from acp_server.session.prompting.prompt_config import PromptConfig
-from acp_server.session.prompting.single_flight import SharedReads
+from acp_server.session.prompting.shared_reads import SharedReads
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import Session, SessionServices
+from acp_server.session.services import SessionServices
+from acp_server.session.session import Session
 from acp_server.startup.handshake import (
     EXIT_SIGNALS,
     ClaimedStdio,
@@ -63,19 +66,8 @@ from acp_server.startup.handshake import (
 )
 from acp_server.startup.pydantic_plugins import disable_plugins
 from acp_server.subagents.task import SubAgentLimits, TaskBudget
-from acp_server.tools.lazy_imports import (
-    CheckConfig,
-    DelegationConfig,
-    SessionToolContext,
-    ToolConfig,
-    ToolLoader,
-    WebConfig,
-)
+from acp_server.tools.config import CheckConfig, DelegationConfig, ToolConfig, WebConfig
 from acp_server.tools.shell.confinement.config import SandboxConfig
-from acp_server.turn.ports import Toolbox
-
-if TYPE_CHECKING:
-    from acp_server.skills.service import SkillService
 
 logger = logging.getLogger(__name__)
 
@@ -162,31 +154,30 @@ def build_server(
         catalog = policy.wrap_catalog(catalog)
     link = ClientConnection.from_transport(transport)
     watch = _make_file_watch(link)
-    tool_loader = _make_tool_loader(configuration, watch, policy)
-    mcp = McpLoader(mcp_config(current))
+    tools = ToolsetBuilder(link, _tool_config(configuration, watch, policy), mcp_config(current))
+    sessions: dict[str, Session] = {}
     archive = _make_archive(configuration, policy)
     memory = _open_external_memory(configuration, link)
     learning_context = LearningContext(
         catalog=catalog,
-        skill_service=partial(_skill_service, tool_loader),
+        skill_service=tools.skill_service,
         spawn=partial(_start_in_background, link),
-        sessions=lambda: sessions,  # assigned below: the registry needs the services first
+        sessions=partial(_session_contexts, sessions),
         is_attended=lambda: link.is_attended,
     )
     services = SessionServices(
         catalog=catalog,
         archive=archive,
-        toolbox=partial(_make_toolbox, link, tool_loader, mcp),
+        toolset=tools,
         trust=partial(_make_trust_keeper, link, configuration.home, policy),
         memory=memory,
-        close=partial(_close_shared, tool_loader, mcp, models, memory),
+        close=partial(_close_shared, tools, models, memory),
         prompt_provider=partial(
-            LazyPromptProvider,
+            lazy_prompt_provider,
             _prompt_config(configuration, policy),
             watch=watch,
             shared_reads=SharedReads(),
         ),
-        skills=partial(_open_skills, tool_loader),
         read_memory=partial(read_memory_pages, configuration.home, memory_config(current).limits),
         reviews=LearningService(learning_rules(configuration), learning_context).reviews,
         compaction_threshold=current.compaction_threshold,
@@ -195,9 +186,9 @@ def build_server(
         max_turn_requests=current.max_turn_requests,
     )
     auth = AuthHandlers(models.sign_in, models.sign_out, models.sign_in_hint)
-    sessions = SessionRegistry(services)
+    registry = SessionRegistry(services, sessions)
     connection = AgentConnection(
-        link, sessions, auth, initialize_params, is_unstable=current.unstable
+        link, registry, auth, initialize_params, is_unstable=current.unstable
     )
     catalog.on_change(connection.send_options)
     archive.on_problem = connection.report_problem
@@ -215,11 +206,15 @@ def _prompt_config(configuration: Configuration, policy: HeadlessPolicy | None) 
     return prompts if policy is None else replace(prompts, platform=policy.platform)
 
 
-def _make_tool_loader(
+def _session_contexts(sessions: Mapping[str, Session]) -> Sequence[SessionContext]:
+    return [session.context for session in sessions.values()]
+
+
+def _tool_config(
     configuration: Configuration, watch: FileWatch, policy: HeadlessPolicy | None
-) -> ToolLoader:
+) -> ToolConfig:
     current = configuration.settings
-    tool_config = ToolConfig(
+    return ToolConfig(
         headless_policy=policy,
         user_home=Path.home(),
         config_home=configuration.home,
@@ -251,7 +246,6 @@ def _make_tool_loader(
         ),
         delegation=_sub_agent_config(configuration),
     )
-    return ToolLoader(tool_config)
 
 
 def _sub_agent_config(configuration: Configuration) -> DelegationConfig:
@@ -259,7 +253,7 @@ def _sub_agent_config(configuration: Configuration) -> DelegationConfig:
     budget = TaskBudget(current.delegation_max_turn_requests, current.delegation_max_tokens)
     rules = SubAgentLimits(current.delegation_max_parallel, budget, current.compaction_threshold)
     return DelegationConfig(
-        rules, partial(LazyPromptProvider, sub_agent_prompt_config(configuration))
+        rules, partial(lazy_prompt_provider, sub_agent_prompt_config(configuration))
     )
 
 
@@ -275,40 +269,18 @@ def _open_external_memory(
 
 
 async def _close_shared(
-    tool_loader: ToolLoader, mcp: McpLoader, models: ModelService, memory: LazyExternalMemory | None
+    tools: ToolsetBuilder, models: ModelService, memory: LazyExternalMemory | None
 ) -> None:
     """Close what sessions share: process supervisors, MCP servers, memory, model connections."""
     async with anyio.create_task_group() as closing:  # in parallel: FORCED_EXIT_SECONDS is short
-        closing.start_soon(tool_loader.close)
-        closing.start_soon(mcp.close)
+        closing.start_soon(tools.close)
         if memory is not None:
             closing.start_soon(memory.close)
     await models.close()
 
 
-async def _make_toolbox(
-    link: ClientConnection, tool_loader: ToolLoader, mcp: McpLoader, session: Session
-) -> Toolbox:
-    maker = await tool_loader.load()
-    editor = await load_editor_services(link, session.id)
-    mcp_binder = await mcp.make_binder(session, editor.elicitor, link.background)
-    return maker.create_toolbox(
-        SessionToolContext(
-            session, editor.workspace, editor.asker, link.background, editor.user_asker, mcp_binder
-        )
-    )
-
-
-async def _open_skills(tool_loader: ToolLoader, session: Session) -> SkillsPort:
-    return await (await tool_loader.load()).open_skills(session)
-
-
 def _start_in_background(link: ClientConnection, task: TaskFunction) -> None:
     link.background.start_soon(task)
-
-
-async def _skill_service(tool_loader: ToolLoader) -> "SkillService":
-    return (await tool_loader.load()).skill_service
 
 
 def _make_file_watch(link: ClientConnection) -> FileWatch:
@@ -316,7 +288,7 @@ def _make_file_watch(link: ClientConnection) -> FileWatch:
 
 
 def _make_trust_keeper(
-    link: ClientConnection, home: Path, policy: HeadlessPolicy | None, session: Session
+    link: ClientConnection, home: Path, policy: HeadlessPolicy | None, session: SessionContext
 ) -> WorkspaceTrust:
     if policy is not None:
         record = FixedTrust("trusted" if policy.is_trusted else "declined")

@@ -9,11 +9,11 @@ from acp_server.config.credentials import Credential
 from acp_server.config.settings import Configuration, Settings
 from acp_server.learning.review_counters import ReviewIntervals
 from acp_server.learning.service import LearningConfig
-from acp_server.mcp.lazy_imports import McpConfig
+from acp_server.mcp.config import McpConfig
 from acp_server.permissions.trust import ContentTrust
 from acp_server.session.prompting.prompt_config import PromptConfig
 from acp_server.skills.config import SkillConfig
-from acp_server.tools.lazy_imports import MemoryConfig
+from acp_server.tools.config import MemoryConfig
 from prompt_engine.memory_entries import StoreName
 
 PLATFORM = "acp"

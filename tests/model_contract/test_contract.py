@@ -347,7 +347,9 @@ async def test_the_model_list_becomes_config_options(tmp_path: Path, form: str) 
             lambda _: "config_option_update" in str(desk.editor.messages)
         )
         known = "claude-opus-5" if form == "messages" else "gpt-4.1"
-        choices = next(option for option in desk.session.options if option.id == "model").values
+        choices = next(
+            option for option in desk.session.context.options.options if option.id == "model"
+        ).values
         names = [choice.value for choice in choices]
         assert known in names
         assert "text-embedding-3-small" not in names

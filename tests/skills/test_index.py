@@ -148,9 +148,9 @@ async def test_sessions_with_the_same_roots_share_their_skill_roots(tmp_path: Pa
         make_session_skills(tmp_path, service=room),
         make_session_skills(tmp_path, service=room),
     )
-    await first.open()
+    await first.load(lambda: None)
     shelf = room.skill_roots(None)
-    await second.open()
+    await second.load(lambda: None)
     first.close()
     assert room.skill_roots(None) is shelf
     second.close()

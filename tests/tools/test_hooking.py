@@ -202,7 +202,7 @@ async def test_a_post_turn_hook_receives_the_stop_reason_and_is_not_awaited(tmp_
     stage = create_secret_workspace(tmp_path)
     hooks = HookRules(after_turn=[Hook("cat >> ../heard"), Hook(f"touch ../begun; {FOREVER}")])
     async with open_tool_caller(stage, "ask", hooks=hooks) as actor:
-        actor.session.on_turn_end("end_turn")
+        actor.session.tools.current.on_turn_end("end_turn")
         await wait_until((tmp_path / "begun").exists)
     assert heard(tmp_path) == [
         {
@@ -213,4 +213,6 @@ async def test_a_post_turn_hook_receives_the_stop_reason_and_is_not_awaited(tmp_
             "stop_reason": "end_turn",
         }
     ]
-    actor.session.on_turn_end("end_turn")  # the session is over: nothing runs any more
+    actor.session.tools.current.on_turn_end(
+        "end_turn"
+    )  # the session is over: nothing runs any more

@@ -4,7 +4,7 @@ Concurrent reads by sessions of the same workspace are shared. Independent of pr
 and sessions.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -16,8 +16,9 @@ from acp_server.session.prompting.file_changes import (
     locate_files,
 )
 from acp_server.session.prompting.prompt_config import PromptConfig
-from acp_server.session.prompting.single_flight import SharedReads
-from acp_server.session.services import SessionWorkspace
+from acp_server.session.prompting.shared_reads import SharedReads
+from acp_server.session.prompting.workspace_facts import EnvironmentFacts, InstructionFiles
+from acp_server.session.workspace import SessionWorkspace
 from prompt_engine.context_file_types import ContextFileNote
 from prompt_engine.facts import AgentIdentity, HintOverride, PromptFacts, SourcedText
 from prompt_engine.sources.context_files import (
@@ -32,25 +33,6 @@ from prompt_engine.sources.memory_snapshot import read_memory
 from prompt_engine.sources.soul import read_soul
 from prompt_engine.sources.workspace_snapshot import read_workspace
 from prompt_engine.threats import prepare_scan, scan
-
-
-@dataclass(frozen=True, slots=True)
-class EnvironmentFacts:
-    """Facts that are slow to read, and so are read before a prompt needs them."""
-
-    facts: PromptFacts
-    """Without user-written texts, which are read when the prompt is written."""
-    locations: FileLocations
-    """Where instruction files may be."""
-
-
-@dataclass(frozen=True, slots=True)
-class InstructionFiles:
-    """The contents and locations of instruction files."""
-
-    found: ProjectContext
-    soul: SourcedText
-    locations: FileLocations
 
 
 class WorkspaceReader:
