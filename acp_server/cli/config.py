@@ -103,7 +103,7 @@ Examples:
 @click.argument("file", type=FILE, required=False)
 @json_option
 def check(file: Path | None, *, is_json: bool) -> int:
-    """Check the settings; the exit code is 1 if there are problems.
+    """Check the settings; the exit code is 1 if there are problems. Old names are only reported.
 
     Without FILE, the files in HERMES_HOME and the environment are checked. A FILE is checked like
     HERMES_HOME/acp/config.yaml. With --json: [{"file", "line", "key", "reason"}].
@@ -113,7 +113,7 @@ def check(file: Path | None, *, is_json: bool) -> int:
         click.echo(json.dumps([_as_json(each) for each in found], indent=2))
     else:
         _print_problems(found)
-    return int(bool(found))
+    return int(_has_mistakes(found))
 
 
 @command.command(
@@ -159,7 +159,7 @@ def _edit_until_valid(file: Path, environment: Mapping[str, str]) -> int:
         click.edit(filename=str(file), editor=editor)
         found = check_settings_file(file)
         _print_problems(found)
-        if not found:
+        if not _has_mistakes(found):
             return 0
         if not sys.stdin.isatty() or not click.confirm("Edit again?", default=True):
             return 1
@@ -172,6 +172,11 @@ def _check_settings(file: Path | None) -> Sequence[SettingsProblem]:
         message = f"{file} does not exist"
         raise click.BadParameter(message, param_hint="FILE")
     return check_settings_file(file)
+
+
+def _has_mistakes(found: Sequence[SettingsProblem]) -> bool:
+    """Whether there are problems besides old names, which still work."""
+    return any(not each.problem.is_old_name for each in found)
 
 
 def _print_problems(found: Sequence[SettingsProblem]) -> None:

@@ -31,7 +31,8 @@ from acp_server.cli.demo_runner import (
 )
 from acp_server.cli.demo_verification import expected_changes, verify_demo
 from acp_server.cli.screen import TerminalScreen
-from acp_server.config.settings import child_environment, setting_sources
+from acp_server.config.settings import child_environment
+from acp_server.config.table import names_by_setting
 from acp_server.headless.agent import ClientProfile
 from acp_server.headless.directory_files import DirectoryFiles
 from acp_server.headless.driver import spawn_agent
@@ -131,7 +132,7 @@ async def _prepare_launch(folder: Path, request: DemoRequest, script: str) -> Ag
     await home.mkdir()
     model = await _write_fast_script(folder, script) if request.is_quick else SCRIPT
     variables = dict.fromkeys(
-        source.variable for source in setting_sources().values() if source.variable
+        name for names in names_by_setting("variable").values() for name in names
     )
     environment = child_environment({**variables, "HERMES_HOME": str(home)})
     return AgentLaunch(

@@ -183,13 +183,18 @@ def status(*, is_json: bool) -> int:
     ]
     provider = anyio.run(_provider_status, configuration)
     if is_json:
-        found = {"stores": stores, "asks_first": current.memory_ask, "provider": provider}
+        found = {
+            "stores": stores,
+            "asks_first": current.memory_write_approval,
+            "provider": provider,
+        }
         click.echo(json.dumps(found, ensure_ascii=False, indent=2))
         return 0
     for store in stores:
         state = "" if store["is_on"] else "; disabled"
         click.echo(f"{store['name']:9} {store['state']}{state}; {store['file']}")
-    click.echo(f"changes   {'ask for permission' if current.memory_ask else 'need no permission'}")
+    approval = "ask for permission" if current.memory_write_approval else "need no permission"
+    click.echo(f"changes   {approval}")
     click.echo(f"provider  {provider['state']}")
     return 0
 

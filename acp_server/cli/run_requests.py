@@ -131,7 +131,10 @@ def _configuration(options: RunOptions) -> Configuration:
     configuration = settings.load({name: value for name, value in overrides.items() if value})
     if configuration.problems:
         raise RunOptionsError("; ".join(configuration.problems))
-    changes = {"retries": options.max_retries, "connect_seconds": options.connect_timeout}
+    changes = {
+        "max_retries": options.max_retries,
+        "connect_timeout_seconds": options.connect_timeout,
+    }
     changed = configuration.settings.model_copy(
         update={name: value for name, value in changes.items() if value is not None}
     )

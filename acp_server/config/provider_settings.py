@@ -1,6 +1,6 @@
 """Settings of model providers other than Anthropic; part of the settings table."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, PositiveInt, SecretStr
 
@@ -8,16 +8,31 @@ from acp_server.config.values import ApiMode, Names
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 OptionalSecret = SecretStr | None
+NameKind = Literal["key", "variable", "option"]
 
 
 @frozen_dataclass
 class SettingSource:
-    """A setting's description, and its names in files, in the environment and as an option."""
+    """A setting's description, and its names in files, in the environment and as an option.
+
+    Old names still work: `config check` reports them, nothing else shows them.
+    """
 
     description: str
     key: str = ""
     variable: str = ""
     option: str = ""
+    old_keys: tuple[str, ...] = ()
+    old_variables: tuple[str, ...] = ()
+
+    def names(self, kind: NameKind) -> tuple[str, ...]:
+        """Return the names of one kind, the current one first; empty if there is none."""
+        names = {
+            "key": (self.key, *self.old_keys),
+            "variable": (self.variable, *self.old_variables),
+            "option": (self.option,),
+        }
+        return tuple(filter(None, names[kind]))
 
 
 class ProviderSettings(BaseModel):
@@ -46,10 +61,12 @@ class ProviderSettings(BaseModel):
         PositiveInt | None,
         SettingSource("The maximum length of an answer, in tokens", "model.max_tokens"),
     ] = None
-    other_providers: Annotated[
+    additional_providers: Annotated[
         Names,
         SettingSource(
-            "More providers whose models are offered; those with a key always are", "model.others"
+            "More providers whose models are offered; those with a key always are",
+            "model.additional_providers",
+            old_keys=("model.others",),
         ),
     ] = ()
     openai_api_key: Annotated[

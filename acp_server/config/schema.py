@@ -32,6 +32,9 @@ def config_schema() -> _Object:
     for name, source in keyed.items():
         value_schema = cast("_Object", values[(name, "validation")])
         _insert(root, source.key.split("."), _with_description(name, source, value_schema))
+        for key in source.old_keys:
+            old: _Object = {"description": f"Renamed to `{source.key}`.", "deprecated": True}
+            _insert(root, key.split("."), old | cast("_Object", _without_titles(value_schema)))
     _allow_short_model(root)
     definitions = cast("_Object", shared.get("$defs", {}))
     return {

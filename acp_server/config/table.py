@@ -4,7 +4,7 @@ To add a setting, add one entry here. Its key, variable and option, and its entr
 template and the JSON schema are generated from it. Reads no source.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Annotated, Literal, cast, get_args, get_type_hints
 
@@ -19,7 +19,7 @@ from pydantic import (
     TypeAdapter,
 )
 
-from acp_server.config.provider_settings import ProviderSettings, SettingSource
+from acp_server.config.provider_settings import NameKind, ProviderSettings, SettingSource
 from acp_server.config.values import (
     CommandWords,
     CuratorMode,
@@ -40,10 +40,8 @@ from acp_server.config.values import (
 
 MODEL_KEY = "model.default"
 """Has the short form `model: NAME`."""
-MODEL_ALIAS = "model.model"
-"""An older name of MODEL_KEY, found in some Hermes configs."""
 MAX_DIAGNOSTICS_SECONDS = 2.0
-NON_CODE_CATEGORIES = (
+NON_CODING_CATEGORIES = (
     *("apple", "communication", "cooking", "creative", "email", "finance", "gaming", "gifs"),
     *("health", "media", "music", "note-taking", "productivity", "shopping", "smart-home"),
     *("social-media", "travel"),
@@ -58,7 +56,13 @@ class Settings(ProviderSettings):
 
     model: Annotated[
         str | None,
-        SettingSource("The model to use", MODEL_KEY, "ACP_SERVER_MODEL", "--model"),
+        SettingSource(
+            "The model to use",
+            MODEL_KEY,
+            "ACP_SERVER_MODEL",
+            "--model",
+            old_keys=("model.model",),  # found in some Hermes configs
+        ),
     ] = None
     provider: Annotated[
         str,
@@ -76,34 +80,44 @@ class Settings(ProviderSettings):
     auth_token: Annotated[
         SecretStr | None, SettingSource("A token instead of a key", variable="ANTHROPIC_AUTH_TOKEN")
     ] = None
-    idle_seconds: Annotated[
+    read_timeout_seconds: Annotated[
         PositiveFloat,
         SettingSource(
             "How many seconds the endpoint may send nothing before a request fails",
-            "anthropic.idle_seconds",
-            "ACP_SERVER_IDLE_SECONDS",
+            "endpoint.read_timeout_seconds",
+            "ACP_SERVER_READ_TIMEOUT_SECONDS",
+            old_keys=("anthropic.idle_seconds",),
+            old_variables=("ACP_SERVER_IDLE_SECONDS",),
         ),
     ] = 120.0
-    connect_seconds: Annotated[
+    connect_timeout_seconds: Annotated[
         PositiveFloat,
         SettingSource(
             "How many seconds connecting to the endpoint may take",
-            "anthropic.connect_seconds",
-            "ACP_SERVER_CONNECT_SECONDS",
+            "endpoint.connect_timeout_seconds",
+            "ACP_SERVER_CONNECT_TIMEOUT_SECONDS",
+            old_keys=("anthropic.connect_seconds",),
+            old_variables=("ACP_SERVER_CONNECT_SECONDS",),
         ),
     ] = 10.0
-    retries: Annotated[
+    max_retries: Annotated[
         NonNegativeInt,
         SettingSource(
-            "How often a failed request is retried", "anthropic.retries", "ACP_SERVER_RETRIES"
+            "How often a failed request is retried",
+            "endpoint.max_retries",
+            "ACP_SERVER_MAX_RETRIES",
+            old_keys=("anthropic.retries",),
+            old_variables=("ACP_SERVER_RETRIES",),
         ),
     ] = 5
     cache_ttl: Annotated[
         Literal["5m", "1h"],
         SettingSource(
             "How long the provider caches a prompt (writing costs more with 1h)",
-            "anthropic.cache_ttl",
-            "ACP_SERVER_CACHE_TTL",
+            "prompt_caching.cache_ttl",
+            "ACP_SERVER_PROMPT_CACHE_TTL",
+            old_keys=("anthropic.cache_ttl",),
+            old_variables=("ACP_SERVER_CACHE_TTL",),
         ),
     ] = "5m"
     max_turn_requests: Annotated[
@@ -178,8 +192,13 @@ class Settings(ProviderSettings):
     user_char_limit: Annotated[
         PositiveInt, SettingSource("The maximum characters of USER.md", "memory.user_char_limit")
     ] = 1_375
-    memory_ask: Annotated[
-        bool, SettingSource("Whether each change to the memory needs your permission", "memory.ask")
+    memory_write_approval: Annotated[
+        bool,
+        SettingSource(
+            "Whether each change to the memory needs your permission",
+            "memory.write_approval",
+            old_keys=("memory.ask",),
+        ),
     ] = False
     memory_provider: Annotated[
         str, SettingSource("An additional, external memory provider", "memory.provider")
@@ -234,19 +253,22 @@ class Settings(ProviderSettings):
             "skills.trusted_sources",
         ),
     ] = ()
-    skills_unrelated_categories: Annotated[
+    skills_name_only_categories: Annotated[
         Names,
         SettingSource(
             "Skill categories that are listed by name only in code workspaces",
-            "skills.unrelated_categories",
+            "skills.name_only_categories",
+            old_keys=("skills.unrelated_categories",),
         ),
-    ] = NON_CODE_CATEGORIES
-    busy_prompt: Annotated[
+    ] = NON_CODING_CATEGORIES
+    busy_input_mode: Annotated[
         Literal["steer", "queue", "interrupt"],
         SettingSource(
             "How a prompt is handled while another one runs",
-            "busy_prompt",
-            "ACP_SERVER_BUSY_PROMPT",
+            "busy_input_mode",
+            "ACP_SERVER_BUSY_INPUT_MODE",
+            old_keys=("busy_prompt",),
+            old_variables=("ACP_SERVER_BUSY_PROMPT",),
         ),
     ] = "steer"
     sandbox_mode: Annotated[
@@ -274,9 +296,13 @@ class Settings(ProviderSettings):
         Mapping[str, McpServerSetting],
         SettingSource("MCP servers, by name", "mcp_servers"),
     ] = {}
-    mcp_wait_seconds: Annotated[
+    mcp_startup_wait_seconds: Annotated[
         NonNegativeFloat,
-        SettingSource("How many seconds the first model call waits for them", "mcp.wait_seconds"),
+        SettingSource(
+            "How many seconds the first model call waits for them",
+            "mcp.startup_wait_seconds",
+            old_keys=("mcp.wait_seconds",),
+        ),
     ] = 3.0
     web_search: Annotated[
         WebSearch,
@@ -399,18 +425,38 @@ def value_at(document: Mapping[str, object], key: str) -> object:
         if not isinstance(value, dict):
             return value if key == MODEL_KEY else None
         value = cast("Mapping[str, object]", value).get(part)
-    if value is None and key == MODEL_KEY:
-        return value_at(document, MODEL_ALIAS)
     return value
+
+
+@cache
+def names_by_setting(kind: NameKind) -> Mapping[str, tuple[str, ...]]:
+    """Return the names of one kind by setting, the current one first; settings with any."""
+    names = {field: source.names(kind) for field, source in setting_sources().items()}
+    return {field: each for field, each in names.items() if each}
+
+
+def find_written(
+    kind: NameKind, lookup: Callable[[str], object]
+) -> Iterator[tuple[str, Sequence[tuple[str, object]]]]:
+    """Yield the settings that a source has, each with its written names and their values.
+
+    The first of several names counts: a current name has precedence over an old one.
+    """
+    for field, names in names_by_setting(kind).items():
+        written = [(name, value) for name in names if (value := lookup(name)) is not None]
+        if written:
+            yield field, written
 
 
 def secret_variables() -> frozenset[str]:
     """Return the environment variables with secrets, which no child process may inherit."""
     hints = get_type_hints(Settings)
-    names = (
-        source.variable for name, source in setting_sources().items() if _is_secret(hints[name])
+    return frozenset(
+        variable
+        for field, variables in names_by_setting("variable").items()
+        if _is_secret(hints[field])
+        for variable in variables
     )
-    return frozenset(filter(None, names))
 
 
 def _is_secret(hint: object) -> bool:

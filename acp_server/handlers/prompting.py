@@ -61,7 +61,7 @@ class PromptHandlers:
         session = self._sessions.find(request.session_id)
         # Everything up to `run` happens before the next message is read: prompts keep their order,
         # and a cancel right behind one finds its ticket.
-        busy_mode, message = parse_busy_mode(user_message(request.prompt), session.busy_prompt)
+        busy_mode, message = parse_busy_mode(user_message(request.prompt), session.busy_mode)
         queued_prompt = session.enqueue(message, busy_mode)
         # Instead of cancelling the task: a cancelled turn must still end cleanly and answer with
         # stopReason "cancelled", not with an error.

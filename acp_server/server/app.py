@@ -182,7 +182,7 @@ def build_server(
         reviews=LearningService(learning_rules(configuration), learning_context).reviews,
         compaction_threshold=current.compaction_threshold,
         mode=current.mode,
-        busy_prompt=current.busy_prompt,
+        busy_mode=current.busy_input_mode,
         max_turn_requests=current.max_turn_requests,
     )
     auth = AuthHandlers(models.sign_in, models.sign_out, models.sign_in_hint)

@@ -30,7 +30,7 @@ def skill_rules(configuration: Configuration) -> SkillConfig:
         external=tuple(path.absolute() for path in current.skills_external_dirs),
         disabled=frozenset((*current.skills_disabled, *platform_disabled)),
         max_characters=current.skills_index_char_limit,
-        name_only_categories=frozenset(current.skills_unrelated_categories),
+        name_only_categories=frozenset(current.skills_name_only_categories),
     )
 
 
@@ -56,13 +56,13 @@ def memory_config(current: Settings) -> MemoryConfig:
         limits["memory"] = current.memory_char_limit
     if current.user_profile_enabled:
         limits["user"] = current.user_char_limit
-    return MemoryConfig(limits, needs_permission=current.memory_ask)
+    return MemoryConfig(limits, needs_permission=current.memory_write_approval)
 
 
 def mcp_config(current: Settings) -> McpConfig:
     """Return the MCP config: servers, child environment, secret variable names."""
     variables, secrets = settings.child_environment({}), settings.secret_variables()
-    return McpConfig(variables, secrets, current.mcp_servers, current.mcp_wait_seconds)
+    return McpConfig(variables, secrets, current.mcp_servers, current.mcp_startup_wait_seconds)
 
 
 def configured_credential(configuration: Configuration) -> Credential | None:

@@ -173,9 +173,11 @@ def _profile_with_key_for(model_id: str, current: Settings) -> ProviderProfile:
 def _additional_profiles(
     configuration: Configuration, main: ProviderProfile
 ) -> Iterator[ProviderProfile]:
-    """Yield the additional providers: those in `model.others` and those with a key."""
+    """Yield the additional providers: in `model.additional_providers`, or with a key."""
     current = configuration.settings
-    listed_names = {found.name for name in current.other_providers if (found := find_profile(name))}
+    listed_names = {
+        found.name for name in current.additional_providers if (found := find_profile(name))
+    }
     for profile in PROFILES:
         has_key = _key_setting_name(profile, current) is not None
         if profile is ANTHROPIC:
@@ -286,11 +288,11 @@ def _open_provider(provider: ConfiguredProvider, configuration: Configuration) -
     config = EndpointConfig(
         access=EndpointAccess(
             provider.base_url,
-            idle_seconds=current.idle_seconds,
-            connect_seconds=current.connect_seconds,
+            read_timeout_seconds=current.read_timeout_seconds,
+            connect_timeout_seconds=current.connect_timeout_seconds,
         ),
         model_id=current.model if provider.is_main else None,
-        retry=RetryPolicy(max_retries=current.retries),
+        retry=RetryPolicy(max_retries=current.max_retries),
         list_file=configuration.home / "acp" / "models.json",
         searches_web=provider.profile.name == ANTHROPIC.name and current.web_search == "auto",
     )

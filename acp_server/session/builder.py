@@ -80,7 +80,7 @@ def build_session(
         PromptEnricher(context, tools, maintenance, memory),
     )
     reviews = services.reviews(context, turn_contexts.build)
-    return Session(context, tools, prompting, reviews, services.busy_prompt)
+    return Session(context, tools, prompting, reviews, services.busy_mode)
 
 
 def _build_context(

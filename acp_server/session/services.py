@@ -47,7 +47,7 @@ class SessionServices:
     mode: Mode = "ask"
     max_turn_requests: int = 100
     compaction_threshold: float = 0.75
-    busy_prompt: BusyMode = "queue"
+    busy_mode: BusyMode = "queue"
     """How to treat a prompt that arrives while a turn runs."""
     archive: SessionArchive = field(default_factory=NullArchive)
     """Stores the sessions."""

@@ -21,7 +21,7 @@ class Session:
     tools: SessionTools
     prompting: PromptRunner
     reviews: Reviews
-    busy_prompt: BusyMode
+    busy_mode: BusyMode
     """How to treat a prompt that arrives while a turn runs."""
 
     @property

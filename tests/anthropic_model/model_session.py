@@ -125,7 +125,7 @@ class ModelSessionConfig:
 
     model: str | None = ""
     """Model id; empty for one that the endpoint offers, None for no configured model."""
-    idle_seconds: float = 5.0
+    read_timeout_seconds: float = 5.0
     retries: int = 3
     retry_seconds: float = 0.004
     resume_wait_seconds: float = 0.004
@@ -135,7 +135,7 @@ class ModelSessionConfig:
     url: str | None = None
     session_count: int = 1
     cache_ttl: TimeToLive = "5m"
-    busy_prompt: BusyMode = "queue"
+    busy_mode: BusyMode = "queue"
     searches_web: bool = False
     quirks: EndpointProfile = field(default_factory=EndpointProfile)
     wrap_catalog: Callable[[ModelCatalog], ModelCatalog] | None = None
@@ -233,7 +233,9 @@ async def open_model_session(  # noqa: PLR0915  one sequence of set-up steps
     credential = Credential("the test", api_key=config.api_key) if config.api_key else None
     credentials = CredentialProvider(credential, KeyStore(home, use_keyring=False))
     plan = EndpointConfig(
-        access=EndpointAccess(config.url or api.url, idle_seconds=config.idle_seconds),
+        access=EndpointAccess(
+            config.url or api.url, read_timeout_seconds=config.read_timeout_seconds
+        ),
         model_id=(MODEL if api.form == "messages" else OTHER_MODEL)
         if config.model == ""
         else config.model,
@@ -251,7 +253,7 @@ async def open_model_session(  # noqa: PLR0915  one sequence of set-up steps
             toolset=fixed_toolset(tools),
             prompt_provider=fixed_prompts(FixedPromptProvider(SYSTEM)),
             max_turn_requests=config.max_turn_requests,
-            busy_prompt=config.busy_prompt,
+            busy_mode=config.busy_mode,
         )
     )
     server_end, editor_end = create_memory_pair()

@@ -137,10 +137,13 @@ NO_TEXT = "cannot be read: 'utf-8' codec can't decode byte 0xff in position 0: i
         ("log:\n  level: loud", f"log.level: {A_LEVEL}"),
         ("log:\n  level: 10", f"log.level: {A_LEVEL}"),
         ("log:\n  file: 5", "log.file: Input is not a valid path for <class 'pathlib.Path'>"),
-        ("anthropic:\n  idle_seconds: 0", "anthropic.idle_seconds: Input should be greater than 0"),
         (
-            "anthropic:\n  retries: -1",
-            "anthropic.retries: Input should be greater than or equal to 0",
+            "endpoint:\n  read_timeout_seconds: 0",
+            "endpoint.read_timeout_seconds: Input should be greater than 0",
+        ),
+        (
+            "endpoint:\n  max_retries: -1",
+            "endpoint.max_retries: Input should be greater than or equal to 0",
         ),
         ("max_turn_requests: 0", "max_turn_requests: Input should be greater than 0"),
         (

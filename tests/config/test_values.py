@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from acp_server.config.fitting import InvalidPart, validate_setting
 from acp_server.config.settings import load, setting_sources
-from acp_server.config.table import NON_CODE_CATEGORIES, Settings
+from acp_server.config.table import NON_CODING_CATEGORIES, Settings
 from acp_server.config.values import HttpServer, SseServer, StdioServer
 from skills_store.index import MAX_CHARACTERS
 from skills_store.index import NON_CODING_CATEGORIES as STORE_CATEGORIES
@@ -41,7 +41,7 @@ def test_no_two_settings_share_a_source(place: str) -> None:
 
 def test_the_skill_defaults_match_those_of_the_store() -> None:
     defaults = Settings()
-    assert set(NON_CODE_CATEGORIES) == STORE_CATEGORIES
+    assert set(NON_CODING_CATEGORIES) == STORE_CATEGORIES
     assert defaults.skills_index_char_limit == MAX_CHARACTERS
 
 

@@ -304,7 +304,7 @@ async def test_faults_a_client_must_tolerate_do_not_change_the_answer(
 
 
 async def test_a_silent_endpoint_times_out(tmp_path: Path, form: str) -> None:
-    rules = ModelSessionConfig(idle_seconds=0.2, retries=0)
+    rules = ModelSessionConfig(read_timeout_seconds=0.2, retries=0)
     silent = reply("never", head_gate=ResponseGate())
     async with serve_form(form, [silent]) as api, open_model_session(api, tmp_path, rules) as desk:
         assert "did not answer in time" in str((await desk.prompt_expecting_error())["message"])

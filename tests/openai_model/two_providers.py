@@ -73,7 +73,7 @@ def _aggregate_catalog(
     api: FakeApiServer, home: Path, loader: Lazy[ProviderEntryPoint], first: ModelCatalog
 ) -> ModelCatalog:
     plan = EndpointConfig(
-        EndpointAccess(api.url, idle_seconds=5.0),
+        EndpointAccess(api.url, read_timeout_seconds=5.0),
         None,
         RetryPolicy(max_retries=1, initial_seconds=0.004),
         home / "acp" / "models.json",

@@ -6,7 +6,7 @@ passed in.
 
 from collections.abc import Collection, Mapping
 
-MARK_VARIABLE = "ACP_SERVER_COMMAND"
+MARK_VARIABLE = "ACP_SERVER_COMMAND_ID"
 """Identifies the command that a process belongs to, even in another process group; see `processes`.
 """
 
