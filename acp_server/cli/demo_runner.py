@@ -237,7 +237,7 @@ class DemoRunner:
         self._is_finished = False
 
     async def handle_update(self, session_id: str, update: Update) -> None:
-        """Handle an update of the session (callback `Editor.show`)."""
+        """Handle an update of the session (callback of `ClientProfile`)."""
         if self._early_updates is not None:
             self._early_updates.append(update)
             return
@@ -248,7 +248,7 @@ class DemoRunner:
             turn.cancelled_at = time.perf_counter()
 
     async def decide(self, request: RequestPermissionRequest) -> RequestPermissionOutcome:
-        """Answer a permission request after a pause (callback `Editor.decide`)."""
+        """Answer a permission request after a pause (callback of `ClientProfile`)."""
         self._summary.questions += 1
         self._renderer.show_permission_request(request)
         answer: PermissionOption | None = None

@@ -109,7 +109,7 @@ def _answer_shape(options: RunOptions) -> AnswerSchema | None:
     """Return the required shape of the final answer, or None for free text.
 
     Raises:
-        SchemaError: The file is not a JSON schema.
+        AnswerSchemaError: The file is not a JSON schema.
         RunOptionsError: Both --findings and --json-schema are given.
     """
     if options.json_schema is None:

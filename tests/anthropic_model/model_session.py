@@ -1,8 +1,8 @@
 """The complete server in memory, between a test editor and a fake API server.
 
-async with messages_api(["Hello!"]) as api, open_desk(api, tmp_path) as desk:
-    assert await desk.ask("hi") == "end_turn"
-    assert desk.said() == "Hello!"
+async with messages_api(["Hello!"]) as api, open_model_session(api, tmp_path) as session:
+    assert await session.ask("hi") == "end_turn"
+    assert session.said() == "Hello!"
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence

@@ -107,7 +107,7 @@ class McpEditor:
         """Answer all requests from the server."""
         seen = 0
         while True:
-            # polls, since `Editor.wait_for` times out and requests may be far apart
+            # polls, since `Editor.wait_until` times out and requests may be far apart
             await anyio.sleep(POLL_SECONDS)
             unseen, seen = self.editor.messages[seen:], len(self.editor.messages)
             for message in unseen:

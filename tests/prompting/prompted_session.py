@@ -1,12 +1,12 @@
 """The real tools and the real system prompt in an in-memory server with a scripted model.
 
-    async with open_briefed_room(tmp_path) as room:
-        room.put("a/AGENTS.md", "Be kind.")
-        told = await room.run_one(call("read_file", path="a/b.txt"))
+    async with open_prompted_session(tmp_path) as session:
+        session.put("a/AGENTS.md", "Be kind.")
+        told = await session.run_one(call("read_file", path="a/b.txt"))
         assert hints_in(told.text) == [("a/AGENTS.md", "Be kind.")]
 
 The directories are `workspace`, `outside`, and `own`, which is HERMES_HOME. Tests may fill them
-before the session is opened. The requests to the model are in `room.model.requests`.
+before the session is opened. The requests to the model are in `session.model.requests`.
 """
 
 import re

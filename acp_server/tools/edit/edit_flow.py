@@ -170,7 +170,7 @@ class EditFlow:
     async def run(
         self, paths: Sequence[Path], planner: ChangePlanner, *, can_retry: bool = False
     ) -> ToolOutcome:
-        """Plan, show, ask and apply; with `may_redo`, start again if a file changed in between.
+        """Plan, show, ask and apply; with `can_retry`, start again if a file changed in between.
 
         New problems are waited for after the files are unlocked, so that other edits can go on.
         """
