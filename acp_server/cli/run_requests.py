@@ -2,6 +2,7 @@
 
 import os
 import select
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -135,9 +136,8 @@ def _configuration(options: RunOptions) -> Configuration:
         "max_retries": options.max_retries,
         "connect_timeout_seconds": options.connect_timeout,
     }
-    changed = configuration.settings.model_copy(
-        update={name: value for name, value in changes.items() if value is not None}
-    )
+    given = {name: value for name, value in changes.items() if value is not None}
+    changed = replace(configuration.settings, **given)
     return Configuration(changed, configuration.home, configuration.origins, ())
 
 

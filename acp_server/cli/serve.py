@@ -6,11 +6,11 @@ faster. The function that serves is passed in as the click context object.
 
 from collections.abc import Callable
 from types import UnionType
-from typing import Literal, Union, get_args, get_origin, get_type_hints
+from typing import Literal, Union, get_args, get_origin
 
 import click
 
-from acp_server.config.settings import Settings, setting_sources
+from acp_server.config.table import setting_fields, setting_sources
 
 EXAMPLES = """\
 \b
@@ -23,16 +23,16 @@ Examples:
 
 def setting_options() -> list[click.Option]:
     """Return a click option for each setting that has one, with the setting's own description."""
-    hints = get_type_hints(Settings)
     return [
         click.Option(
-            [source.option, name],
-            type=_choice_type(hints[name]),
-            metavar=_placeholder(name, hints[name]),
-            help=f"{source.description}{f' [{source.variable}]' if source.variable else ''}.",
+            [each.source.option, name],
+            type=_choice_type(each.plain_hint),
+            metavar=_placeholder(name, each.plain_hint),
+            help=f"{each.source.description}"
+            f"{f' [{each.source.variable}]' if each.source.variable else ''}.",
         )
-        for name, source in setting_sources().items()
-        if source.option
+        for name, each in setting_fields().items()
+        if each.source.option
     ]
 
 

@@ -13,7 +13,7 @@ from dotenv.parser import parse_stream
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from acp_server.config.fitting import InvalidPart, validate_setting
-from acp_server.config.provider_settings import NameKind
+from acp_server.config.setting import NameKind
 from acp_server.config.table import MODEL_KEY, find_written, names_by_setting, value_at
 from acp_server.config.yaml_files import (
     InvalidYamlError,

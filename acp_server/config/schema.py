@@ -10,11 +10,12 @@ from pydantic import JsonValue, TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 from pydantic_core import to_jsonable_python
 
+from acp_server.config.setting import SettingSource
 from acp_server.config.table import (
     MODEL_KEY,
     Settings,
-    SettingSource,
     setting_sources,
+    setting_values,
     type_adapter,
 )
 
@@ -28,10 +29,11 @@ def config_schema() -> _Object:
     keyed = {name: source for name, source in setting_sources().items() if source.key}
     requests: list[_AdapterRequest] = [(name, "validation", type_adapter(name)) for name in keyed]
     values, shared = TypeAdapter.json_schemas(requests)
-    root = _object_schema()
+    root, defaults = _object_schema(), setting_values(Settings())
     for name, source in keyed.items():
         value_schema = cast("_Object", values[(name, "validation")])
-        _insert(root, source.key.split("."), _with_description(name, source, value_schema))
+        described = _with_description(source, defaults[name], value_schema)
+        _insert(root, source.key.split("."), described)
         for key in source.old_keys:
             old: _Object = {"description": f"Renamed to `{source.key}`.", "deprecated": True}
             _insert(root, key.split("."), old | cast("_Object", _without_titles(value_schema)))
@@ -65,11 +67,11 @@ def _allow_short_model(root: _Object) -> None:
     known[section] = {"anyOf": [{"type": "string"}, known[section]]}
 
 
-def _with_description(name: str, source: SettingSource, value: _Object) -> _Object:
+def _with_description(source: SettingSource, default_value: object, value: _Object) -> _Object:
     """Return a value's schema with its description and default."""
     also = f" (also the variable {source.variable})" if source.variable else ""
     described: _Object = {"description": f"{source.description}{also}."}
-    default = cast("JsonValue", to_jsonable_python(Settings.model_fields[name].default))
+    default = cast("JsonValue", to_jsonable_python(default_value))
     if default not in (None, "", [], {}):
         described["default"] = default
     return described | cast("_Object", _without_titles(value))

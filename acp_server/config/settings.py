@@ -22,9 +22,10 @@ from io import StringIO
 from pathlib import Path
 
 from acp_server.config.fitting import validate_setting
-from acp_server.config.provider_settings import NameKind
+from acp_server.config.setting import NameKind
 from acp_server.config.table import (
     Settings,
+    build_settings,
     find_written,
     secret_variables,
     setting_sources,
@@ -98,7 +99,7 @@ def _resolve(layers: list[SettingsLayer], home: Path, problems: list[str]) -> Co
     values: dict[str, object] = {}
     origins: dict[str, str] = {}
     invalid_names = set[str]()
-    for name in Settings.model_fields:
+    for name in setting_sources():
         for layer in reversed(layers):
             if name not in layer.written:
                 continue
@@ -113,8 +114,7 @@ def _resolve(layers: list[SettingsLayer], home: Path, problems: list[str]) -> Co
                 values[name], origins[name] = found.value, layer.name
                 break
         origins.setdefault(name, "default")
-    # The values are validated one by one above; validating again would reject all for one.
-    settings = Settings.model_construct(None, **values)
+    settings = build_settings(values)
     return Configuration(settings, home, origins, tuple(problems), frozenset(invalid_names))
 
 

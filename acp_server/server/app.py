@@ -13,7 +13,6 @@ from threading import Timer
 import anyio
 from pydantic import JsonValue
 
-from acp_server.checkpoints.config import CheckpointConfig
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
 from acp_server.handlers.agent_connection import AgentConnection
@@ -21,7 +20,6 @@ from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.handlers.lazy_imports import LazyTrustAsker
 from acp_server.history.archive import LazyArchive, open_session_search
-from acp_server.hooks.config_mapping import build_hook_rules
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
 from acp_server.learning.service import LearningContext, LearningService
@@ -33,11 +31,8 @@ from acp_server.permissions.trust import (
     WorkspaceTrust,
 )
 from acp_server.server.config_mapping import (
-    learning_rules,
     mcp_config,
-    memory_config,
     prompt_config,
-    skill_rules,
     sub_agent_prompt_config,
 )
 from acp_server.server.endpoints import ModelService, open_models
@@ -66,8 +61,7 @@ from acp_server.startup.handshake import (
 )
 from acp_server.startup.pydantic_plugins import disable_plugins
 from acp_server.subagents.task import SubAgentLimits, TaskBudget
-from acp_server.tools.config import CheckConfig, DelegationConfig, ToolConfig, WebConfig
-from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.tool_config import DelegationConfig, ToolConfig
 
 logger = logging.getLogger(__name__)
 
@@ -178,8 +172,10 @@ def build_server(
             watch=watch,
             shared_reads=SharedReads(),
         ),
-        read_memory=partial(read_memory_pages, configuration.home, memory_config(current).limits),
-        reviews=LearningService(learning_rules(configuration), learning_context).reviews,
+        read_memory=partial(read_memory_pages, configuration.home, current.memory.limits),
+        reviews=LearningService(
+            configuration.home, current.memory, current.skills, learning_context
+        ).reviews,
         compaction_threshold=current.compaction_threshold,
         mode=current.mode,
         busy_mode=current.busy_input_mode,
@@ -220,30 +216,19 @@ def _tool_config(
         config_home=configuration.home,
         environment=settings.child_environment({}),
         secret_names=settings.secret_variables(),
-        memory=memory_config(current),
+        memory=current.memory,
         open_session_search=partial(open_session_search, configuration.home),
-        skills=skill_rules(configuration),
+        skills=current.skills,
         file_watch=watch,
-        checks=CheckConfig(current.diagnostics_commands, current.diagnostics_timeout_seconds),
-        hooks=build_hook_rules(
-            current.hooks_before_tool,
-            current.hooks_after_tool,
-            current.hooks_after_turn,
-            is_broken="hooks_before_tool" in configuration.invalid_settings,
+        checks=current.diagnostics,
+        hooks=replace(
+            current.hooks, is_invalid="hooks_before_tool" in configuration.invalid_settings
         ),
-        web=WebConfig(
-            current.web_allow_private, current.web_timeout_seconds, current.web_max_bytes
-        ),
-        checkpoints=CheckpointConfig(
-            current.checkpoints_enabled and not (policy is not None and policy.is_ephemeral),
-            current.checkpoints_include,
-            current.checkpoints_max_file_mb,
-            current.checkpoints_max_total_mb,
-            current.checkpoints_keep_days,
-        ),
-        sandbox=SandboxConfig(
-            current.sandbox_mode, current.sandbox_network, current.sandbox_writable
-        ),
+        web=current.web,
+        checkpoints=replace(current.checkpoints, is_enabled=False)
+        if policy is not None and policy.is_ephemeral
+        else current.checkpoints,
+        sandbox=current.sandbox,
         delegation=_sub_agent_config(configuration),
     )
 
@@ -260,7 +245,7 @@ def _sub_agent_config(configuration: Configuration) -> DelegationConfig:
 def _open_external_memory(
     configuration: Configuration, link: ClientConnection
 ) -> LazyExternalMemory | None:
-    name = configuration.settings.memory_provider
+    name = configuration.settings.memory.provider
     return (
         LazyExternalMemory(name, configuration.home, partial(_start_in_background, link))
         if name

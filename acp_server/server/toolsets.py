@@ -14,8 +14,8 @@ from acp_server.session.context import SessionContext
 from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.ports.toolset import SessionToolset
 from acp_server.startup.lazy_value import Lazy
-from acp_server.tools.config import ToolConfig
 from acp_server.tools.lazy_imports import create_tool_factory
+from acp_server.tools.tool_config import ToolConfig
 
 if TYPE_CHECKING:
     from acp_server.mcp.ports import McpConnector

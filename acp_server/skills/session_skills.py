@@ -348,7 +348,9 @@ class SessionSkills:
         index = library.index(
             IndexRequest(
                 facts,
-                config.name_only_categories if is_code_workspace(self._workspace) else frozenset(),
+                frozenset(config.name_only_categories)
+                if is_code_workspace(self._workspace)
+                else frozenset(),
                 config.max_characters,
                 tuple(dict.fromkeys((*preferred_names, *_recent(self._usage, names)))),
                 SETUP_SKILL,

@@ -1,95 +1,41 @@
-"""Configuration of the tools."""
+"""Settings of single tools. Values only: cheap to import."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import field
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Annotated
 
-from acp_server.checkpoints.config import CheckpointConfig
-from acp_server.hooks.rules import HookRules
-from acp_server.session.ports.session_search import SessionSearch
-from acp_server.session.project.headless_policy import HeadlessPolicy
-from acp_server.session.prompting.file_watch import FileWatch
-from acp_server.session.prompting.prompt_config import MEMORY_LIMIT, USER_LIMIT
-from acp_server.session.prompting.provider import FixedPromptProvider, PromptProvider
-from acp_server.session.workspace import SessionWorkspace
-from acp_server.skills.config import SkillConfig
+from pydantic import Field, PositiveFloat, PositiveInt
+
+from acp_server.config.setting import setting
+from acp_server.config.values import CommandWords, PrivateHosts
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.startup.lazy_value import Lazy
-from acp_server.subagents.task import SubAgentLimits as DelegationRules
-from acp_server.tools.shell.confinement.config import SandboxConfig
-from prompt_engine.memory_entries import StoreName
 
-
-@frozen_dataclass
-class MemoryConfig:
-    """Configuration of the memory that outlasts a session."""
-
-    limits: Mapping[StoreName, int] = field(
-        default_factory=lambda: {"memory": MEMORY_LIMIT, "user": USER_LIMIT}
-    )
-    """Size limits in characters of the enabled stores; if there are none, there is no tool."""
-    needs_permission: bool = False
-    """Whether each change needs permission."""
+MAX_DIAGNOSTICS_SECONDS = 2.0
 
 
 @frozen_dataclass
 class CheckConfig:
     """Configuration of the checks of changed files, used if the editor sends no diagnostics."""
 
-    commands: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    """By language: a program and its arguments, in which `{path}` stands for the file."""
-    timeout_seconds: float = 2.0
-    """Timeout of one check."""
+    commands: Mapping[str, CommandWords] = setting(
+        {},
+        "Commands that check a changed file, by language; `{path}` is the file",
+        "diagnostics.commands",
+    )
+    timeout_seconds: Annotated[float, Field(gt=0, le=MAX_DIAGNOSTICS_SECONDS)] = setting(
+        MAX_DIAGNOSTICS_SECONDS, "How many seconds a check may take", "diagnostics.timeout_seconds"
+    )
 
 
 @frozen_dataclass
 class WebConfig:
     """Configuration of `web_fetch`."""
 
-    allowed_private_hosts: Sequence[str] = ()
-    """Hosts, addresses and networks that may be reached although they are not public."""
-    timeout_seconds: float = 30.0
-    """Timeout of a fetch over all its redirects, without the time that the user takes to decide."""
-    max_bytes: int = 5_000_000
-    """How much of a page is read; holds for the compressed and for the decompressed bytes."""
-
-
-def _fixed_prompt(workspace: SessionWorkspace) -> Lazy[PromptProvider]:
-    del workspace
-    return Lazy[PromptProvider].of(FixedPromptProvider())
-
-
-@frozen_dataclass
-class DelegationConfig:
-    """Configuration of sub-agents."""
-
-    rules: DelegationRules = field(default_factory=DelegationRules)
-    prompt_provider_for: Callable[[SessionWorkspace], Lazy[PromptProvider]] = _fixed_prompt
-    """Creates the system-prompt provider of a session's sub-agents."""
-
-
-@frozen_dataclass
-class ToolConfig:
-    """Configuration of the tools, shared by all sessions."""
-
-    user_home: Path
-    """The directory that `~` stands for."""
-    config_home: Path
-    """Directory of this program's settings and keys."""
-    environment: Mapping[str, str]
-    """This process's environment variables; commands get them without `secret_names`."""
-    secret_names: Collection[str]
-    memory: MemoryConfig = MemoryConfig()
-    open_session_search: Callable[[], SessionSearch] | None = None
-    """Opens the search over past sessions; called in a thread."""
-    skills: SkillConfig = field(default_factory=SkillConfig)
-    file_watch: FileWatch | None = None
-    """Reports changes in directories; without it, skills are checked for changes at each use."""
-    checks: CheckConfig = CheckConfig()
-    headless_policy: HeadlessPolicy | None = None
-    """Policy of an unattended run."""
-    web: WebConfig = WebConfig()
-    hooks: HookRules = field(default_factory=HookRules)
-    checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
-    delegation: DelegationConfig = field(default_factory=DelegationConfig)
-    sandbox: SandboxConfig = field(default_factory=SandboxConfig)
+    allowed_private_hosts: PrivateHosts = setting(
+        (),
+        "Private hosts, addresses or networks from which pages may be fetched",
+        "web.allow_private",
+    )
+    timeout_seconds: PositiveFloat = setting(
+        30.0, "How many seconds a fetch may take", "web.timeout_seconds"
+    )
+    max_bytes: PositiveInt = setting(5_000_000, "The maximum size of a page", "web.max_bytes")

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from acp_server.checkpoints.manager import CheckpointManager, SnapshotScope
 from acp_server.hooks.hook_runner import HookRunner
 from acp_server.hooks.toolbox import HookedToolbox
+from acp_server.memory.config import MemoryConfig
 from acp_server.memory.store import MemoryStores
 from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.gate import Gate, PermissionGate, no_audit
@@ -26,7 +27,6 @@ from acp_server.skills.session_skills import SessionSkills
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.subagents.runner import SubAgentConfig, SubAgentRunner, TaskTools
 from acp_server.tools.agents.delegate_task import DelegationContext, delegate_task_tool
-from acp_server.tools.config import MemoryConfig, ToolConfig
 from acp_server.tools.edit.checks import FileChecks
 from acp_server.tools.edit.edit_flow import EditServices
 from acp_server.tools.edit.new_problems import NewProblemFinder
@@ -56,6 +56,7 @@ from acp_server.tools.shell.terminal import ShellServices, terminal_tool
 from acp_server.tools.shell.watcher import ProcessWatcher
 from acp_server.tools.skills.skill_tools import skill_tools
 from acp_server.tools.tool import Tool
+from acp_server.tools.tool_config import ToolConfig
 from acp_server.tools.toolbox import (
     ConnectServers,
     NoServerTools,

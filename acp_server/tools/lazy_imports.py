@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from acp_server.startup.gc_pause import pause_gc_on_first_call
-from acp_server.tools.config import ToolConfig
+from acp_server.tools.tool_config import ToolConfig
 
 if TYPE_CHECKING:
     from acp_server.tools.factory import ToolFactory

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from acp_server.config.checking import check_dotenv, check_yaml
 from acp_server.config.schema import config_schema
 from acp_server.config.settings import Configuration, load
-from acp_server.config.table import setting_sources, value_at
+from acp_server.config.table import setting_sources, setting_values, value_at
 from acp_server.config.template import config_template
 from tests.cli.command_line import run
 
@@ -60,7 +60,7 @@ def loaded(home: Path, text: str) -> Configuration:
 
 
 def value_of(configuration: Configuration, name: str) -> JsonValue:
-    value = cast("JsonValue", getattr(configuration.settings, name))
+    value = cast("JsonValue", setting_values(configuration.settings)[name])
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from acp_server.config import settings
 from acp_server.config.settings import Configuration, Settings
+from acp_server.config.table import build_settings, setting_sources
 from acp_server.config.values import PlatformHint
 
 DEFAULTS = Settings()
@@ -26,7 +27,7 @@ def load(home: Path, options: Mapping[str, str] | None = None, **variables: str)
 
 
 def origins(**changed: str) -> dict[str, str]:
-    return {name: changed.get(name, "default") for name in Settings.model_fields}
+    return {name: changed.get(name, "default") for name in setting_sources()}
 
 
 def test_without_any_source_the_defaults_apply(tmp_path: Path) -> None:
@@ -363,8 +364,8 @@ context_file_max_chars: 5000
 """
     write(tmp_path, {"config.yaml": text})
     current = load(tmp_path).settings
-    assert current == DEFAULTS.model_copy(
-        update={
+    assert current == build_settings(
+        {
             "tool_use_enforcement": ("gpt", "glm"),
             "environment_probe": False,
             "environment_hint": "A farm of two machines.",

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.hooks.rules import Hook, HookRules
+from acp_server.config.values import ToolHook
+from acp_server.hooks.rules import HookRules
 from acp_server.permissions.modes import Mode
 from acp_server.turn.conversation import ToolCall, ToolResult
 from acp_server.turn.ports import (
@@ -207,7 +208,7 @@ async def test_a_hook_also_refuses_calls_of_all_current_and_later_sub_agents(
     tmp_path: Path,
 ) -> None:
     puppet = Puppet()
-    hooks = HookRules([Hook("exit 2", "write_file")])
+    hooks = HookRules((ToolHook(command="exit 2", match="write_file"),))
     async with _acting(puppet, create_secret_workspace(tmp_path), "bypass", hooks=hooks) as actor:
         for _ in range(2):
             assert await _delegated(actor, puppet, WRITE, RUN) == [True, False]

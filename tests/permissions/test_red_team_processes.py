@@ -10,8 +10,8 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.permissions.modes import Mode
-from acp_server.tools.config import ToolConfig
 from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.tool_config import ToolConfig
 from tests.permissions.command_attempts import COMMAND_ATTEMPTS, WORKDIR_ATTEMPTS
 from tests.permissions.secret_workspace import (
     MARKER,

@@ -33,9 +33,10 @@ from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.ports.toolset import SessionToolset
 from acp_server.session.registry import SessionRegistry
 from acp_server.startup.lazy_value import Lazy
-from acp_server.tools.config import CheckConfig, ToolConfig
+from acp_server.tools.config import CheckConfig
 from acp_server.tools.factory import ToolFactory
 from acp_server.tools.lazy_imports import create_tool_factory
+from acp_server.tools.tool_config import ToolConfig
 from acp_server.turn.conversation import ToolCall, ToolResult
 from tests.handlers.checked_editor import CheckedEditor, message_schema_errors
 from tests.support.editor import Object, json_at

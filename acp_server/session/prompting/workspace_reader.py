@@ -75,12 +75,13 @@ class WorkspaceReader:
         config, workspace = self._config, self._workspace
         home = config.home
         memory = home / "memories"
+        settings = config.settings
         environment = read_environment(
             config.variables,
             HostInfo.current(),
             tool_shell="bash",
-            hint=config.environment_hint,
-            is_python_probed=config.should_probe_python,
+            hint=settings.environment_hint,
+            is_python_probed=settings.should_probe_python,
         )
         facts = PromptFacts(
             day=date.min,  # placeholder; the prompt names the day on which it is written
@@ -88,18 +89,21 @@ class WorkspaceReader:
             provider=config.provider,
             platform=config.platform,
             identity=AgentIdentity(skips_context_files=config.should_skip_context_files),
-            enforcement=config.enforcement,
+            enforcement=settings.enforcement,
             environment=replace(environment, profile=profile_name(home)),
-            hint_overrides={n: HintOverride(*o) for n, o in config.hint_overrides.items()},
-            system_message=SourcedText(config.system_message, "agent.system_prompt"),
+            hint_overrides={
+                name: HintOverride(hint.replace, hint.append)
+                for name, hint in settings.platform_hints.items()
+            },
+            system_message=SourcedText(settings.system_message, "agent.system_prompt"),
             workspace=read_workspace(
                 workspace.cwd, config.variables, workspace.additional_directories
             ),
-            memory=read_memory(memory / "MEMORY.md", config.memory_limit, scan)
-            if config.has_memory
+            memory=read_memory(memory / "MEMORY.md", config.memory.char_limit, scan)
+            if config.memory.is_enabled
             else None,
-            user=read_memory(memory / "USER.md", config.user_limit, scan)
-            if config.has_user_profile
+            user=read_memory(memory / "USER.md", config.memory.user_char_limit, scan)
+            if config.memory.has_user_profile
             else None,
         )
         return EnvironmentFacts(facts, self.locate_files(FileDigests()))
@@ -117,8 +121,8 @@ class WorkspaceReader:
         return ContextRequest(
             workspace.cwd,
             workspace.additional_directories,
-            config.agents_md_scope,
-            config.max_characters,
+            config.settings.agents_md_scope,
+            config.settings.max_characters,
             window_tokens,
         )
 

@@ -36,10 +36,10 @@ from acp_server.session.ports.toolset import SessionToolset
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
 from acp_server.startup.lazy_value import Lazy
-from acp_server.tools.config import ToolConfig
 from acp_server.tools.factory import ToolFactory
 from acp_server.tools.lazy_imports import create_tool_factory
 from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.tool_config import ToolConfig
 from acp_server.turn.conversation import ToolCall, ToolResult, UserMessage
 from tests.support.editor import Object, PendingResponse
 from tests.support.server_parts import MODEL_ID, make_auth_handlers, make_services
