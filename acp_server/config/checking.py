@@ -12,7 +12,7 @@ from io import StringIO
 from dotenv.parser import parse_stream
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from acp_server.config.fitting import InvalidPart, validate_setting
+from acp_server.config.fitting import validate_setting
 from acp_server.config.setting import NameKind
 from acp_server.config.table import MODEL_KEY, find_written, names_by_setting, value_at
 from acp_server.config.yaml_files import (
@@ -60,7 +60,12 @@ def check_yaml(text: str, *, is_shared: bool = False) -> list[ConfigProblem]:
         return [ConfigProblem(1, "", str(error))]
     if not isinstance(root, MappingNode):
         return []
-    found = list(_find_invalid_values(root, values))
+    found: list[ConfigProblem] = []
+    for name, written in find_written("key", partial(value_at, values)):
+        for key, value in written:
+            for part in validate_setting(name, value).invalid_parts:
+                node = _node_at(root, (*key.split("."), *part.path))
+                found.append(ConfigProblem(_line(node), part.qualified_name(key), part.reason))
     if not is_shared:
         old_names = {each.key: each for each in _find_old_names("key", partial(value_at, values))}
         found = [*_find_unusual_keys(root, "", old_names), *found]
@@ -102,17 +107,6 @@ def check_dotenv(text: str) -> list[ConfigProblem]:
     return found
 
 
-def _find_invalid_values(
-    root: MappingNode, values: Mapping[str, object]
-) -> Iterator[ConfigProblem]:
-    """Yield the invalid values of known settings."""
-    for name, written in find_written("key", partial(value_at, values)):
-        for key, value in written:
-            for part in validate_setting(name, value).invalid_parts:
-                part_node = _node_of_part(_node_at(root, key), part)
-                yield ConfigProblem(_line(part_node), part.qualified_name(key), part.reason)
-
-
 def find_old_variables(environment: Mapping[str, str | None]) -> Iterator[ConfigProblem]:
     """Yield a notice for each old name of a variable that is set."""
     return _find_old_names("variable", lambda name: environment.get(name) or None)
@@ -148,22 +142,16 @@ def _find_unusual_keys(
             yield ConfigProblem(
                 line, name, "dotted keys are not supported; nest the keys", is_harmless=True
             )
-        elif name in _known_sections():
-            yield from _check_section(value, name, old_names)
+        elif name in _sections_of(_known_keys()):
+            is_short_model = name == MODEL_KEY.partition(".")[0]
+            if isinstance(value, MappingNode):
+                yield from _find_unusual_keys(value, f"{name}.", old_names)
+            elif not is_short_model and value.tag != _NULL_TAG:
+                yield ConfigProblem(_line(value), name, "must be a mapping of keys to values")
         elif name in old_names:
             yield replace(old_names[name], line=line)
         elif name not in _known_keys():
             yield ConfigProblem(line, name, _unknown_key_reason(name), is_harmless=True)
-
-
-def _check_section(
-    value: Node, name: str, old_names: Mapping[str, ConfigProblem]
-) -> Iterator[ConfigProblem]:
-    is_short = name == MODEL_KEY.partition(".")[0]
-    if isinstance(value, MappingNode):
-        yield from _find_unusual_keys(value, f"{name}.", old_names)
-    elif not is_short and value.tag != _NULL_TAG:
-        yield ConfigProblem(_line(value), name, "must be a mapping of keys to values")
 
 
 def _unknown_key_reason(name: str) -> str:
@@ -173,7 +161,7 @@ def _unknown_key_reason(name: str) -> str:
     names = names_by_setting("key")
     if last in names:
         return _unknown_name_reason(name, [names[last][0]])
-    current = [each[0] for each in names.values()]
+    current = frozenset(each[0] for each in names.values())
     return _unknown_name_reason(name, [*current, *_sections_of(current)])
 
 
@@ -192,11 +180,7 @@ def _known_keys() -> frozenset[str]:
 
 
 @cache
-def _known_sections() -> frozenset[str]:
-    return _sections_of(_known_keys())
-
-
-def _sections_of(keys: Iterable[str]) -> frozenset[str]:
+def _sections_of(keys: frozenset[str]) -> frozenset[str]:
     """Return all proper prefixes of keys, such as `log` of `log.level`."""
     return frozenset(
         ".".join(parts[:depth])
@@ -211,20 +195,14 @@ def _entries(mapping: MappingNode) -> Iterator[tuple[ScalarNode, Node]]:
             yield key, value
 
 
-def _node_at(root: MappingNode, key: str) -> Node:
-    """Return the node of a dotted key, else its deepest existing ancestor."""
+def _node_at(root: MappingNode, path: Iterable[str | int]) -> Node:
+    """Return the node at a path, else its deepest existing ancestor."""
     node: Node = root
-    for part in key.split("."):
-        inner = _child_node(node, part)
+    for step in path:
+        inner = _child_node(node, step)
         if inner is None:
             return node
         node = inner
-    return node
-
-
-def _node_of_part(node: Node, part: InvalidPart) -> Node:
-    for step in part.path:
-        node = _child_node(node, step) or node
     return node
 
 

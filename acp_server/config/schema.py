@@ -3,7 +3,6 @@
 Generated from the settings table; a copy is published at `editors/config.schema.json`.
 """
 
-from collections.abc import Iterator, Mapping
 from typing import cast
 
 from pydantic import JsonValue, TypeAdapter
@@ -37,7 +36,10 @@ def config_schema() -> _Object:
         for key in source.old_keys:
             old: _Object = {"description": f"Renamed to `{source.key}`.", "deprecated": True}
             _insert(root, key.split("."), old | cast("_Object", _without_titles(value_schema)))
-    _allow_short_model(root)
+    # `model: NAME` is a short form of `model.default: NAME`.
+    sections = cast("_Object", root["properties"])
+    short_section = MODEL_KEY.partition(".")[0]
+    sections[short_section] = {"anyOf": [{"type": "string"}, sections[short_section]]}
     definitions = cast("_Object", shared.get("$defs", {}))
     return {
         "$schema": SCHEMA_DIALECT,
@@ -60,13 +62,6 @@ def _insert(root: _Object, parts: list[str], value: _Object) -> None:
     cast("_Object", root["properties"])[last] = value
 
 
-def _allow_short_model(root: _Object) -> None:
-    """Allow `model: NAME` as a short form of `model.default: NAME`."""
-    section = MODEL_KEY.partition(".")[0]
-    known = cast("_Object", root["properties"])
-    known[section] = {"anyOf": [{"type": "string"}, known[section]]}
-
-
 def _with_description(source: SettingSource, default_value: object, value: _Object) -> _Object:
     """Return a value's schema with its description and default."""
     also = f" (also the variable {source.variable})" if source.variable else ""
@@ -81,14 +76,12 @@ def _without_titles(value: JsonValue) -> JsonValue:
     """Remove pydantic's generated `title` texts; keep properties that are named `title`."""
     match value:
         case dict():
-            return dict(_items_without_titles(value))
+            return {
+                key: _without_titles(each)
+                for key, each in value.items()
+                if key != "title" or not isinstance(each, str)
+            }
         case list():
             return [_without_titles(each) for each in value]
         case _:
             return value
-
-
-def _items_without_titles(value: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
-    for key, each in value.items():
-        if key != "title" or not isinstance(each, str):
-            yield key, _without_titles(each)

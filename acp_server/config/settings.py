@@ -155,20 +155,14 @@ def _read_dotenv(path: Path, problems: list[str]) -> Mapping[str, str]:
 
 
 def _file_layer(path: Path, problems: list[str]) -> SettingsLayer:
-    document = _read_yaml(path, problems)
-    if not document:
-        return SettingsLayer(str(path), {})
-    return _make_layer(str(path), "key", partial(value_at, document))
-
-
-def _read_yaml(path: Path, problems: list[str]) -> Mapping[str, object] | None:
     text = read_text(path, problems)
     if text is None:
-        return None
+        return SettingsLayer(str(path), {})
     from acp_server.config.yaml_files import InvalidYamlError, NotAMappingError, parse_mapping
 
     try:
-        return parse_mapping(text)
+        document = parse_mapping(text)
     except (InvalidYamlError, NotAMappingError) as error:
         problems.append(f"{path}: {error}; ignored")
-        return None
+        return SettingsLayer(str(path), {})
+    return _make_layer(str(path), "key", partial(value_at, document))
