@@ -1,5 +1,9 @@
 """Checkpoint settings and fixed limits: which files are stored, how much, and for how long."""
 
+from pydantic import PositiveFloat
+
+from acp_server.config.setting import setting
+from acp_server.config.values import Names
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 MEGABYTE = 1024 * 1024
@@ -13,13 +17,21 @@ MAX_FILES = 100_000
 class CheckpointConfig:
     """The user's settings."""
 
-    is_enabled: bool = True
-    include: tuple[str, ...] = ()
-    """Patterns as in `.gitignore`: ignored files to include nevertheless."""
-    max_file_mb: float = 10.0
-    max_total_mb: float = 1024.0
-    """Size limit of the stored states of one workspace."""
-    keep_days: float = 30.0
+    is_enabled: bool = setting(
+        True, "Whether files are saved before a turn changes them", "checkpoints.enabled"
+    )
+    include: Names = setting(
+        (), "Ignored files to save anyway, as .gitignore patterns", "checkpoints.include"
+    )
+    max_file_mb: PositiveFloat = setting(
+        10.0, "The largest file to save, in MB", "checkpoints.max_file_mb"
+    )
+    max_total_mb: PositiveFloat = setting(
+        1024.0, "The maximum size per workspace, in MB", "checkpoints.max_total_mb"
+    )
+    keep_days: PositiveFloat = setting(
+        30.0, "For how many days checkpoints are kept", "checkpoints.keep_days"
+    )
     snapshot_seconds: float = SNAPSHOT_SECONDS
     max_files: int = MAX_FILES
 

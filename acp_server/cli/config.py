@@ -101,7 +101,7 @@ Examples:
 @click.argument("file", type=FILE, required=False)
 @JSON
 def check(file: Path | None, *, is_json: bool) -> int:
-    """Check the settings; the exit code is 1 if there are problems.
+    """Check the settings; the exit code is 1 if there are problems. Old names are only reported.
 
     Without FILE, the files in HERMES_HOME and the environment are checked. A FILE is checked like
     HERMES_HOME/acp/config.yaml. With --json: [{"file", "line", "key", "reason"}].
@@ -126,7 +126,7 @@ def check(file: Path | None, *, is_json: bool) -> int:
         click.echo(json.dumps(rows, indent=2))
     else:
         _print_problems(found)
-    return int(bool(found))
+    return int(_has_mistakes(found))
 
 
 @command.command(
@@ -149,7 +149,7 @@ def edit() -> int:
             open_in_editor(file)
             found = check_settings_file(file)
             _print_problems(found)
-            if not found:
+            if not _has_mistakes(found):
                 return 0
             if not sys.stdin.isatty() or not click.confirm("Edit again?", default=True):
                 return 1
@@ -169,6 +169,11 @@ def schema() -> int:
     """Print the JSON schema of config.yaml, for completion and checks in an editor."""
     click.echo(json.dumps(configuration_schema(), indent=2))
     return 0
+
+
+def _has_mistakes(found: Sequence[SettingsProblem]) -> bool:
+    """Whether there are problems besides old names, which still work."""
+    return any(not each.problem.is_old_name for each in found)
 
 
 def _print_problems(found: Sequence[SettingsProblem]) -> None:

@@ -6,9 +6,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from acp_server.config.checking import ConfigProblem, check_dotenv, check_yaml
+from acp_server.config.checking import (
+    ConfigProblem,
+    check_dotenv,
+    check_yaml,
+    find_old_variables,
+)
 from acp_server.config.schema import config_schema
-from acp_server.config.settings import Configuration, read_text
+from acp_server.config.settings import Configuration, child_environment, read_text
 from acp_server.config.template import SCHEMA_FILE, config_template
 from acp_server.text.redaction import redact_secrets
 from skills_store.atomic import write_atomically
@@ -61,7 +66,8 @@ def check_all_settings(configuration: Configuration) -> Sequence[SettingsProblem
         if source == ENVIRONMENT:
             variable, _, reason = reason.partition(": ")
             found.append(SettingsProblem(source, ConfigProblem(None, variable, reason)))
-    return found
+    old_names = find_old_variables(child_environment({}))
+    return [*found, *(SettingsProblem(ENVIRONMENT, problem) for problem in old_names)]
 
 
 def _check_file_with(

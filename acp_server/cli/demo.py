@@ -21,7 +21,8 @@ from acp_server.cli.demo_renderer import DemoRenderer
 from acp_server.cli.demo_runner import DemoRunner
 from acp_server.cli.demo_script import DemoStep, load_demo_script
 from acp_server.cli.screen import TerminalScreen
-from acp_server.config.settings import child_environment, setting_sources
+from acp_server.config.settings import child_environment
+from acp_server.config.table import names_by_setting
 from acp_server.headless.agent import ClientProfile
 from acp_server.headless.directory_files import DirectoryFiles
 from acp_server.headless.driver import spawn_agent
@@ -124,7 +125,7 @@ def _make_faster(model_script: str) -> str:
 
 def _server_environment(home: Path) -> dict[str, str]:
     """Return an environment without settings; its `python3`, for the tests, is this Python."""
-    variables = [source.variable for source in setting_sources().values() if source.variable]
+    variables = [name for names in names_by_setting("variable").values() for name in names]
     environment = child_environment({**dict.fromkeys(variables), "HERMES_HOME": str(home)})
     path = environment.get("PATH") or os.defpath
     return {**environment, "PATH": os.pathsep.join((str(Path(sys.executable).parent), path))}

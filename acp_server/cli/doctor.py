@@ -22,6 +22,7 @@ from acp_server.cli.setting_rows import SettingRow, iter_secrets, print_rows, se
 from acp_server.config import settings
 from acp_server.config.credentials import KeyStore
 from acp_server.config.settings import Configuration
+from acp_server.config.table import setting_values
 from acp_server.text.redaction import Redactor
 from acp_server.version import __version__
 
@@ -72,7 +73,7 @@ def _build_bundle(configuration: Configuration, findings: Sequence[CheckResult])
     credential = KeyStore(configuration.home, use_keyring=False).load()
     redactor = Redactor(
         secrets=(
-            *iter_secrets(configuration.settings),
+            *iter_secrets(setting_values(configuration.settings)),
             *filter(None, [credential and credential.api_key]),
         ),
         home_directories=(Path.home(), Path.home().resolve()),

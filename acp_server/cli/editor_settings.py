@@ -22,7 +22,7 @@ PACKAGE = "hermes-acp-server"
 FileEditor = Literal["zed", "vscode", "jetbrains"]
 EditorName = Literal[FileEditor, "neovim", "emacs"]
 EDITORS: Sequence[EditorName] = ("zed", "vscode", "jetbrains", "neovim", "emacs")
-TITLES: Mapping[EditorName, str] = {  # as `editors_found` calls them
+TITLES: Mapping[EditorName, str] = {  # as `find_editors` names them
     "zed": "Zed",
     "vscode": "VS Code",
     "jetbrains": "JetBrains",

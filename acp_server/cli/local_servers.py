@@ -42,7 +42,9 @@ async def find_local_servers(
 
 async def _probe_models(profile: ProviderProfile) -> tuple[ListedModel, ...] | None:
     """Return the chat models of a server; None if none, or something else, answers there."""
-    endpoint = connect(EndpointAccess(profile.base_url, idle_seconds=PROBE_TIMEOUT_SECONDS), "")
+    endpoint = connect(
+        EndpointAccess(profile.base_url, read_timeout_seconds=PROBE_TIMEOUT_SECONDS), ""
+    )
     try:
         with anyio.move_on_after(PROBE_TIMEOUT_SECONDS):
             listed = await list_models(endpoint)

@@ -3,7 +3,7 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -190,30 +190,31 @@ def status(*, is_json: bool) -> int:
     configuration = settings.load({})
     memory, current = _open_memory(configuration), configuration.settings
     stores = [
-        _store_status(memory, "memory", is_on=current.memory_enabled),
-        _store_status(memory, "user", is_on=current.user_profile_enabled),
+        _store_status(memory, "memory", is_on=current.memory.is_enabled),
+        _store_status(memory, "user", is_on=current.memory.has_user_profile),
     ]
     provider = anyio.run(_provider_status, configuration)
     if is_json:
-        found = {"stores": stores, "asks_first": current.memory_ask, "provider": provider}
+        found = {
+            "stores": stores,
+            "asks_first": current.memory.needs_permission,
+            "provider": provider,
+        }
         click.echo(json.dumps(found, ensure_ascii=False, indent=2))
         return 0
     for store in stores:
         state = "" if store["is_on"] else "; disabled"
         click.echo(f"{store['name']:9} {store['state']}{state}; {store['file']}")
-    click.echo(f"changes   {'ask for permission' if current.memory_ask else 'need no permission'}")
+    approval = "ask for permission" if current.memory.needs_permission else "need no permission"
+    click.echo(f"changes   {approval}")
     click.echo(f"provider  {provider['state']}")
     return 0
 
 
 def _open_memory(configuration: Configuration) -> MemoryStores:
     """Return both stores; the user can also see a disabled one."""
-    current = configuration.settings
-    limits: Mapping[StoreName, int] = {
-        "memory": current.memory_char_limit,
-        "user": current.user_char_limit,
-    }
-    return MemoryStores(configuration.home, limits, scan)
+    config = replace(configuration.settings.memory, is_enabled=True, has_user_profile=True)
+    return MemoryStores(configuration.home, config.limits, scan)
 
 
 def _apply_change(target: StoreName, operation: EntryOperation, *, is_json: bool) -> int:
@@ -272,7 +273,7 @@ def _store_status(memory: MemoryStores, name: StoreName, *, is_on: bool) -> dict
 
 async def _provider_status(configuration: Configuration) -> dict[str, JsonValue]:
     """Return the state of the external memory after a request to it."""
-    name = configuration.settings.memory_provider
+    name = configuration.settings.memory.provider
     memory = find_external_memory(name, configuration.home, scan)
     found: dict[str, JsonValue] = {
         "name": name,

@@ -43,9 +43,9 @@ class ProviderModels:
 def command(*, is_json: bool) -> int:
     """List the models of each configured provider.
 
-    The configured provider comes first, then those that have a key or are named in `model.others`;
-    sessions call their models `PROVIDER:ID`. The default model is marked with *. The exit code is 1
-    if a provider does not answer.
+    The configured provider comes first, then those that have a key or are named in
+    `model.additional_providers`; sessions call their models `PROVIDER:ID`. The default model is
+    marked with *. The exit code is 1 if a provider does not answer.
 
     With --json: {"providers": [{"provider", "address", "default", "models": [{"id", "name",
     "window_tokens", "output_tokens"}], "problem"}]}.

@@ -17,7 +17,7 @@ from acp_server.mcp.server_configs import parse_workspace_servers
 from acp_server.mcp.tool_names import SEPARATOR, server_name_parts
 from acp_server.permissions.trust import TrustStore
 from acp_server.server.app import open_model_catalog
-from acp_server.server.config_mapping import memory_config, prompt_config
+from acp_server.server.config_mapping import prompt_config
 from acp_server.session.project.requests import NOT_TRUSTED, SERVERS
 from acp_server.session.project.settings import (
     ProjectSettings,
@@ -83,7 +83,7 @@ class _ProjectSettingsCheck:
         )
         names = server_name_parts([*self._current.mcp_servers, *self._servers]).values()
         self._prefixes = tuple(name + SEPARATOR for name in names)
-        self._tools = offered_tool_names(memory_config(self._current))
+        self._tools = offered_tool_names(self._current.memory)
         self._requested = self._parse(self._values)
 
     def accepted_rows(self) -> Iterator[SettingRow]:
@@ -139,11 +139,11 @@ def _frontmatter_values(
     configuration: Configuration, root: Path
 ) -> tuple[dict[str, JsonValue], dict[str, str]]:
     """Return the values and the file that sets each; the nearest file wins."""
-    settings = prompt_config(configuration)
-    request = ContextRequest(root, agents_md_scope=settings.agents_md_scope)
+    config = prompt_config(configuration)
+    request = ContextRequest(root, agents_md_scope=config.settings.agents_md_scope)
     values: dict[str, JsonValue] = {}
     origins: dict[str, str] = {}
-    for found in reversed(find_project_context(request, scan, settings.is_trusted).settings):
+    for found in reversed(find_project_context(request, scan, config.is_trusted).settings):
         values |= found.values
         origins |= dict.fromkeys(found.values, str(root / found.path))
     return values, origins

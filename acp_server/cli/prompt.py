@@ -11,13 +11,13 @@ from acp_server.config import settings
 from acp_server.models.families import known_window_tokens
 from acp_server.permissions.trust import NoTrustAsker, TrustStore, WorkspaceTrust
 from acp_server.server.app import open_model_catalog
-from acp_server.server.config_mapping import memory_config, prompt_config, skill_rules
+from acp_server.server.config_mapping import prompt_config
 from acp_server.session.ports.archive import SavedSystem
 from acp_server.session.ports.skills import SkillIndexRequest
 from acp_server.session.project.settings import ProjectSettings, parse_project_settings
 from acp_server.session.prompting.provider import SystemPromptRequest
 from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.skills.service import SkillService
 from acp_server.skills.session_skills import SessionSkills
 from acp_server.tools.factory import offered_tool_names
@@ -120,8 +120,8 @@ async def _write_prompt(
     The project's settings are known only after a first pass; if the project is trusted, they can
     change the model, tools and skills, so the prompt is written a second time.
     """
-    skill_service = SkillService(configuration.home, Path.home(), skill_rules(configuration))
-    names = offered_tool_names(memory_config(configuration.settings))
+    skill_service = SkillService(configuration.home, Path.home(), configuration.settings.skills)
+    names = offered_tool_names(configuration.settings.memory)
 
     async def write(requested: ProjectSettings) -> str:
         model_id = model or requested.model or configuration.settings.model or "unnamed"

@@ -123,7 +123,7 @@ def _policy(request: RunRequest) -> Json:
         "ask": "fail" if rules.stop_on_question else "deny",
         "on_denied": "fail" if rules.stop_on_denial else "continue",
         "project_is_trusted": rules.is_trusted,
-        "sandbox": request.configuration.settings.sandbox_mode,
+        "sandbox": request.configuration.settings.sandbox.mode,
         "max_turns": budget.requests,
         "max_cost_usd": budget.cost_usd,
         "max_tokens": budget.tokens,

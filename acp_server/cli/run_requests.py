@@ -2,6 +2,7 @@
 
 import os
 import select
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -121,10 +122,12 @@ def _configuration(options: RunOptions) -> Configuration:
     configuration = settings.load({name: value for name, value in overrides.items() if value})
     if configuration.problems:
         raise RunOptionsError("; ".join(configuration.problems))
-    changes = {"retries": options.max_retries, "connect_seconds": options.connect_timeout}
-    changed = configuration.settings.model_copy(
-        update={name: value for name, value in changes.items() if value is not None}
-    )
+    changes = {
+        "max_retries": options.max_retries,
+        "connect_timeout_seconds": options.connect_timeout,
+    }
+    given = {name: value for name, value in changes.items() if value is not None}
+    changed = replace(configuration.settings, **given)
     return Configuration(changed, configuration.home, configuration.origins, ())
 
 

@@ -6,11 +6,11 @@ faster. The function that serves is passed in as the click context object.
 
 from collections.abc import Callable
 from types import UnionType
-from typing import Literal, Union, get_args, get_origin, get_type_hints
+from typing import Literal, Union, get_args, get_origin
 
 import click
 
-from acp_server.config.settings import Settings, setting_sources
+from acp_server.config.table import setting_fields, setting_sources
 
 EXAMPLES = """\
 \b
@@ -23,22 +23,23 @@ Examples:
 
 def setting_options() -> list[click.Option]:
     """Return a click option for each setting that has one, with the setting's own description."""
-    hints = get_type_hints(Settings)
-    options: list[click.Option] = []
-    for name, source in setting_sources().items():
-        if source.option:
-            values = _allowed_values(hints[name])
-            is_union = get_origin(hints[name]) in {UnionType, Union}
-            placeholder = name.rpartition("_")[2].upper() if is_union else "TEXT"
-            variable = f" [{source.variable}]" if source.variable else ""
-            option = click.Option(
-                [source.option, name],
-                type=click.Choice(values) if values else None,
-                metavar="|".join(values) or placeholder,
-                help=f"{source.description}{variable}.",
-            )
-            options.append(option)
-    return options
+    return [
+        click.Option(
+            [each.source.option, name],
+            type=_choice_type(each.plain_hint),
+            metavar=_placeholder(name, each.plain_hint),
+            help=f"{each.source.description}"
+            f"{f' [{each.source.variable}]' if each.source.variable else ''}.",
+        )
+        for name, each in setting_fields().items()
+        if each.source.option
+    ]
+
+
+def _choice_type(hint: object) -> click.Choice[str] | None:
+    """Return the choices of a setting with a fixed set of values; None for free text."""
+    values = _allowed_values(hint)
+    return click.Choice(values) if values else None
 
 
 def _allowed_values(hint: object) -> list[str]:
@@ -46,6 +47,14 @@ def _allowed_values(hint: object) -> list[str]:
     if hint is bool:
         return ["true", "false"]
     return [str(each) for each in get_args(hint)] if get_origin(hint) is Literal else []
+
+
+def _placeholder(name: str, hint: object) -> str:
+    """Return the placeholder of the value in the help text: the choices, if there are any."""
+    if _allowed_values(hint):
+        return "|".join(_allowed_values(hint))
+    parts = get_args(hint) if get_origin(hint) in {UnionType, Union} else ()
+    return name.rpartition("_")[2].upper() if parts else "TEXT"
 
 
 @click.pass_obj

@@ -109,16 +109,20 @@ async def list_sessions(cwd: Path | None, limit: int, *, is_json: bool) -> int:
     epilog="""\
 \b
 Examples:
-  acp-server sessions show 3f2a --tasks
+  acp-server sessions show 3f2a --subagents
   acp-server sessions show 3f2a --json | jq -r '.said[].text'
 """
 )
 @click.argument("session_id", metavar="ID")
-@click.option("--tasks", "with_tasks", is_flag=True, help="Include the work of sub-agents.")
+@click.option("--subagents", is_flag=True, help="Include the work of sub-agents.")
+@click.option("--tasks", "subagents_by_old_name", is_flag=True, hidden=True)
 @JSON
 @REPORTING_ERRORS
-async def show(session_id: str, *, with_tasks: bool, is_json: bool) -> int:
+async def show(
+    session_id: str, *, subagents: bool, subagents_by_old_name: bool, is_json: bool
+) -> int:
     """Print the messages and tool calls of a session."""
+    with_tasks = subagents or subagents_by_old_name
     sessions = _stored_sessions()
     session = await sessions.resolve(session_id)
     stored = await _load_stored(sessions, session)

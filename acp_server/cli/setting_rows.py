@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from acp_server.cli.screen import Indented, TerminalScreen, printable
-from acp_server.config.settings import Configuration, setting_sources
+from acp_server.config.settings import Configuration
+from acp_server.config.table import setting_sources, setting_values
 from acp_server.text.redaction import REDACTED, redact_secrets
 
 PIPE_COLUMNS = 10_000
@@ -46,8 +47,9 @@ class SettingRow:
 
 def setting_rows(configuration: Configuration) -> Iterator[SettingRow]:
     """Yield a row for each setting."""
+    values = setting_values(configuration.settings)
     for name, source in setting_sources().items():
-        value = displayable(getattr(configuration.settings, name))
+        value = displayable(values[name])
         origin = configuration.origins[name]
         yield SettingRow(name, value, origin, source.option, source.variable, source.key)
 

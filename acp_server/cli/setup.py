@@ -38,12 +38,24 @@ NAMES = [profile.name for profile in PROFILES]
 @click.option("--local", is_flag=True, help="Choose a model of a server on this machine.")
 @click.option("--forget", is_flag=True, help="Remove the stored key.")
 @click.option(
-    "--file", "in_file", is_flag=True, help="Store the key in a file (mode 0600), not the keyring."
+    "--no-keyring",
+    "in_file",
+    is_flag=True,
+    help="Store the key in a file (mode 0600), not the keyring.",
 )
+@click.option("--file", "in_file_by_old_name", is_flag=True, hidden=True)
 @click.option("--editor", type=click.Choice(EDITORS), help="Add acp-server to this editor.")
 @click.option("--yes", "is_sure", is_flag=True, help="With --editor: write without asking.")
 @click.option("--print", "only_prints", is_flag=True, help="With --editor: print, do not write.")
-def command(*, name: str | None, is_used: bool, local: bool, forget: bool, in_file: bool) -> int:
+def command(
+    *,
+    name: str | None,
+    is_used: bool,
+    local: bool,
+    forget: bool,
+    in_file: bool,
+    in_file_by_old_name: bool,
+) -> int:
     """Store an API key, choose a model on this machine, or set up an editor.
 
     The key is stored in the system keyring if there is one, else in a file in HERMES_HOME/acp that
@@ -67,14 +79,18 @@ def command(*, name: str | None, is_used: bool, local: bool, forget: bool, in_fi
     if not key:
         click.echo("No key entered; nothing was stored.", err=True)
         return 1
-    store = KeyStore(configuration.home, account=provider.store.account, use_keyring=not in_file)
+    use_keyring = not (in_file or in_file_by_old_name)
+    store = KeyStore(configuration.home, account=provider.store.account, use_keyring=use_keyring)
     try:
         location = store.save(key)
         if is_used and not provider.is_main:
             update_model_settings(configuration.home, provider=provider.profile.name, default=None)
         elif not provider.is_main and provider.profile is not ANTHROPIC:
-            others = {*configuration.settings.other_providers, provider.profile.name}
-            update_model_settings(configuration.home, others=sorted(others))
+            names = {*configuration.settings.additional_providers, provider.profile.name}
+            # `others` is the old name of this key: without None, the file would have both.
+            update_model_settings(
+                configuration.home, additional_providers=sorted(names), others=None
+            )
     except (OSError, ValueError) as error:
         click.echo(f"The key cannot be stored: {error}", err=True)
         return 1

@@ -9,7 +9,6 @@ from click.shell_completion import CompletionItem
 
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
-from acp_server.server.config_mapping import skill_rules
 from acp_server.skills.service import SkillService
 from skills_store import SkillLibrary
 from skills_store.editor import SkillEditor
@@ -40,7 +39,7 @@ def open_skills(cwd: Path | None = None) -> CliSkills:
     configuration = settings.load({})
     environment = settings.child_environment(dict.fromkeys(settings.secret_variables()))
     skill_service = SkillService(
-        configuration.home, Path.home(), skill_rules(configuration), environment=environment
+        configuration.home, Path.home(), configuration.settings.skills, environment=environment
     )
     workspace = None if cwd is None else cwd.resolve()
     is_trusted = workspace is not None and skill_service.is_trusted(workspace)

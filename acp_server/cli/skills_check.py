@@ -5,7 +5,6 @@ from pathlib import Path
 
 from acp_server.cli.check_result import CheckResult
 from acp_server.config.settings import Configuration
-from acp_server.server.config_mapping import skill_rules
 from acp_server.skills.service import SkillService
 
 MAX_LISTED_PROBLEMS = 5
@@ -14,7 +13,7 @@ ADVICE = "fix the file; `acp-server skills list` shows all problems"
 
 def check_skills(configuration: Configuration) -> Sequence[CheckResult]:
     """Check the user's own and the bundled skills, without any workspace. Blocks on disk reads."""
-    skill_service = SkillService(configuration.home, Path.home(), skill_rules(configuration))
+    skill_service = SkillService(configuration.home, Path.home(), configuration.settings.skills)
     library = skill_service.skill_roots(None).library
     skipped = [each for each in library.problems() if each.is_skipped]
     shadowed = len(library.shadowed())

@@ -16,7 +16,6 @@ from acp_server.learning.curator_run import (
     NothingToUndoError,
 )
 from acp_server.server import app
-from acp_server.server.config_mapping import skill_rules
 from acp_server.skills.service import SkillService
 from skills_store.curation import archive_outcomes, render_report
 from skills_store.errors import SkillError
@@ -92,7 +91,7 @@ async def _undo(configuration: Configuration, *, is_json: bool) -> int:
 
 
 def _skill_service(configuration: Configuration) -> SkillService:
-    return SkillService(configuration.home, Path.home(), skill_rules(configuration))
+    return SkillService(configuration.home, Path.home(), configuration.settings.skills)
 
 
 def _as_json(result: CuratorResult) -> dict[str, object]:

@@ -57,7 +57,7 @@ def install(
     """
     skills = open_skills()
     installer = _installer(skills)
-    trusted_sources = skills.configuration.settings.skills_trusted_sources
+    trusted_sources = skills.configuration.settings.skills.trusted_sources
     trust: SkillTrust = "trusted" if is_listed_source(source, trusted_sources) else "community"
     click.echo(f"Fetching {source} ...", err=True)
     try:

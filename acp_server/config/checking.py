@@ -4,16 +4,17 @@ Loading silently ignores unknown keys; here they are reported. Reads no file: ta
 """
 
 import difflib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from io import StringIO
 
 from dotenv.parser import parse_stream
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from acp_server.config.fitting import InvalidPart, validate_setting
-from acp_server.config.table import MODEL_KEY, setting_sources, value_at
+from acp_server.config.fitting import validate_setting
+from acp_server.config.setting import NameKind
+from acp_server.config.table import MODEL_KEY, find_written, names_by_setting, value_at
 from acp_server.config.yaml_files import (
     InvalidYamlError,
     NotAMappingError,
@@ -39,6 +40,8 @@ class ConfigProblem:
     reason: str
     is_harmless: bool = False
     """Whether only this entry is affected, such as an unknown key that is never read."""
+    is_old_name: bool = False
+    """Whether it only reports an old name, which still works."""
 
     def __str__(self) -> str:
         return f"{self.key}: {self.reason}" if self.key else self.reason
@@ -47,7 +50,7 @@ class ConfigProblem:
 def check_yaml(text: str, *, is_shared: bool = False) -> list[ConfigProblem]:
     """Return the problems in a config.yaml, ordered by line.
 
-    With `is_shared`, unknown keys are not reported: they may belong to other programs.
+    With `is_shared`, unknown keys and old names are not reported: other programs may use them.
     """
     try:
         root, values = compose_nodes(text), parse_mapping(text)
@@ -57,55 +60,75 @@ def check_yaml(text: str, *, is_shared: bool = False) -> list[ConfigProblem]:
         return [ConfigProblem(1, "", str(error))]
     if not isinstance(root, MappingNode):
         return []
-    found = [] if is_shared else list(_find_unknown_keys(root, ""))
-    return sorted(
-        [*found, *_find_invalid_values(root, values)], key=lambda problem: problem.line or 0
-    )
+    found: list[ConfigProblem] = []
+    for name, written in find_written("key", partial(value_at, values)):
+        for key, value in written:
+            for part in validate_setting(name, value).invalid_parts:
+                node = _node_at(root, (*key.split("."), *part.path))
+                found.append(ConfigProblem(_line(node), part.qualified_name(key), part.reason))
+    if not is_shared:
+        old_names = {each.key: each for each in _find_old_names("key", partial(value_at, values))}
+        found = [*_find_unusual_keys(root, "", old_names), *found]
+    return sorted(found, key=lambda problem: problem.line or 0)
 
 
 def check_dotenv(text: str) -> list[ConfigProblem]:
     """Return the problems in a .env file that concern this server's variables."""
     by_variable = {
-        source.variable: name for name, source in setting_sources().items() if source.variable
+        variable: name
+        for name, variables in names_by_setting("variable").items()
+        for variable in variables
+    }
+    current_names = [names[0] for names in names_by_setting("variable").values()]
+    bindings = list(parse_stream(StringIO(text)))
+    old_names = {
+        problem.key: problem
+        for problem in find_old_variables({each.key or "": each.value for each in bindings})
     }
     found: list[ConfigProblem] = []
-    for binding in parse_stream(StringIO(text)):
+    for binding in bindings:
         variable, line = binding.key or "", binding.original.line
         if binding.error:
             found.append(ConfigProblem(line, "", "is not an assignment NAME=VALUE"))
         elif variable in by_variable and binding.value:
             invalid_parts = validate_setting(by_variable[variable], binding.value).invalid_parts
             found += [ConfigProblem(line, variable, each.reason) for each in invalid_parts]
+            if variable in old_names:
+                found.append(replace(old_names[variable], line=line))
         elif variable.startswith(OWN_VARIABLE_PREFIX) and variable not in by_variable:
             found.append(
                 ConfigProblem(
                     line,
                     variable,
-                    _unknown_name_reason(variable, list(by_variable)),
+                    _unknown_name_reason(variable, current_names),
                     is_harmless=True,
                 )
             )
     return found
 
 
-def _find_invalid_values(
-    root: MappingNode, values: Mapping[str, object]
+def find_old_variables(environment: Mapping[str, str | None]) -> Iterator[ConfigProblem]:
+    """Yield a notice for each old name of a variable that is set."""
+    return _find_old_names("variable", lambda name: environment.get(name) or None)
+
+
+def _find_old_names(kind: NameKind, lookup: Callable[[str], object]) -> Iterator[ConfigProblem]:
+    for field, written in find_written(kind, lookup):
+        current = names_by_setting(kind)[field][0]
+        first = written[0][0]
+        for name, _ in written:
+            if name == current:
+                continue
+            reason = f"was renamed to {current}; the old name still works"
+            if name != first:
+                reason = f"is ignored: {first} is also set"
+            yield ConfigProblem(None, name, reason, is_harmless=True, is_old_name=True)
+
+
+def _find_unusual_keys(
+    mapping: MappingNode, prefix: str, old_names: Mapping[str, ConfigProblem]
 ) -> Iterator[ConfigProblem]:
-    """Yield the invalid values of known settings."""
-    for name, source in setting_sources().items():
-        if not source.key:
-            continue
-        value = value_at(values, source.key)
-        node = _node_at(root, source.key)
-        if value is None:
-            continue
-        for part in validate_setting(name, value).invalid_parts:
-            part_node = _node_of_part(node, part)
-            yield ConfigProblem(_line(part_node), part.qualified_name(source.key), part.reason)
-
-
-def _find_unknown_keys(mapping: MappingNode, prefix: str) -> Iterator[ConfigProblem]:
-    """Yield the keys that are unknown, duplicate or dotted."""
+    """Yield the keys that are unknown, duplicate or dotted, and old names."""
     seen: set[str] = set()
     for key_node, value in _entries(mapping):
         key, line = key_node.value, _line(key_node)
@@ -119,27 +142,27 @@ def _find_unknown_keys(mapping: MappingNode, prefix: str) -> Iterator[ConfigProb
             yield ConfigProblem(
                 line, name, "dotted keys are not supported; nest the keys", is_harmless=True
             )
-        elif name in _known_sections():
-            yield from _check_section(value, name)
+        elif name in _sections_of(_known_keys()):
+            is_short_model = name == MODEL_KEY.partition(".")[0]
+            if isinstance(value, MappingNode):
+                yield from _find_unusual_keys(value, f"{name}.", old_names)
+            elif not is_short_model and value.tag != _NULL_TAG:
+                yield ConfigProblem(_line(value), name, "must be a mapping of keys to values")
+        elif name in old_names:
+            yield replace(old_names[name], line=line)
         elif name not in _known_keys():
             yield ConfigProblem(line, name, _unknown_key_reason(name), is_harmless=True)
-
-
-def _check_section(value: Node, name: str) -> Iterator[ConfigProblem]:
-    is_short = name == MODEL_KEY.partition(".")[0]
-    if isinstance(value, MappingNode):
-        yield from _find_unknown_keys(value, f"{name}.")
-    elif not is_short and value.tag != _NULL_TAG:
-        yield ConfigProblem(_line(value), name, "must be a mapping of keys to values")
 
 
 def _unknown_key_reason(name: str) -> str:
     last = name.rpartition(".")[2]
     if last in _KEY_NAMES:
         return _NO_KEYS_HERE
-    if last in setting_sources() and setting_sources()[last].key:
-        return _unknown_name_reason(name, [setting_sources()[last].key])
-    return _unknown_name_reason(name, [*_known_keys(), *_known_sections()])
+    names = names_by_setting("key")
+    if last in names:
+        return _unknown_name_reason(name, [names[last][0]])
+    current = frozenset(each[0] for each in names.values())
+    return _unknown_name_reason(name, [*current, *_sections_of(current)])
 
 
 def _unknown_name_reason(name: str, known: list[str]) -> str:
@@ -153,15 +176,15 @@ def _unknown_name_reason(name: str, known: list[str]) -> str:
 
 @cache
 def _known_keys() -> frozenset[str]:
-    return frozenset(source.key for source in setting_sources().values() if source.key)
+    return frozenset(key for keys in names_by_setting("key").values() for key in keys)
 
 
 @cache
-def _known_sections() -> frozenset[str]:
+def _sections_of(keys: frozenset[str]) -> frozenset[str]:
     """Return all proper prefixes of keys, such as `log` of `log.level`."""
     return frozenset(
         ".".join(parts[:depth])
-        for parts in (key.split(".") for key in _known_keys())
+        for parts in (key.split(".") for key in keys)
         for depth in range(1, len(parts))
     )
 
@@ -172,20 +195,14 @@ def _entries(mapping: MappingNode) -> Iterator[tuple[ScalarNode, Node]]:
             yield key, value
 
 
-def _node_at(root: MappingNode, key: str) -> Node:
-    """Return the node of a dotted key, else its deepest existing ancestor."""
+def _node_at(root: MappingNode, path: Iterable[str | int]) -> Node:
+    """Return the node at a path, else its deepest existing ancestor."""
     node: Node = root
-    for part in key.split("."):
-        inner = _child_node(node, part)
+    for step in path:
+        inner = _child_node(node, step)
         if inner is None:
             return node
         node = inner
-    return node
-
-
-def _node_of_part(node: Node, part: InvalidPart) -> Node:
-    for step in part.path:
-        node = _child_node(node, step) or node
     return node
 
 

@@ -60,7 +60,9 @@ class KeyStore:
 
     def load(self) -> Credential | None:
         """Return the stored key, if any. Blocks: the keyring may prompt the user."""
-        from_file = self._load_from_file()
+        from_file = None
+        with suppress(OSError):
+            from_file = self._read_keys().get(self.account)
         if from_file:
             return Credential(str(self._file), api_key=from_file)
         from_keyring = _keyring_get(self.account) if self._use_keyring else None
@@ -101,16 +103,6 @@ class KeyStore:
 
     def _write_keys(self, keys: Mapping[str, str]) -> None:
         write_atomically(self._file, json.dumps(keys).encode(), PRIVATE_FILE_MODE)
-
-    def _load_from_file(self) -> str | None:
-        return self._read_keys_or_empty().get(self.account)
-
-    def _read_keys_or_empty(self) -> Mapping[str, str]:
-        """Return the file's keys by account; empty if it cannot be read."""
-        try:
-            return self._read_keys()
-        except OSError:
-            return {}
 
     def _read_keys(self) -> Mapping[str, str]:
         """Return the file's keys by account, for rewriting the file.

@@ -15,16 +15,18 @@ An invalid value is reported and ignored: the next lower source is used instead.
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
+from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import Literal
 
 from acp_server.config.fitting import validate_setting
+from acp_server.config.setting import NameKind
 from acp_server.config.table import (
     Settings,
-    SettingSource,
+    build_settings,
+    find_written,
     secret_variables,
     setting_sources,
     value_at,
@@ -48,18 +50,11 @@ MAX_FILE_BYTES = 1_000_000
 
 @frozen_dataclass
 class SettingsLayer:
-    """One source of settings: its display name and its raw values by field name."""
+    """One source of settings: its display name, and its raw values."""
 
     name: str
-    values: Mapping[str, object]
-    naming: Literal["key", "variable", "option"]
-    """How settings are named in this source."""
-
-    def name_of(self, source: SettingSource) -> str:
-        """Return the name of a setting as written in this source, for messages."""
-        return {"key": source.key, "variable": source.variable, "option": source.option}[
-            self.naming
-        ]
+    written: Mapping[str, tuple[str, object]]
+    """By field name: the name as written in this source, and its value."""
 
 
 @frozen_dataclass
@@ -95,11 +90,7 @@ def load(options: Mapping[str, str], environment: Mapping[str, str] | None = Non
         _file_layer(home / "acp" / "config.yaml", problems),
         _variables_layer(str(home / ".env"), _read_dotenv(home / ".env", problems)),
         _variables_layer("environment", environment),
-        SettingsLayer(
-            "option",
-            {n: options[s.option] for n, s in setting_sources().items() if s.option in options},
-            "option",
-        ),
+        _make_layer("option", "option", options.get),
     ]
     return _resolve(layers, home, problems)
 
@@ -108,12 +99,12 @@ def _resolve(layers: list[SettingsLayer], home: Path, problems: list[str]) -> Co
     values: dict[str, object] = {}
     origins: dict[str, str] = {}
     invalid_names = set[str]()
-    for name in Settings.model_fields:
+    for name in setting_sources():
         for layer in reversed(layers):
-            if name not in layer.values:
+            if name not in layer.written:
                 continue
-            found = validate_setting(name, layer.values[name])
-            written_name = layer.name_of(setting_sources()[name])
+            written_name, value = layer.written[name]
+            found = validate_setting(name, value)
             problems.extend(
                 f"{layer.name}: {each.qualified_name(written_name)}: {each.reason}; ignored"
                 for each in found.invalid_parts
@@ -123,14 +114,17 @@ def _resolve(layers: list[SettingsLayer], home: Path, problems: list[str]) -> Co
                 values[name], origins[name] = found.value, layer.name
                 break
         origins.setdefault(name, "default")
-    # The values are validated one by one above; validating again would reject all for one.
-    settings = Settings.model_construct(None, **values)
+    settings = build_settings(values)
     return Configuration(settings, home, origins, tuple(problems), frozenset(invalid_names))
 
 
 def _variables_layer(name: str, variables: Mapping[str, str]) -> SettingsLayer:
-    values = {n: variables.get(s.variable) for n, s in setting_sources().items()}
-    return SettingsLayer(name, {n: value for n, value in values.items() if value}, "variable")
+    return _make_layer(name, "variable", lambda variable: variables.get(variable) or None)
+
+
+def _make_layer(name: str, kind: NameKind, lookup: Callable[[str], object]) -> SettingsLayer:
+    written = {field: entries[0] for field, entries in find_written(kind, lookup)}
+    return SettingsLayer(name, written)
 
 
 def read_text(path: Path, problems: list[str]) -> str | None:
@@ -161,23 +155,14 @@ def _read_dotenv(path: Path, problems: list[str]) -> Mapping[str, str]:
 
 
 def _file_layer(path: Path, problems: list[str]) -> SettingsLayer:
-    values: dict[str, object] = {}
-    document = _read_yaml(path, problems)
-    for name, source in setting_sources().items():
-        found = value_at(document, source.key) if source.key and document else None
-        if found is not None:
-            values[name] = found
-    return SettingsLayer(str(path), values, "key")
-
-
-def _read_yaml(path: Path, problems: list[str]) -> Mapping[str, object] | None:
     text = read_text(path, problems)
     if text is None:
-        return None
+        return SettingsLayer(str(path), {})
     from acp_server.config.yaml_files import InvalidYamlError, NotAMappingError, parse_mapping
 
     try:
-        return parse_mapping(text)
+        document = parse_mapping(text)
     except (InvalidYamlError, NotAMappingError) as error:
         problems.append(f"{path}: {error}; ignored")
-        return None
+        return SettingsLayer(str(path), {})
+    return _make_layer(str(path), "key", partial(value_at, document))

@@ -1,15 +1,16 @@
 """Table of all settings: description, type, default, and names in each source.
 
-To add a setting, add one entry here. Its key, variable and option, and its entries in the help, the
-template and the JSON schema are generated from it. Reads no source.
+To add a setting, add one entry here or in the config class of its subsystem. Its key, variable and
+option, and its entries in the help, the template and the JSON schema are generated from it. Reads
+no source.
 """
 
-from collections.abc import Mapping
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field, fields
+from functools import cache
 from typing import Annotated, Literal, cast, get_args, get_type_hints
 
 from pydantic import (
-    ConfigDict,
     Field,
     NonNegativeFloat,
     NonNegativeInt,
@@ -19,377 +20,257 @@ from pydantic import (
     TypeAdapter,
 )
 
-from acp_server.config.provider_settings import ProviderSettings, SettingSource
+from acp_server.checkpoints.config import CheckpointConfig
+from acp_server.config.setting import SOURCE, NameKind, SettingSource, setting
 from acp_server.config.values import (
-    CommandWords,
-    CuratorMode,
+    ApiMode,
     DefaultMode,
     LogLevel,
     McpServerSetting,
     Names,
-    Paths,
-    PlatformHint,
-    PrivateHosts,
-    ReviewWrites,
-    SandboxMode,
-    ToolHook,
-    TurnHook,
     UserPath,
     WebSearch,
 )
+from acp_server.hooks.rules import HookRules
+from acp_server.memory.config import MemoryConfig
+from acp_server.session.prompting.prompt_config import PromptSettings
+from acp_server.skills.config import SkillConfig
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.config import CheckConfig, WebConfig
+from acp_server.tools.shell.confinement.config import SandboxConfig
 
 MODEL_KEY = "model.default"
 """Has the short form `model: NAME`."""
-MODEL_ALIAS = "model.model"
-"""An older name of MODEL_KEY, found in some Hermes configs."""
-MAX_DIAGNOSTICS_SECONDS = 2.0
-NON_CODE_CATEGORIES = (
-    *("apple", "communication", "cooking", "creative", "email", "finance", "gaming", "gifs"),
-    *("health", "media", "music", "note-taking", "productivity", "shopping", "smart-home"),
-    *("social-media", "travel"),
-)
-"""Skill categories that are rarely relevant to code."""
+OptionalSecret = SecretStr | None
 
 
-class Settings(ProviderSettings):
-    """Values of all settings, by field name."""
+@frozen_dataclass
+class Settings:
+    """Values of all settings. The fields without a source are config classes with settings."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    model_base_url: str | None = setting(
+        None, "The base URL of the provider, if not its default", "model.base_url"
+    )
+    model_api_key: SecretStr | None = setting(
+        None, "The API key for it; prefer `acp-server setup`, which stores it", "model.api_key"
+    )
+    api_mode: ApiMode = setting("", "The API that it speaks, if not its default", "model.api_mode")
+    context_length: PositiveInt | None = setting(
+        None, "The size of the model's context window, in tokens", "model.context_length"
+    )
+    max_output_tokens: PositiveInt | None = setting(
+        None, "The maximum length of an answer, in tokens", "model.max_tokens"
+    )
+    additional_providers: Names = setting(
+        (),
+        "More providers whose models are offered; those with a key always are",
+        "model.additional_providers",
+        old_keys=("model.others",),
+    )
+    openai_api_key: OptionalSecret = setting(None, "The OpenAI API key", variable="OPENAI_API_KEY")
+    openrouter_api_key: OptionalSecret = setting(
+        None, "The OpenRouter API key", variable="OPENROUTER_API_KEY"
+    )
+    gemini_api_key: OptionalSecret = setting(None, "The Gemini API key", variable="GEMINI_API_KEY")
+    google_api_key: OptionalSecret = setting(
+        None, "The Gemini API key, alternative name", variable="GOOGLE_API_KEY"
+    )
+    dashscope_api_key: OptionalSecret = setting(
+        None, "The Alibaba Cloud API key", variable="DASHSCOPE_API_KEY"
+    )
+    deepseek_api_key: OptionalSecret = setting(
+        None, "The DeepSeek API key", variable="DEEPSEEK_API_KEY"
+    )
+    model: str | None = setting(
+        None,
+        "The model to use",
+        MODEL_KEY,
+        "ACP_SERVER_MODEL",
+        "--model",
+        old_keys=("model.model",),
+    )
+    provider: str = setting(
+        "", "The provider of the model", "model.provider", "ACP_SERVER_PROVIDER"
+    )
+    base_url: str | None = setting(
+        None, "The base URL of the Anthropic API", "anthropic.base_url", "ANTHROPIC_BASE_URL"
+    )
+    api_key: SecretStr | None = setting(None, "The Anthropic API key", variable="ANTHROPIC_API_KEY")
+    auth_token: SecretStr | None = setting(
+        None, "A token instead of a key", variable="ANTHROPIC_AUTH_TOKEN"
+    )
+    read_timeout_seconds: PositiveFloat = setting(
+        120.0,
+        "How many seconds the endpoint may send nothing before a request fails",
+        "endpoint.read_timeout_seconds",
+        "ACP_SERVER_READ_TIMEOUT_SECONDS",
+        old_keys=("anthropic.idle_seconds",),
+        old_variables=("ACP_SERVER_IDLE_SECONDS",),
+    )
+    connect_timeout_seconds: PositiveFloat = setting(
+        10.0,
+        "How many seconds connecting to the endpoint may take",
+        "endpoint.connect_timeout_seconds",
+        "ACP_SERVER_CONNECT_TIMEOUT_SECONDS",
+        old_keys=("anthropic.connect_seconds",),
+        old_variables=("ACP_SERVER_CONNECT_SECONDS",),
+    )
+    max_retries: NonNegativeInt = setting(
+        5,
+        "How often a failed request is retried",
+        "endpoint.max_retries",
+        "ACP_SERVER_MAX_RETRIES",
+        old_keys=("anthropic.retries",),
+        old_variables=("ACP_SERVER_RETRIES",),
+    )
+    cache_ttl: Literal["5m", "1h"] = setting(
+        "5m",
+        "How long the provider caches a prompt (writing costs more with 1h)",
+        "prompt_caching.cache_ttl",
+        "ACP_SERVER_PROMPT_CACHE_TTL",
+        old_keys=("anthropic.cache_ttl",),
+        old_variables=("ACP_SERVER_CACHE_TTL",),
+    )
+    max_turn_requests: PositiveInt = setting(
+        100,
+        "The maximum number of model calls in one turn",
+        "max_turn_requests",
+        "ACP_SERVER_MAX_TURN_REQUESTS",
+    )
+    delegation_max_parallel: PositiveInt = setting(
+        5, "How many sub-agents of a session run at once", "delegation.max_parallel"
+    )
+    delegation_max_turn_requests: PositiveInt = setting(
+        50, "The maximum number of model calls per sub-agent", "delegation.max_turn_requests"
+    )
+    delegation_max_tokens: PositiveInt = setting(
+        1_000_000,
+        "The maximum number of tokens per sub-agent, not counting cache reads",
+        "delegation.max_tokens",
+    )
+    mode: DefaultMode = setting(
+        "ask", "The mode of a new session", "default_mode", "ACP_SERVER_MODE", "--mode"
+    )
+    prompt: PromptSettings = field(default_factory=PromptSettings)
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
+    skills: SkillConfig = field(default_factory=SkillConfig)
+    busy_input_mode: Literal["steer", "queue", "interrupt"] = setting(
+        "steer",
+        "How a prompt is handled while another one runs",
+        "busy_input_mode",
+        "ACP_SERVER_BUSY_INPUT_MODE",
+        old_keys=("busy_prompt",),
+        old_variables=("ACP_SERVER_BUSY_PROMPT",),
+    )
+    sandbox: SandboxConfig = field(default_factory=SandboxConfig)
+    mcp_servers: Mapping[str, McpServerSetting] = setting({}, "MCP servers, by name", "mcp_servers")
+    mcp_startup_wait_seconds: NonNegativeFloat = setting(
+        3.0,
+        "How many seconds the first model call waits for them",
+        "mcp.startup_wait_seconds",
+        old_keys=("mcp.wait_seconds",),
+    )
+    web_search: WebSearch = setting(
+        "off",
+        "Whether the provider's own web search is enabled, which needs no permission",
+        "web.search",
+    )
+    web: WebConfig = field(default_factory=WebConfig)
+    checkpoints: CheckpointConfig = field(default_factory=CheckpointConfig)
+    diagnostics: CheckConfig = field(default_factory=CheckConfig)
+    hooks: HookRules = field(default_factory=HookRules)
+    compaction_threshold: Annotated[float, Field(gt=0, le=1)] = setting(
+        0.75,
+        "The fraction of the context window at which the conversation is compacted",
+        "compaction.threshold",
+        "ACP_SERVER_COMPACTION_THRESHOLD",
+    )
+    unstable: bool = setting(
+        False, "Whether to offer draft protocol methods: `session/fork`", option="--unstable"
+    )
+    log_level: LogLevel = setting(
+        "warning", "The log level", "log.level", "ACP_SERVER_LOG_LEVEL", "--log-level"
+    )
+    log_file: UserPath | None = setting(
+        None, "A log file, besides stderr", "log.file", "ACP_SERVER_LOG_FILE", "--log-file"
+    )
 
-    model: Annotated[
-        str | None,
-        SettingSource("The model to use", MODEL_KEY, "ACP_SERVER_MODEL", "--model"),
-    ] = None
-    provider: Annotated[
-        str,
-        SettingSource("The provider of the model", "model.provider", "ACP_SERVER_PROVIDER"),
-    ] = ""
-    base_url: Annotated[
-        str | None,
-        SettingSource(
-            "The base URL of the Anthropic API", "anthropic.base_url", "ANTHROPIC_BASE_URL"
-        ),
-    ] = None
-    api_key: Annotated[
-        SecretStr | None, SettingSource("The Anthropic API key", variable="ANTHROPIC_API_KEY")
-    ] = None
-    auth_token: Annotated[
-        SecretStr | None, SettingSource("A token instead of a key", variable="ANTHROPIC_AUTH_TOKEN")
-    ] = None
-    idle_seconds: Annotated[
-        PositiveFloat,
-        SettingSource(
-            "How many seconds the endpoint may send nothing before a request fails",
-            "anthropic.idle_seconds",
-            "ACP_SERVER_IDLE_SECONDS",
-        ),
-    ] = 120.0
-    connect_seconds: Annotated[
-        PositiveFloat,
-        SettingSource(
-            "How many seconds connecting to the endpoint may take",
-            "anthropic.connect_seconds",
-            "ACP_SERVER_CONNECT_SECONDS",
-        ),
-    ] = 10.0
-    retries: Annotated[
-        NonNegativeInt,
-        SettingSource(
-            "How often a failed request is retried", "anthropic.retries", "ACP_SERVER_RETRIES"
-        ),
-    ] = 5
-    cache_ttl: Annotated[
-        Literal["5m", "1h"],
-        SettingSource(
-            "How long the provider caches a prompt (writing costs more with 1h)",
-            "anthropic.cache_ttl",
-            "ACP_SERVER_CACHE_TTL",
-        ),
-    ] = "5m"
-    max_turn_requests: Annotated[
-        PositiveInt,
-        SettingSource(
-            "The maximum number of model calls in one turn",
-            "max_turn_requests",
-            "ACP_SERVER_MAX_TURN_REQUESTS",
-        ),
-    ] = 100
-    delegation_max_parallel: Annotated[
-        PositiveInt,
-        SettingSource("How many sub-agents of a session run at once", "delegation.max_parallel"),
-    ] = 5
-    delegation_max_turn_requests: Annotated[
-        PositiveInt,
-        SettingSource(
-            "The maximum number of model calls per sub-agent", "delegation.max_turn_requests"
-        ),
-    ] = 50
-    delegation_max_tokens: Annotated[
-        PositiveInt,
-        SettingSource(
-            "The maximum number of tokens per sub-agent, not counting cache reads",
-            "delegation.max_tokens",
-        ),
-    ] = 1_000_000
-    mode: Annotated[
-        DefaultMode,
-        SettingSource("The mode of a new session", "default_mode", "ACP_SERVER_MODE", "--mode"),
-    ] = "ask"
-    tool_use_enforcement: Annotated[
-        bool | Literal["auto"] | tuple[str, ...],
-        SettingSource(
-            "Whether to urge the model to use tools: by family, always, never, or these ids",
-            "agent.tool_use_enforcement",
-        ),
-    ] = "auto"
-    environment_probe: Annotated[
-        bool, SettingSource("Whether to detect an unusual Python setup", "agent.environment_probe")
-    ] = True
-    environment_hint: Annotated[
-        str, SettingSource("A note for the model about this machine", "agent.environment_hint")
-    ] = ""
-    system_message: Annotated[
-        str, SettingSource("Additional text for the system prompt", "agent.system_prompt")
-    ] = ""
-    context_file_max_chars: Annotated[
-        PositiveInt | None,
-        SettingSource("The maximum characters per instruction file", "context_file_max_chars"),
-    ] = None
-    agents_md_scope: Annotated[
-        Literal["chain", "cwd"],
-        SettingSource("Whether AGENTS.md files in parent directories count", "agents_md_scope"),
-    ] = "chain"
-    platform_hints: Annotated[
-        Mapping[str, PlatformHint],
-        SettingSource(
-            "Changes to the prompt's hint for a surface, such as `acp`", "platform_hints"
-        ),
-    ] = {}
-    memory_enabled: Annotated[
-        bool, SettingSource("Whether the model sees MEMORY.md", "memory.memory_enabled")
-    ] = True
-    user_profile_enabled: Annotated[
-        bool, SettingSource("Whether the model sees USER.md", "memory.user_profile_enabled")
-    ] = True
-    memory_char_limit: Annotated[
-        PositiveInt,
-        SettingSource("The maximum characters of MEMORY.md", "memory.memory_char_limit"),
-    ] = 2_200
-    user_char_limit: Annotated[
-        PositiveInt, SettingSource("The maximum characters of USER.md", "memory.user_char_limit")
-    ] = 1_375
-    memory_ask: Annotated[
-        bool, SettingSource("Whether each change to the memory needs your permission", "memory.ask")
-    ] = False
-    memory_provider: Annotated[
-        str, SettingSource("An additional, external memory provider", "memory.provider")
-    ] = ""
-    memory_nudge_interval: Annotated[
-        NonNegativeInt,
-        SettingSource(
-            "After how many prompts a review looks for facts to remember; 0: never",
-            "memory.nudge_interval",
-        ),
-    ] = 10
-    skills_external_dirs: Annotated[
-        Paths, SettingSource("More skill directories, read only", "skills.external_dirs")
-    ] = ()
-    skills_disabled: Annotated[Names, SettingSource("Skills to disable", "skills.disabled")] = ()
-    skills_platform_disabled: Annotated[
-        Mapping[str, Names],
-        SettingSource("Skills to disable per surface, such as `acp`", "skills.platform_disabled"),
-    ] = {}
-    skills_creation_nudge_interval: Annotated[
-        NonNegativeInt,
-        SettingSource(
-            "After how many tool rounds a review looks for skills to save; 0: never",
-            "skills.creation_nudge_interval",
-        ),
-    ] = 10
-    skills_index_char_limit: Annotated[
-        PositiveInt,
-        SettingSource(
-            "The maximum characters of the prompt's skill list", "skills.index_char_limit"
-        ),
-    ] = 12_000
-    skills_review_writes: Annotated[
-        ReviewWrites,
-        SettingSource(
-            "Whether skill reviews apply their changes, only propose them, or do not run",
-            "skills.review_writes",
-        ),
-    ] = "apply"
-    skills_review_wait_seconds: Annotated[
-        NonNegativeFloat,
-        SettingSource("How many idle seconds before a review starts", "skills.review_wait_seconds"),
-    ] = 5.0
-    skills_curator: Annotated[
-        CuratorMode,
-        SettingSource("Whether skills are tidied up while you are away", "skills.curator"),
-    ] = "off"
-    skills_trusted_sources: Annotated[
-        Names,
-        SettingSource(
-            "Trusted sources of skills, checked less strictly: URLs or directories",
-            "skills.trusted_sources",
-        ),
-    ] = ()
-    skills_unrelated_categories: Annotated[
-        Names,
-        SettingSource(
-            "Skill categories that are listed by name only in code workspaces",
-            "skills.unrelated_categories",
-        ),
-    ] = NON_CODE_CATEGORIES
-    busy_prompt: Annotated[
-        Literal["steer", "queue", "interrupt"],
-        SettingSource(
-            "How a prompt is handled while another one runs",
-            "busy_prompt",
-            "ACP_SERVER_BUSY_PROMPT",
-        ),
-    ] = "steer"
-    sandbox_mode: Annotated[
-        SandboxMode,
-        SettingSource(
-            "Sandbox of commands: writes only in the workspace; strict: reads too",
-            "sandbox.mode",
-            "ACP_SERVER_SANDBOX",
-            "--sandbox",
-        ),
-    ] = "workspace"
-    sandbox_network: Annotated[
-        bool,
-        SettingSource(
-            "Whether sandboxed commands may use the network",
-            "sandbox.network",
-            "ACP_SERVER_SANDBOX_NETWORK",
-        ),
-    ] = False
-    sandbox_writable: Annotated[
-        Paths,
-        SettingSource("More directories that sandboxed commands may write", "sandbox.writable"),
-    ] = ()
-    mcp_servers: Annotated[
-        Mapping[str, McpServerSetting],
-        SettingSource("MCP servers, by name", "mcp_servers"),
-    ] = {}
-    mcp_wait_seconds: Annotated[
-        NonNegativeFloat,
-        SettingSource("How many seconds the first model call waits for them", "mcp.wait_seconds"),
-    ] = 3.0
-    web_search: Annotated[
-        WebSearch,
-        SettingSource(
-            "Whether the provider's own web search is enabled, which needs no permission",
-            "web.search",
-        ),
-    ] = "off"
-    web_allow_private: Annotated[
-        PrivateHosts,
-        SettingSource(
-            "Private hosts, addresses or networks from which pages may be fetched",
-            "web.allow_private",
-        ),
-    ] = ()
-    web_timeout_seconds: Annotated[
-        PositiveFloat, SettingSource("How many seconds a fetch may take", "web.timeout_seconds")
-    ] = 30.0
-    web_max_bytes: Annotated[
-        PositiveInt, SettingSource("The maximum size of a page", "web.max_bytes")
-    ] = 5_000_000
-    checkpoints_enabled: Annotated[
-        bool,
-        SettingSource("Whether files are saved before a turn changes them", "checkpoints.enabled"),
-    ] = True
-    checkpoints_include: Annotated[
-        Names,
-        SettingSource(
-            "Ignored files to save anyway, as .gitignore patterns", "checkpoints.include"
-        ),
-    ] = ()
-    checkpoints_max_file_mb: Annotated[
-        PositiveFloat,
-        SettingSource("The largest file to save, in MB", "checkpoints.max_file_mb"),
-    ] = 10.0
-    checkpoints_max_total_mb: Annotated[
-        PositiveFloat,
-        SettingSource("The maximum size per workspace, in MB", "checkpoints.max_total_mb"),
-    ] = 1024.0
-    checkpoints_keep_days: Annotated[
-        PositiveFloat,
-        SettingSource("For how many days checkpoints are kept", "checkpoints.keep_days"),
-    ] = 30.0
-    diagnostics_commands: Annotated[
-        Mapping[str, CommandWords],
-        SettingSource(
-            "Commands that check a changed file, by language; `{path}` is the file",
-            "diagnostics.commands",
-        ),
-    ] = {}
-    diagnostics_timeout_seconds: Annotated[
-        float,
-        Field(gt=0, le=MAX_DIAGNOSTICS_SECONDS),
-        SettingSource("How many seconds a check may take", "diagnostics.timeout_seconds"),
-    ] = MAX_DIAGNOSTICS_SECONDS
-    hooks_before_tool: Annotated[
-        tuple[ToolHook, ...],
-        SettingSource(
-            "Commands run before tool calls; exit code 2 blocks the call", "hooks.before_tool"
-        ),
-    ] = ()
-    hooks_after_tool: Annotated[
-        tuple[ToolHook, ...],
-        SettingSource(
-            "Commands run after tool calls; the model sees their output", "hooks.after_tool"
-        ),
-    ] = ()
-    hooks_after_turn: Annotated[
-        tuple[TurnHook, ...], SettingSource("Commands run after turns", "hooks.after_turn")
-    ] = ()
-    compaction_threshold: Annotated[
-        float,
-        Field(gt=0, le=1),
-        SettingSource(
-            "The fraction of the context window at which the conversation is compacted",
-            "compaction.threshold",
-            "ACP_SERVER_COMPACTION_THRESHOLD",
-        ),
-    ] = 0.75
-    unstable: Annotated[
-        bool,
-        SettingSource(
-            "Whether to offer draft protocol methods: `session/fork`", option="--unstable"
-        ),
-    ] = False
-    log_level: Annotated[
-        LogLevel,
-        SettingSource("The log level", "log.level", "ACP_SERVER_LOG_LEVEL", "--log-level"),
-    ] = "warning"
-    log_file: Annotated[
-        UserPath | None,
-        SettingSource(
-            "A log file, besides stderr", "log.file", "ACP_SERVER_LOG_FILE", "--log-file"
-        ),
-    ] = None
+
+@frozen_dataclass
+class SettingField:
+    """Where a setting is declared."""
+
+    source: SettingSource
+    config_class: type
+    attribute: str
+    section: str = ""
+    """The field of `Settings` with the config class; empty for a field of `Settings` itself."""
+
+    @property
+    def hint(self) -> object:
+        """The type of the values, with its validators."""
+        return _type_hints(self.config_class)[self.attribute]
+
+    @property
+    def plain_hint(self) -> object:
+        """The type of the values."""
+        return get_type_hints(self.config_class)[self.attribute]
+
+    def value(self, settings: Settings) -> object:
+        """Return the value of the setting."""
+        config = getattr(settings, self.section) if self.section else settings
+        return getattr(config, self.attribute)
+
+
+@cache
+def setting_fields() -> Mapping[str, SettingField]:
+    """Return the declaration of each setting, by its name, in the order of the table."""
+    found: dict[str, SettingField] = {}
+    for outer in fields(Settings):
+        if SOURCE in outer.metadata:
+            found[outer.name] = SettingField(outer.metadata[SOURCE], Settings, outer.name)
+            continue
+        config_class = cast("type[Settings]", outer.default_factory)
+        for inner in fields(config_class):
+            if SOURCE in inner.metadata:
+                source: SettingSource = inner.metadata[SOURCE]
+                name = source.name or source.key.replace(".", "_")
+                found[name] = SettingField(source, config_class, inner.name, outer.name)
+    return found
 
 
 @cache
 def setting_sources() -> Mapping[str, SettingSource]:
-    """Return the source of each setting, by field name."""
-    return {
-        name: next(note for note in field.metadata if isinstance(note, SettingSource))
-        for name, field in Settings.model_fields.items()
-    }
+    """Return the source of each setting, by name."""
+    return {name: each.source for name, each in setting_fields().items()}
+
+
+def setting_values(settings: Settings) -> dict[str, object]:
+    """Return the value of each setting, by name."""
+    return {name: each.value(settings) for name, each in setting_fields().items()}
+
+
+def build_settings(values: Mapping[str, object]) -> Settings:
+    """Return the settings with validated values, by name; the others have their defaults."""
+    arguments: dict[str, dict[str, object]] = {}
+    for name, value in values.items():
+        place = setting_fields()[name]
+        arguments.setdefault(place.section, {})[place.attribute] = value
+    own = arguments.pop("", {})
+    classes = {each.section: each.config_class for each in setting_fields().values()}
+    sections = {section: classes[section](**given) for section, given in arguments.items()}
+    return cast("Callable[..., Settings]", Settings)(**own, **sections)
 
 
 @cache
 def type_adapter(name: str) -> TypeAdapter[object]:
     """Return the validator of one setting, built on first use: building all takes long."""
-    return TypeAdapter[object](_hints()[name])
+    return TypeAdapter[object](cast("type", setting_fields()[name].hint))
 
 
-_hints = cache(partial(get_type_hints, Settings, include_extras=True))
+@cache
+def _type_hints(config_class: type) -> Mapping[str, object]:
+    return get_type_hints(config_class, include_extras=True)
 
 
 def value_at(document: Mapping[str, object], key: str) -> object:
@@ -399,19 +280,34 @@ def value_at(document: Mapping[str, object], key: str) -> object:
         if not isinstance(value, dict):
             return value if key == MODEL_KEY else None
         value = cast("Mapping[str, object]", value).get(part)
-    if value is None and key == MODEL_KEY:
-        return value_at(document, MODEL_ALIAS)
     return value
+
+
+@cache
+def names_by_setting(kind: NameKind) -> Mapping[str, tuple[str, ...]]:
+    """Return the names of one kind by setting, the current one first; settings with any."""
+    names = {name: source.names(kind) for name, source in setting_sources().items()}
+    return {name: each for name, each in names.items() if each}
+
+
+def find_written(
+    kind: NameKind, lookup: Callable[[str], object]
+) -> Iterator[tuple[str, Sequence[tuple[str, object]]]]:
+    """Yield the settings that a source has, each with its written names and their values.
+
+    The first of several names counts: a current name has precedence over an old one.
+    """
+    for setting_name, names in names_by_setting(kind).items():
+        written = [(name, value) for name in names if (value := lookup(name)) is not None]
+        if written:
+            yield setting_name, written
 
 
 def secret_variables() -> frozenset[str]:
     """Return the environment variables with secrets, which no child process may inherit."""
-    hints = get_type_hints(Settings)
-    names = (
-        source.variable for name, source in setting_sources().items() if _is_secret(hints[name])
+    return frozenset(
+        variable
+        for name, variables in names_by_setting("variable").items()
+        if SecretStr in get_args(setting_fields()[name].hint)
+        for variable in variables
     )
-    return frozenset(filter(None, names))
-
-
-def _is_secret(hint: object) -> bool:
-    return SecretStr in get_args(hint)

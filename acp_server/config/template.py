@@ -9,7 +9,8 @@ from itertools import groupby
 
 from pydantic_core import to_jsonable_python
 
-from acp_server.config.table import Settings, SettingSource, setting_sources
+from acp_server.config.setting import SettingSource
+from acp_server.config.table import Settings, setting_sources, setting_values
 
 SCHEMA_FILE = "config.schema.json"
 """Written next to config.yaml, so that editors complete the settings of this version."""
@@ -36,9 +37,10 @@ def config_template() -> str:
 
 def _setting_entries() -> Iterator[tuple[tuple[str, ...], SettingSource, str]]:
     """Yield each setting's key path, its source and its default as YAML."""
+    defaults = setting_values(Settings())
     for name, source in setting_sources().items():
         if source.key:
-            default: object = to_jsonable_python(Settings.model_fields[name].default)
+            default: object = to_jsonable_python(defaults[name])
             shown = "" if default is None else f" {json.dumps(default)}"
             yield tuple(source.key.split(".")), source, shown
 

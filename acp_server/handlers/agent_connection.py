@@ -101,13 +101,15 @@ class AgentConnection:
     def send_options(self) -> None:
         """Send every session's options again, after the available choices have changed."""
         for session in self._sessions:
-            self._client.send_update_now(session.id, options_update(session))
+            self._client.send_update_now(
+                session.id, options_update(session.context.options.options)
+            )
 
     def report_problem(self, problem: str) -> None:
         """Tell the user in every session why sessions are not saved; without one, in the next."""
         sessions = tuple(self._sessions)
         for session in sessions:
-            session.notices.add(problem)
+            session.context.notices.add(problem)
         if not sessions:
             self._pending_problems.append(problem)
 
@@ -116,7 +118,7 @@ class AgentConnection:
         # them.
         problems, self._pending_problems = self._pending_problems, []
         for problem in problems:
-            session.notices.add(problem)
+            session.context.notices.add(problem)
         await self._idle_detector.wait()
         await build_models()
         await self._sessions.warm_up(session, self._idle_detector.wait)

@@ -61,7 +61,7 @@ class PromptHandlers:
         session = self._sessions.find(request.session_id)
         # Everything up to `run` happens before the next message is read: prompts keep their order,
         # and a cancel right behind one finds its ticket.
-        busy_mode, message = parse_busy_mode(user_message(request.prompt), session.busy_prompt)
+        busy_mode, message = parse_busy_mode(user_message(request.prompt), session.busy_mode)
         queued_prompt = session.enqueue(message, busy_mode)
         # Instead of cancelling the task: a cancelled turn must still end cleanly and answer with
         # stopReason "cancelled", not with an error.
@@ -71,7 +71,11 @@ class PromptHandlers:
 
         async def run() -> Reply:
             result = await session.prompt(queued_prompt, message, sink, abandon)
-            return Reply(_prompt_response(result, session.instructions, session.skills.loaded))
+            return Reply(
+                _prompt_response(
+                    result, session.prompting.instructions, session.tools.current.skills.loaded
+                )
+            )
 
         return run
 
@@ -105,7 +109,7 @@ class PromptHandlers:
         """Stop one sub-agent task at once; ignored if it does not run."""
         session = self._sessions.get(request.session_id)
         if session is not None:
-            session.tasks.cancel(request.tool_call_id, request.task)
+            session.context.tasks.cancel(request.tool_call_id, request.task)
 
 
 def _reply_job(response: SteeringResponse) -> Job:

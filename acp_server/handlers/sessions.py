@@ -6,15 +6,14 @@ from pathlib import Path
 
 from acp_server.handlers.client_connection import ClientConnection
 from acp_server.handlers.mcp_servers import to_server_configs
+from acp_server.handlers.observer import AcpSessionObserver
 from acp_server.handlers.updates import (
     AcpEventSink,
     Backpressure,
     commands_update,
     config_options,
     format_timestamp,
-    info_update,
     mode_state,
-    mode_update,
     options_update,
     usage_update,
 )
@@ -46,7 +45,7 @@ from acp_server.protocol.sessions import (
     SetSessionModeRequest,
     SetSessionModeResponse,
 )
-from acp_server.protocol.updates import Notice
+from acp_server.protocol.updates import CurrentModeUpdate
 from acp_server.session.diagnostics import FileDiagnostic
 from acp_server.session.ports.archive import SessionFacts
 from acp_server.session.registry import Reopened, SessionRegistry
@@ -66,6 +65,7 @@ class SessionHandlers:
         self._connection = connection
         self._client = connection.client
         self._backpressure = Backpressure(connection)
+        self._observe = partial(AcpSessionObserver, connection)
         self._sessions = sessions
         self._warm_up = warm_up
 
@@ -76,13 +76,12 @@ class SessionHandlers:
         async def run() -> Reply:
             servers = to_server_configs(request.mcp_servers)
             session = await self._sessions.open(
-                request.cwd, request.additional_directories, servers
+                request.cwd, request.additional_directories, servers, self._observe
             )
-            self._subscribe(session)
             response = NewSessionResponse(
                 session_id=session.id,
-                modes=mode_state(session.mode),
-                config_options=config_options(session),
+                modes=mode_state(session.context.options.mode),
+                config_options=config_options(session.context.options.options),
             )
             return Reply(response, self._after_opening(session))
 
@@ -102,7 +101,8 @@ class SessionHandlers:
             )
             session = reopened.session
             response = LoadSessionResponse(
-                modes=mode_state(session.mode), config_options=config_options(session)
+                modes=mode_state(session.context.options.mode),
+                config_options=config_options(session.context.options.options),
             )
             return Reply(response, self._after_opening(session))
 
@@ -115,7 +115,8 @@ class SessionHandlers:
         async def run() -> Reply:
             session = (await self._reopen(request)).session
             response = ResumeSessionResponse(
-                modes=mode_state(session.mode), config_options=config_options(session)
+                modes=mode_state(session.context.options.mode),
+                config_options=config_options(session.context.options.options),
             )
             return Reply(response, self._after_opening(session))
 
@@ -131,12 +132,12 @@ class SessionHandlers:
                 request.cwd,
                 request.additional_directories,
                 to_server_configs(request.mcp_servers),
+                self._observe,
             )
-            self._subscribe(session)
             response = ForkSessionResponse(
                 session_id=session.id,
-                modes=mode_state(session.mode),
-                config_options=config_options(session),
+                modes=mode_state(session.context.options.mode),
+                config_options=config_options(session.context.options.options),
             )
             return Reply(response, self._after_opening(session))
 
@@ -164,28 +165,21 @@ class SessionHandlers:
         return run
 
     async def _reopen(self, request: LoadSessionRequest | ResumeSessionRequest) -> Reopened:
-        reopened = await self._sessions.reopen(
+        return await self._sessions.reopen(
             request.session_id,
             request.cwd,
             request.additional_directories,
             to_server_configs(request.mcp_servers),
+            self._observe,
         )
-        self._subscribe(reopened.session)
-        return reopened
-
-    def _subscribe(self, session: Session) -> None:
-        """Forward changes the session makes on its own."""
-        session.on_option_change = partial(self._send_choices, session)
-        session.recorder.on_title = partial(self._send_title, session)
-        session.skills.on_change = partial(self._send_commands, session)
-        session.commands.on_change = partial(self._send_commands, session)
-        session.set_notice_handler(partial(self._show_notice, session))
 
     def _after_opening(self, session: Session) -> Callable[[], Awaitable[None]]:
         """Return the follow-up of an opened session: advertise commands and usage, warm up."""
 
         async def advertise() -> None:
-            await self._client.send_update(session.id, commands_update(session.commands.all()))
+            await self._client.send_update(
+                session.id, commands_update(session.context.commands.all())
+            )
             usage = usage_update(session)
             if usage is not None:
                 await self._client.send_update(session.id, usage)
@@ -193,36 +187,21 @@ class SessionHandlers:
 
         return advertise
 
-    def _send_commands(self, session: Session) -> None:
-        self._client.send_update_now(session.id, commands_update(session.commands.all()))
-
-    def _send_title(self, session: Session) -> None:
-        self._client.send_update_now(session.id, info_update(session))
-
-    def _show_notice(self, session: Session, sentence: str) -> bool:
-        """Show a notice at once if the client supports that; return whether."""
-        if self._connection.shows_notices:
-            self._client.send_update_now(session.id, Notice(severity="info", title=sentence))
-        return self._connection.shows_notices
-
     def set_active_file(self, notification: ActiveFileNotification) -> None:
         """Record the file in the user's view; ignored for unknown sessions."""
         session = self._sessions.get(notification.session_id)
         path = Path(notification.path)
         if session is not None and path.is_absolute() and "\0" not in notification.path:
-            session.active_file = path
+            session.prompting.active_file = path
 
     def receive_diagnostics(self, notification: DiagnosticsNotification) -> None:
         """Record the problems of a file; ignored for unknown sessions."""
         session = self._sessions.get(notification.session_id)
         path = Path(notification.path)
         if session is not None and path.is_absolute() and "\0" not in notification.path:
-            session.diagnostics.receive(path, [_to_diagnostic(item) for item in notification.items])
-
-    def _send_choices(self, session: Session) -> None:
-        """Send the mode and options after the session changed them on its own."""
-        self._client.send_update_now(session.id, mode_update(session))
-        self._client.send_update_now(session.id, options_update(session))
+            session.context.diagnostics.receive(
+                path, [_to_diagnostic(item) for item in notification.items]
+            )
 
     def close(self, request: CloseSessionRequest, call: InboundRequest) -> Job:
         """Cancel a session's work and remove it; later messages do not find it."""
@@ -241,10 +220,12 @@ class SessionHandlers:
         """Switch the mode, also during a turn; the mode option follows."""
         del call
         session = self._sessions.find(request.session_id)
-        session.set_mode(request.mode_id)
+        session.context.options.set_mode(request.mode_id)
 
         async def notify() -> None:
-            await self._client.send_update(session.id, options_update(session))
+            await self._client.send_update(
+                session.id, options_update(session.context.options.options)
+            )
 
         async def run() -> Reply:
             return Reply(SetSessionModeResponse(), notify)
@@ -260,27 +241,37 @@ class SessionHandlers:
         """
         del call
         session = self._sessions.find(request.session_id)
-        if isinstance(request.value, str) and session.selected_options.await_model_list(
+        if isinstance(request.value, str) and session.context.options.await_model_list(
             request.config_id, request.value
         ):
             return _choose_model_job(session, request.value)
-        previous_mode = session.mode
-        session.set_option(request.config_id, request.value)
-        response = SetSessionConfigOptionResponse(config_options=config_options(session))
+        previous_mode = session.context.options.mode
+        session.context.options.set_option(request.config_id, request.value)
+        response = SetSessionConfigOptionResponse(
+            config_options=config_options(session.context.options.options)
+        )
 
         async def notify() -> None:
-            await self._client.send_update(session.id, mode_update(session))
+            await self._client.send_update(
+                session.id, CurrentModeUpdate(current_mode_id=session.context.options.mode)
+            )
 
         async def run() -> Reply:
-            return Reply(response, notify if session.mode != previous_mode else None)
+            return Reply(
+                response, notify if session.context.options.mode != previous_mode else None
+            )
 
         return run
 
 
 def _choose_model_job(session: Session, model_id: str) -> Job:
     async def run() -> Reply:
-        await session.selected_options.select_awaited_model(model_id)
-        return Reply(SetSessionConfigOptionResponse(config_options=config_options(session)))
+        await session.context.options.select_awaited_model(model_id)
+        return Reply(
+            SetSessionConfigOptionResponse(
+                config_options=config_options(session.context.options.options)
+            )
+        )
 
     return run
 

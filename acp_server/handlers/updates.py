@@ -29,15 +29,13 @@ from acp_server.protocol.updates import (
     CompactionUpdate,
     ConfigOptionUpdate,
     Cost,
-    CurrentModeUpdate,
     Notice,
-    SessionInfoUpdate,
     SessionUpdate,
     UnstructuredCommandInput,
     UsageUpdate,
     UserMessageChunk,
 )
-from acp_server.session.commands.registry import ListedCommand, PromptCommand, SlashCommand
+from acp_server.session.commands.command import Command
 from acp_server.session.project.options import Option
 from acp_server.session.session import Session
 from acp_server.turn.events import (
@@ -186,31 +184,21 @@ def mode_state(current: Mode) -> SessionModeState:
     return SessionModeState(current_mode_id=current, available_modes=modes)
 
 
-def config_options(session: Session) -> tuple[SessionConfigOption, ...]:
+def config_options(options: Sequence[Option]) -> tuple[SessionConfigOption, ...]:
     """Return a session's complete list of options."""
-    return tuple(_to_config_option(option) for option in session.options)
+    return tuple(_to_config_option(option) for option in options)
 
 
-def mode_update(session: Session) -> CurrentModeUpdate:
-    """Return the current mode, for clients that show modes."""
-    return CurrentModeUpdate(current_mode_id=session.mode)
-
-
-def options_update(session: Session) -> ConfigOptionUpdate:
+def options_update(options: Sequence[Option]) -> ConfigOptionUpdate:
     """Return all options with their values, for clients that show options."""
-    return ConfigOptionUpdate(config_options=config_options(session))
-
-
-def info_update(session: Session) -> SessionInfoUpdate:
-    """Return a session's title and time, for a list of sessions."""
-    recorder = session.recorder
-    return SessionInfoUpdate(title=recorder.title, updated_at=format_timestamp(recorder.updated_at))
+    return ConfigOptionUpdate(config_options=config_options(options))
 
 
 def usage_update(session: Session) -> UsageUpdate | None:
     """Return how full the context window is, if known."""
-    used = session.totals.context_tokens
-    measured = ContextMeasured(used, session.window_tokens, session.totals.cost_usd)
+    totals = session.context.totals
+    used = totals.context_tokens
+    measured = ContextMeasured(used, session.window_tokens, totals.cost_usd)
     return _usage(measured) if used else None
 
 
@@ -224,7 +212,7 @@ def format_timestamp(moment: datetime) -> str:
 
 
 def commands_update(
-    commands: Sequence[SlashCommand | PromptCommand | ListedCommand],
+    commands: Sequence[Command],
 ) -> AvailableCommandsUpdate:
     """Return all slash commands."""
     return AvailableCommandsUpdate(
@@ -250,7 +238,7 @@ def _to_config_option(option: Option) -> SessionConfigSelect:
 
 
 def _to_available_command(
-    command: SlashCommand | PromptCommand | ListedCommand,
+    command: Command,
 ) -> AvailableCommand:
     hint = UnstructuredCommandInput(hint=command.hint) if command.hint else None
     return AvailableCommand(name=command.name, description=command.description, input=hint)

@@ -2,8 +2,7 @@
 
 A lease expires when its process is gone. A process on another machine cannot be checked; there it
 expires after a while without a heartbeat. Clocks differ and can be set back, so a time in the
-future is no sign of life either. A process that loses its lease anyway may not write any more
-(the table `held_sessions`).
+future is no sign of life either. A process that loses its lease anyway may not write any more.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Parses search queries. Pure; knows no database.
 
 User input is never passed to the database as an expression: it is parsed leniently here and written
-again by `expressions`. No query is invalid; one without a word finds nothing.
+again by `index_queries`. No query is invalid; one without a word finds nothing.
 """
 
 import re

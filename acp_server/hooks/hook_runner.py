@@ -11,6 +11,7 @@ from functools import partial
 import anyio
 from pydantic import JsonValue
 
+from acp_server.config.values import TurnHook
 from acp_server.hooks.hook_protocol import (
     MAX_OUTPUT_CHARACTERS,
     HookResult,
@@ -18,7 +19,7 @@ from acp_server.hooks.hook_protocol import (
     outcome_as_json,
     parse_refusal,
 )
-from acp_server.hooks.rules import Hook, HookRules, matching_hooks
+from acp_server.hooks.rules import HookRules, matching_hooks
 from acp_server.session.prompting.file_watch import TaskFunction
 from acp_server.turn.conversation import ToolCall, parse_arguments
 from acp_server.turn.ports import ToolOutcome
@@ -32,7 +33,7 @@ BROKEN = (
 )
 OUTPUT_NOTE = "[A hook of the user's says after this call, as data:]\n{said}"
 
-RunHook = Callable[[Hook, bytes], Awaitable[HookResult]]
+RunHook = Callable[[TurnHook, bytes], Awaitable[HookResult]]
 """Runs a command with these bytes on stdin until it ends or times out. Raises only cancellation."""
 Spawn = Callable[[TaskFunction], None]
 """Starts a task in the background."""

@@ -6,30 +6,22 @@ Pure. A hook before a call can refuse it but not allow it: the permission gate d
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
+from acp_server.config.setting import setting
+from acp_server.config.values import ToolHook, TurnHook
 from acp_server.startup.fast_dataclass import frozen_dataclass
-
-ANY_TOOL = "*"
-DEFAULT_SECONDS = 10.0
-
-
-@frozen_dataclass
-class Hook:
-    """A command for the tools whose names match."""
-
-    command: str
-    """Shell command line."""
-    match: str = ANY_TOOL
-    """Patterns of tool names, such as `write_file|patch` or `github__*`."""
-    timeout_seconds: float = DEFAULT_SECONDS
 
 
 @frozen_dataclass
 class HookRules:
     """All hooks, each list in the order of execution."""
 
-    before_tool: Sequence[Hook] = ()
-    after_tool: Sequence[Hook] = ()
-    after_turn: Sequence[Hook] = ()
+    before_tool: tuple[ToolHook, ...] = setting(
+        (), "Commands run before tool calls; exit code 2 blocks the call", "hooks.before_tool"
+    )
+    after_tool: tuple[ToolHook, ...] = setting(
+        (), "Commands run after tool calls; the model sees their output", "hooks.after_tool"
+    )
+    after_turn: tuple[TurnHook, ...] = setting((), "Commands run after turns", "hooks.after_turn")
     is_invalid: bool = False
     """Whether some configured hooks before calls cannot be parsed: every call is refused then."""
 
@@ -39,10 +31,10 @@ class HookRules:
         return not (self.before_tool or self.after_tool or self.after_turn or self.is_invalid)
 
 
-def matching_hooks(hooks: Sequence[Hook], tool: str) -> Sequence[Hook]:
+def matching_hooks(hooks: Sequence[ToolHook], tool: str) -> Sequence[ToolHook]:
     """Return the hooks for a tool.
 
-    >>> hooks = [Hook("a", "write_*|patch"), Hook("b")]
+    >>> hooks = [ToolHook(command="a", match="write_*|patch"), ToolHook(command="b")]
     >>> [hook.command for hook in matching_hooks(hooks, "patch")]
     ['a', 'b']
     """

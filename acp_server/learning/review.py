@@ -18,10 +18,10 @@ from anyio import to_thread
 from acp_server.learning.background_gate import BackgroundGate
 from acp_server.learning.last_answer import last_answer
 from acp_server.learning.proposals import Proposals
+from acp_server.learning.review_context import ReviewContext
 from acp_server.learning.review_counters import ReviewIntervals
 from acp_server.learning.review_scheduler import ReviewConfig, ReviewToolsPort
 from acp_server.learning.review_toolbox import ReviewToolbox
-from acp_server.session.ports.reviews import ReviewContext
 from acp_server.session.side_requests import NullSink
 from acp_server.turn.conversation import Conversation, Text, ToolCall, UserMessage
 from acp_server.turn.errors import TurnError

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import anyio
 
+from acp_server.learning.review_context import ReviewContext
 from acp_server.learning.review_counters import ReviewCounters, ReviewIntervals
-from acp_server.session.ports.reviews import ReviewContext
 from acp_server.session.prompting.file_watch import TaskFunction
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import ToolCall

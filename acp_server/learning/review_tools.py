@@ -10,10 +10,10 @@ from pathlib import Path
 
 from acp_server.learning.background_gate import BackgroundGate
 from acp_server.learning.background_skills import BackgroundSkills
+from acp_server.memory.config import MemoryConfig
 from acp_server.memory.store import MemoryStores
 from acp_server.permissions.gate import Gate
 from acp_server.skills.service import SkillService
-from acp_server.tools.lazy_imports import MemoryConfig
 from acp_server.tools.memory.memory import memory_tool
 from acp_server.tools.skills.skill_manage import skill_manage_tool
 from acp_server.tools.skills.skill_view import skill_view_tool

@@ -1,52 +1,34 @@
 """Entry point of learning between turns; large modules are imported later, in a thread."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 from anyio import to_thread
 
+from acp_server.learning.review_context import ReviewContext, make_review_context
 from acp_server.learning.review_counters import ReviewIntervals
 from acp_server.learning.review_scheduler import (
     ReviewConfig,
     ReviewScheduler,
     ReviewToolsPort,
-    ReviewWrites,
 )
+from acp_server.memory.config import MemoryConfig
+from acp_server.session.context import SessionContext
 from acp_server.session.ports.model_catalog import ModelCatalog
-from acp_server.session.ports.reviews import (
-    ContextFactory,
-    ReviewContext,
-    Reviews,
-    make_review_context,
-)
+from acp_server.session.ports.reviews import BuildTurnContext, Reviews
 from acp_server.session.prompting.file_watch import TaskFunction
+from acp_server.skills.config import SkillConfig
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.tools.lazy_imports import MemoryConfig
 
 if TYPE_CHECKING:
     from acp_server.learning.background_gate import BackgroundGate
     from acp_server.learning.skill_maintenance import SkillMaintenance
-    from acp_server.session.session import Session
     from acp_server.skills.service import SkillService
 
 FIRST_CHECK_SECONDS = 60.0
 RunReview = Callable[[ReviewConfig, ReviewContext, anyio.CancelScope], Awaitable[None]]
-
-
-@frozen_dataclass
-class LearningConfig:
-    """The settings of learning between turns."""
-
-    home: Path
-    """HERMES_HOME."""
-    memory: MemoryConfig
-    review_writes: ReviewWrites = "apply"
-    intervals: ReviewIntervals = field(default_factory=ReviewIntervals)
-    review_wait_seconds: float = 5.0
-    curates_automatically: bool = False
 
 
 @frozen_dataclass
@@ -58,7 +40,8 @@ class LearningContext:
     """Returns the skill service, once it is imported."""
     spawn: Callable[[TaskFunction], None]
     """Runs a task in the background."""
-    sessions: "Callable[[], Iterable[Session]]"
+    sessions: Callable[[], Iterable[SessionContext]]
+    """Returns the open sessions."""
     is_attended: Callable[[], bool]
     """Whether a person uses the client."""
 
@@ -66,33 +49,38 @@ class LearningContext:
 class LearningService:
     """Reviews of all sessions, and the maintenance of the skills."""
 
-    def __init__(self, config: LearningConfig, context: LearningContext) -> None:
-        self._config = config
+    def __init__(
+        self, home: Path, memory: MemoryConfig, skills: SkillConfig, context: LearningContext
+    ) -> None:
+        self._memory = memory
+        self._skills = skills
         self._context = context
         self._review_config = ReviewConfig(
-            skills_directory=config.home / "skills",
-            proposals_directory=config.home / "acp" / "proposals",
+            skills_directory=home / "skills",
+            proposals_directory=home / "acp" / "proposals",
             spawn=context.spawn,
             build_tools=self._build_review_tools,
             review=_run_review,
-            writes=config.review_writes,
-            intervals=config.intervals,
-            wait_seconds=config.review_wait_seconds,
+            writes=skills.review_writes,
+            intervals=ReviewIntervals(skills.creation_nudge_interval, memory.nudge_interval),
+            wait_seconds=skills.review_wait_seconds,
             is_attended=context.is_attended,
         )
         self._has_started_maintenance = False
 
-    def reviews(self, session: "Session", context_factory: ContextFactory) -> Reviews:
+    def reviews(self, session: SessionContext, build_turn_context: BuildTurnContext) -> Reviews:
         """Return a session's review scheduler; the first call also starts skill maintenance."""
         if not self._has_started_maintenance:
             self._has_started_maintenance = True
             self._context.spawn(self._run_maintenance)
-        return ReviewScheduler(self._review_config, make_review_context(session, context_factory))
+        return ReviewScheduler(
+            self._review_config, make_review_context(session, build_turn_context)
+        )
 
     async def _build_review_tools(self, workspace: Path, gate: "BackgroundGate") -> ReviewToolsPort:
         skill_service = await self._context.skill_service()
         return await to_thread.run_sync(
-            _import_review_tools, skill_service, self._config.memory, workspace, gate
+            _import_review_tools, skill_service, self._memory, workspace, gate
         )
 
     async def _run_maintenance(self) -> None:
@@ -100,7 +88,7 @@ class LearningService:
         await anyio.sleep(FIRST_CHECK_SECONDS)
         skill_service = await self._context.skill_service()
         maintenance = await to_thread.run_sync(
-            _import_maintenance, skill_service, self._config, self._context
+            _import_maintenance, skill_service, self._skills, self._context
         )
         await maintenance.run()
 
@@ -127,7 +115,7 @@ def _import_review_tools(
 
 
 def _import_maintenance(
-    skill_service: "SkillService", config: LearningConfig, learning_context: LearningContext
+    skill_service: "SkillService", skills: SkillConfig, learning_context: LearningContext
 ) -> "SkillMaintenance":
     from acp_server.learning.curator_run import CuratorRuns
     from acp_server.learning.skill_maintenance import SessionActivity, SkillMaintenance
@@ -141,8 +129,8 @@ def _import_maintenance(
         skill_editor=skill_service.skill_roots(None).editor,
         schedule=CurationSchedule(AgentHome(skill_service.home)),
         sessions=lambda: [
-            SessionActivity(each.is_idle, each.recorder.updated_at, each.notices)
+            SessionActivity(each.queue.is_empty, each.recorder.facts.updated_at, each.notices)
             for each in learning_context.sessions()
         ],
-        curate=curate if config.curates_automatically else None,
+        curate=curate if skills.curator == "auto" else None,
     )

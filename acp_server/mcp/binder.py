@@ -1,56 +1,51 @@
 """Binds MCP servers to a session, so that their tools pass the session's permission gate."""
 
 from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING
 
 from anyio.abc import TaskGroup
 
-from acp_server.mcp.ports import McpLimits, TrackFileChanges
+from acp_server.mcp.config import McpConfig
+from acp_server.mcp.ports import LoadConnector, McpLimits, TrackFileChanges
 from acp_server.mcp.server_configs import enabled_servers, merge_servers
 from acp_server.mcp.session_servers import McpContext, SessionServers
 from acp_server.permissions.gate import Gate
 from acp_server.session.ports.elicitation import Elicitor
-from acp_server.session.session import Session
+from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.factory import TOOL_NAMES
-from acp_server.tools.toolbox import ServerTools
 from prompt_engine.threats import scan
-
-if TYPE_CHECKING:
-    from acp_server.mcp.lazy_imports import McpConfig, McpLoader
 
 
 @frozen_dataclass
 class McpSessionBinder:
     """Creates the servers of one session once its permission gate exists."""
 
-    loader: "McpLoader"
-    config: "McpConfig"
-    session: Session
+    load_connector: LoadConnector
+    config: McpConfig
+    workspace: SessionWorkspace
+    requested: Sequence[ServerConfig]
+    """The servers that the editor named."""
     elicitor: Elicitor
     tasks: TaskGroup
+    """Runs the servers."""
 
-    def __call__(self, gate: Gate, tracking_file_changes: TrackFileChanges) -> ServerTools:
-        """Start connecting the session's servers; return the source of their tools."""
+    def __call__(self, gate: Gate, tracking_file_changes: TrackFileChanges) -> SessionServers:
+        """Return the session's servers, not yet started."""
         mcp_context = McpContext(
             gate=gate,
-            roots=self.session.workspace.roots,
+            roots=self.workspace.roots,
             tasks=self.tasks,
-            load_connector=partial(self.loader.load, self.tasks),
+            load_connector=self.load_connector,
             elicitor=self.elicitor,
             scan=scan_for_injection,
             limits=McpLimits(first_call_seconds=self.config.first_call_seconds),
             tracking_file_changes=tracking_file_changes,
             reserved_names=TOOL_NAMES,
-            on_change=self.session.servers.update_commands,
         )
-        configs = merge_servers(
-            self.session.servers.requested, enabled_servers(self.config.configured)
+        return SessionServers(
+            merge_servers(self.requested, enabled_servers(self.config.configured)), mcp_context
         )
-        servers = SessionServers(configs, mcp_context)
-        self.session.servers.set_servers(servers)
-        return servers
 
 
 def scan_for_injection(text: str) -> Sequence[str]:

@@ -25,7 +25,7 @@ from acp_server.mcp.server_tool import ServerCallContext, ServerTool, make_serve
 from acp_server.mcp.status_text import describe_servers
 from acp_server.mcp.tool_names import SEPARATOR, server_name_parts, tool_names
 from acp_server.permissions.gate import Gate
-from acp_server.session.commands.registry import PromptCommand, PromptCommandError
+from acp_server.session.commands.command import PromptCommand, PromptCommandError
 from acp_server.session.ports.elicitation import DecliningElicitor, Elicitor
 from acp_server.session.ports.mcp import ProjectServers
 from acp_server.session.ports.mcp_configs import ServerConfig
@@ -62,8 +62,6 @@ class McpContext:
     """Wraps the calls of all tools except those annotated as read-only."""
     reserved_names: Sequence[str] = ()
     """The names of the session's own tools."""
-    on_change: Callable[[], None] = _do_nothing
-    """Called when a server's state or features change."""
 
 
 @frozen_dataclass
@@ -96,9 +94,11 @@ class SessionServers:
         self._server_ended = anyio.Event()
         """Set and replaced whenever a server has ended."""
         self._scopes: set[anyio.CancelScope] = set()
+        self._on_change: Callable[[], None] = _do_nothing
 
-    def start(self) -> None:
-        """Start connecting all servers concurrently in the background."""
+    def start(self, on_change: Callable[[], None]) -> None:
+        """Start connecting all servers; `on_change` is called when a state or feature changes."""
+        self._on_change = on_change
         for server in self._servers:
             self._start(server)
 
@@ -236,7 +236,10 @@ class SessionServers:
         server_context = McpServerContext(
             mcp_context.roots, mcp_context.elicitor, mcp_context.limits, mcp_context.load_connector
         )
-        return Server(config, server_context, mcp_context.on_change)
+        return Server(config, server_context, self._notify)
+
+    def _notify(self) -> None:
+        self._on_change()
 
     def _start(self, server: Server) -> None:
         # Created here and not in the task: `close` must find the scope even if the task has not

@@ -47,7 +47,7 @@ def read_memory_file(path: Path) -> MemoryFileState:
     """Return the current content of a memory file.
 
     Raises:
-        StoreError: it cannot be read.
+        MemoryStoreError: it cannot be read.
     """
     match read_user_file(path):
         case None:

@@ -4,14 +4,15 @@ Finished turns are passed to it in the background; on shutdown it gets a moment 
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio import to_thread
 
 from acp_server.memory.pages import MemoryPage, memory_pages
 from acp_server.memory.provider_types import ProviderReply, TurnMessage
+from acp_server.startup.lazy_value import Lazy
 from prompt_engine.memory_entries import StoreName
 
 if TYPE_CHECKING:
@@ -29,19 +30,17 @@ class LazyExternalMemory:
     def __init__(self, name: str, home: Path, spawn: Callable[[MemoryTask], None]) -> None:
         """Prepare; nothing is imported. `spawn` runs a task in the background."""
         self.name = name
-        self._home = home
         self._spawn = spawn
-        self._lock = anyio.Lock()
-        self._memory: IsolatedMemoryProvider | None = None
+        self._memory = Lazy(partial(_import, name, home))
         self._pending: set[anyio.Event] = set()
 
     async def system_block(self) -> ProviderReply:
         """Return the provider's text for the system prompt."""
-        return await (await self._load()).system_block()
+        return await (await self._memory.get()).system_block()
 
     async def prefetch(self, query: str) -> ProviderReply:
         """Return remembered text that fits a prompt."""
-        return await (await self._load()).prefetch(query)
+        return await (await self._memory.get()).prefetch(query)
 
     def record_turn(self, messages: Sequence[TurnMessage], warn: Callable[[str], None]) -> None:
         """Pass a finished turn to it in the background; `warn` receives a notice if that fails."""
@@ -49,7 +48,7 @@ class LazyExternalMemory:
 
         async def deliver() -> None:
             try:
-                reply = await (await self._load()).on_turn_end(messages)
+                reply = await (await self._memory.get()).on_turn_end(messages)
                 if reply.notice:
                     warn(reply.notice)
             finally:
@@ -65,12 +64,6 @@ class LazyExternalMemory:
         with anyio.move_on_after(CLOSE_SECONDS):
             for is_done in tuple(self._pending):
                 await is_done.wait()
-
-    async def _load(self) -> "IsolatedMemoryProvider":
-        async with self._lock:
-            if self._memory is None:
-                self._memory = await to_thread.run_sync(_import, self.name, self._home)
-        return self._memory
 
 
 def _import(name: str, home: Path) -> "IsolatedMemoryProvider":

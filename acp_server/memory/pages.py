@@ -1,4 +1,4 @@
-"""Both memory stores as shown to the user. Cheap to import; `loading` reads them."""
+"""Both memory stores as shown to the user. Cheap to import; `lazy_imports` reads them."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -88,7 +88,7 @@ class MemoryStores:
         """Return the current content of a store.
 
         Raises:
-            StoreError: it cannot be read, or is disabled.
+            MemoryStoreError: it cannot be read, or is disabled.
         """
         return self._contents(name, self._read_state(name))
 
@@ -158,7 +158,7 @@ class MemoryStores:
         """Return the bytes of a store's file; empty if it does not exist.
 
         Raises:
-            StoreError: it cannot be read, or is disabled.
+            MemoryStoreError: it cannot be read, or is disabled.
         """
         return self._read_state(name).raw
 

@@ -17,9 +17,9 @@ class EndpointAccess:
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     auth_token: str | None = field(default=None, repr=False)
-    idle_seconds: float = 120.0
+    read_timeout_seconds: float = 120.0
     """Read timeout: the longest silence before and within an answer."""
-    connect_seconds: float = 10.0
+    connect_timeout_seconds: float = 10.0
     """Connect timeout."""
 
 

@@ -14,13 +14,14 @@ from anyio import to_thread
 from acp_server.config.credentials import Credential
 from acp_server.models.access import EndpointAccess, ListedModel
 from acp_server.models.families import ModelFamily, default_thought_level, thought_levels
-from acp_server.models.lazy_imports import EntryPointLoader
+from acp_server.models.lazy_imports import ProviderEntryPoint
 from acp_server.models.meters import FamilyMeter
 from acp_server.models.model_list_cache import load_model_list, save_model_list
 from acp_server.models.provider_adapter import ProviderAdapter
 from acp_server.models.retry_policy import RetryPolicy
 from acp_server.session.ports.model_catalog import ModelChoice
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.startup.lazy_value import Lazy
 from acp_server.turn.errors import (
     CredentialsMissingError,
     ModelFailedError,
@@ -62,12 +63,12 @@ class EndpointCatalog:
         config: EndpointConfig,
         provider: ProviderAdapter,
         credentials: Callable[[], Awaitable[Credential | None]],
-        loader: EntryPointLoader,
+        client: Lazy[ProviderEntryPoint],
     ) -> None:
         self._config = config
         self._provider = provider
         self._credentials = credentials
-        self._loader = loader
+        self._client = client
         self._models = load_model_list(config.list_file, config.access.base_url)
         self._listeners: list[Callable[[], None]] = []
         self._has_list = False
@@ -138,7 +139,7 @@ class EndpointCatalog:
         Raises:
             TurnError: The list could not be fetched.
         """
-        access, entry_point = await self._sign_in(), await self._loader.load()
+        access, entry_point = await self._sign_in(), await self._client.get()
         self._update_models(await entry_point.list_models(access))
         await to_thread.run_sync(
             save_model_list, self._config.list_file, self._config.access.base_url, self._models
@@ -161,7 +162,7 @@ class EndpointCatalog:
             ModelUnavailableError: No model is chosen and the endpoint lists no known one.
             ModelFailedError: No model is chosen and fetching the endpoint's list failed.
         """
-        access, entry_point = await self._sign_in(), await self._loader.load()
+        access, entry_point = await self._sign_in(), await self._client.get()
         if model_id == UNDECIDED_MODEL_ID:
             await self.resolve_default()
             model_id = self.default_id

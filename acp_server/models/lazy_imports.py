@@ -4,14 +4,11 @@ Importing the SDK of the Messages API takes seconds, the client of the OpenAI fo
 a second. The scripted model is also imported only when it is used.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-import anyio
-from anyio import to_thread
-
 from acp_server.startup.gc_pause import pause_gc_on_first_call
+from acp_server.startup.lazy_value import Lazy
 
 if TYPE_CHECKING:
     from acp_server.models.access import EndpointAccess, ListedModel
@@ -40,27 +37,6 @@ class ProviderEntryPoint(Protocol):
         ...
 
 
-class EntryPointLoader:
-    """Loads an API client on first use."""
-
-    def __init__(self, open_entry_point: Callable[[], ProviderEntryPoint]) -> None:
-        self._open = open_entry_point
-        self._lock = anyio.Lock()
-        self._entry_point: ProviderEntryPoint | None = None
-
-    async def load(self) -> ProviderEntryPoint:
-        """Return the entry point; the first call imports it, concurrent calls wait for that."""
-        async with self._lock:  # one entry point only: it owns the shared connections
-            if self._entry_point is None:
-                self._entry_point = await to_thread.run_sync(self._open)
-        return self._entry_point
-
-    async def close(self) -> None:
-        """Close every connection that was opened."""
-        if self._entry_point is not None:
-            await self._entry_point.close()
-
-
 def scripted_model(source: str) -> "Model":
     """Return a new scripted model."""
     from acp_server.models.scripted import ScriptedModel
@@ -68,14 +44,14 @@ def scripted_model(source: str) -> "Model":
     return ScriptedModel(source)
 
 
-def anthropic_loader(cache_marker: "CacheMarker") -> EntryPointLoader:
-    """Return a loader for the Messages API."""
-    return EntryPointLoader(partial(_open_anthropic, cache_marker))
+def lazy_anthropic_client(cache_marker: "CacheMarker") -> Lazy[ProviderEntryPoint]:
+    """Return the client of the Messages API."""
+    return Lazy(partial(_open_anthropic, cache_marker))
 
 
-def openai_compatible_loader(profile: "EndpointProfile") -> EntryPointLoader:
-    """Return a loader for the OpenAI API formats."""
-    return EntryPointLoader(partial(_open_openai_compatible, profile))
+def lazy_openai_compatible_client(profile: "EndpointProfile") -> Lazy[ProviderEntryPoint]:
+    """Return the client of the OpenAI API formats."""
+    return Lazy(partial(_open_openai_compatible, profile))
 
 
 @pause_gc_on_first_call

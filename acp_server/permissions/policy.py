@@ -86,7 +86,7 @@ class RestoreFacts:
 
 @frozen_dataclass
 class McpToolFacts:
-    """A call of an MCP server's tool; the `claims_` fields are unverified server hints."""
+    """A call of an MCP server's tool; `read_only_hint` and `destructive_hint` are unverified."""
 
     scope: McpToolScope
     read_only_hint: bool

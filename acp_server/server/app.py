@@ -3,30 +3,26 @@
 import logging
 import os
 import signal
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING
 
 import anyio
 from pydantic import JsonValue
 
-from acp_server.checkpoints.config import CheckpointConfig
 from acp_server.config import settings
 from acp_server.config.settings import Configuration
 from acp_server.handlers.agent_connection import AgentConnection
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.handlers.client_connection import ClientConnection
-from acp_server.handlers.lazy_imports import LazyTrustAsker, load_editor_services
+from acp_server.handlers.lazy_imports import LazyTrustAsker
 from acp_server.history.archive import LazyArchive, open_session_search
-from acp_server.hooks.config_mapping import build_hook_rules
 from acp_server.jsonrpc.stdio import Descriptors, StdioTransport
 from acp_server.jsonrpc.transport import Transport
 from acp_server.learning.service import LearningContext, LearningService
-from acp_server.mcp.lazy_imports import McpLoader
 from acp_server.memory.lazy_imports import LazyExternalMemory, read_memory_pages
 from acp_server.permissions.trust import (
     FixedTrust,
@@ -35,26 +31,28 @@ from acp_server.permissions.trust import (
     WorkspaceTrust,
 )
 from acp_server.server.config_mapping import (
-    learning_rules,
     mcp_config,
-    memory_config,
     prompt_config,
-    skill_rules,
     sub_agent_prompt_config,
 )
 from acp_server.server.endpoints import ModelService, open_models
 from acp_server.server.log_setup import configure_logging
-from acp_server.session.lazy_imports import LazyPromptProvider, open_directory_events
+from acp_server.server.toolsets import ToolsetBuilder
+from acp_server.session.context import SessionContext
 from acp_server.session.ports.archive import SessionArchive
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.session.ports.null_archive import NullArchive
-from acp_server.session.ports.skills import SkillsPort
 from acp_server.session.project.headless_policy import HeadlessPolicy
 from acp_server.session.prompting.file_watch import FileWatch, TaskFunction
+from acp_server.session.prompting.lazy_prompting import (
+    lazy_prompt_provider,
+    open_directory_events,
+)
 from acp_server.session.prompting.prompt_config import PromptConfig
-from acp_server.session.prompting.single_flight import SharedReads
+from acp_server.session.prompting.shared_reads import SharedReads
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import Session, SessionServices
+from acp_server.session.services import SessionServices
+from acp_server.session.session import Session
 from acp_server.startup.handshake import (
     EXIT_SIGNALS,
     ClaimedStdio,
@@ -63,19 +61,7 @@ from acp_server.startup.handshake import (
 )
 from acp_server.startup.pydantic_plugins import disable_plugins
 from acp_server.subagents.task import SubAgentLimits, TaskBudget
-from acp_server.tools.lazy_imports import (
-    CheckConfig,
-    DelegationConfig,
-    SessionToolContext,
-    ToolConfig,
-    ToolLoader,
-    WebConfig,
-)
-from acp_server.tools.shell.confinement.config import SandboxConfig
-from acp_server.turn.ports import Toolbox
-
-if TYPE_CHECKING:
-    from acp_server.skills.service import SkillService
+from acp_server.tools.tool_config import DelegationConfig, ToolConfig
 
 logger = logging.getLogger(__name__)
 
@@ -162,42 +148,43 @@ def build_server(
         catalog = policy.wrap_catalog(catalog)
     link = ClientConnection.from_transport(transport)
     watch = _make_file_watch(link)
-    tool_loader = _make_tool_loader(configuration, watch, policy)
-    mcp = McpLoader(mcp_config(current))
+    tools = ToolsetBuilder(link, _tool_config(configuration, watch, policy), mcp_config(current))
+    sessions: dict[str, Session] = {}
     archive = _make_archive(configuration, policy)
     memory = _open_external_memory(configuration, link)
     learning_context = LearningContext(
         catalog=catalog,
-        skill_service=partial(_skill_service, tool_loader),
+        skill_service=tools.skill_service,
         spawn=partial(_start_in_background, link),
-        sessions=lambda: sessions,  # assigned below: the registry needs the services first
+        sessions=partial(_session_contexts, sessions),
         is_attended=lambda: link.is_attended,
     )
     services = SessionServices(
         catalog=catalog,
         archive=archive,
-        toolbox=partial(_make_toolbox, link, tool_loader, mcp),
+        toolset=tools,
         trust=partial(_make_trust_keeper, link, configuration.home, policy),
         memory=memory,
-        close=partial(_close_shared, tool_loader, mcp, models, memory),
+        close=partial(_close_shared, tools, models, memory),
         prompt_provider=partial(
-            LazyPromptProvider,
+            lazy_prompt_provider,
             _prompt_config(configuration, policy),
             watch=watch,
             shared_reads=SharedReads(),
         ),
-        skills=partial(_open_skills, tool_loader),
-        read_memory=partial(read_memory_pages, configuration.home, memory_config(current).limits),
-        reviews=LearningService(learning_rules(configuration), learning_context).reviews,
+        read_memory=partial(read_memory_pages, configuration.home, current.memory.limits),
+        reviews=LearningService(
+            configuration.home, current.memory, current.skills, learning_context
+        ).reviews,
         compaction_threshold=current.compaction_threshold,
         mode=current.mode,
-        busy_prompt=current.busy_prompt,
+        busy_mode=current.busy_input_mode,
         max_turn_requests=current.max_turn_requests,
     )
     auth = AuthHandlers(models.sign_in, models.sign_out, models.sign_in_hint)
-    sessions = SessionRegistry(services)
+    registry = SessionRegistry(services, sessions)
     connection = AgentConnection(
-        link, sessions, auth, initialize_params, is_unstable=current.unstable
+        link, registry, auth, initialize_params, is_unstable=current.unstable
     )
     catalog.on_change(connection.send_options)
     archive.on_problem = connection.report_problem
@@ -215,43 +202,35 @@ def _prompt_config(configuration: Configuration, policy: HeadlessPolicy | None) 
     return prompts if policy is None else replace(prompts, platform=policy.platform)
 
 
-def _make_tool_loader(
+def _session_contexts(sessions: Mapping[str, Session]) -> Sequence[SessionContext]:
+    return [session.context for session in sessions.values()]
+
+
+def _tool_config(
     configuration: Configuration, watch: FileWatch, policy: HeadlessPolicy | None
-) -> ToolLoader:
+) -> ToolConfig:
     current = configuration.settings
-    tool_config = ToolConfig(
+    return ToolConfig(
         headless_policy=policy,
         user_home=Path.home(),
         config_home=configuration.home,
         environment=settings.child_environment({}),
         secret_names=settings.secret_variables(),
-        memory=memory_config(current),
+        memory=current.memory,
         open_session_search=partial(open_session_search, configuration.home),
-        skills=skill_rules(configuration),
+        skills=current.skills,
         file_watch=watch,
-        checks=CheckConfig(current.diagnostics_commands, current.diagnostics_timeout_seconds),
-        hooks=build_hook_rules(
-            current.hooks_before_tool,
-            current.hooks_after_tool,
-            current.hooks_after_turn,
-            is_broken="hooks_before_tool" in configuration.invalid_settings,
+        checks=current.diagnostics,
+        hooks=replace(
+            current.hooks, is_invalid="hooks_before_tool" in configuration.invalid_settings
         ),
-        web=WebConfig(
-            current.web_allow_private, current.web_timeout_seconds, current.web_max_bytes
-        ),
-        checkpoints=CheckpointConfig(
-            current.checkpoints_enabled and not (policy is not None and policy.is_ephemeral),
-            current.checkpoints_include,
-            current.checkpoints_max_file_mb,
-            current.checkpoints_max_total_mb,
-            current.checkpoints_keep_days,
-        ),
-        sandbox=SandboxConfig(
-            current.sandbox_mode, current.sandbox_network, current.sandbox_writable
-        ),
+        web=current.web,
+        checkpoints=replace(current.checkpoints, is_enabled=False)
+        if policy is not None and policy.is_ephemeral
+        else current.checkpoints,
+        sandbox=current.sandbox,
         delegation=_sub_agent_config(configuration),
     )
-    return ToolLoader(tool_config)
 
 
 def _sub_agent_config(configuration: Configuration) -> DelegationConfig:
@@ -259,14 +238,14 @@ def _sub_agent_config(configuration: Configuration) -> DelegationConfig:
     budget = TaskBudget(current.delegation_max_turn_requests, current.delegation_max_tokens)
     rules = SubAgentLimits(current.delegation_max_parallel, budget, current.compaction_threshold)
     return DelegationConfig(
-        rules, partial(LazyPromptProvider, sub_agent_prompt_config(configuration))
+        rules, partial(lazy_prompt_provider, sub_agent_prompt_config(configuration))
     )
 
 
 def _open_external_memory(
     configuration: Configuration, link: ClientConnection
 ) -> LazyExternalMemory | None:
-    name = configuration.settings.memory_provider
+    name = configuration.settings.memory.provider
     return (
         LazyExternalMemory(name, configuration.home, partial(_start_in_background, link))
         if name
@@ -275,40 +254,18 @@ def _open_external_memory(
 
 
 async def _close_shared(
-    tool_loader: ToolLoader, mcp: McpLoader, models: ModelService, memory: LazyExternalMemory | None
+    tools: ToolsetBuilder, models: ModelService, memory: LazyExternalMemory | None
 ) -> None:
     """Close what sessions share: process supervisors, MCP servers, memory, model connections."""
     async with anyio.create_task_group() as closing:  # in parallel: FORCED_EXIT_SECONDS is short
-        closing.start_soon(tool_loader.close)
-        closing.start_soon(mcp.close)
+        closing.start_soon(tools.close)
         if memory is not None:
             closing.start_soon(memory.close)
     await models.close()
 
 
-async def _make_toolbox(
-    link: ClientConnection, tool_loader: ToolLoader, mcp: McpLoader, session: Session
-) -> Toolbox:
-    maker = await tool_loader.load()
-    editor = await load_editor_services(link, session.id)
-    mcp_binder = await mcp.make_binder(session, editor.elicitor, link.background)
-    return maker.create_toolbox(
-        SessionToolContext(
-            session, editor.workspace, editor.asker, link.background, editor.user_asker, mcp_binder
-        )
-    )
-
-
-async def _open_skills(tool_loader: ToolLoader, session: Session) -> SkillsPort:
-    return await (await tool_loader.load()).open_skills(session)
-
-
 def _start_in_background(link: ClientConnection, task: TaskFunction) -> None:
     link.background.start_soon(task)
-
-
-async def _skill_service(tool_loader: ToolLoader) -> "SkillService":
-    return (await tool_loader.load()).skill_service
 
 
 def _make_file_watch(link: ClientConnection) -> FileWatch:
@@ -316,7 +273,7 @@ def _make_file_watch(link: ClientConnection) -> FileWatch:
 
 
 def _make_trust_keeper(
-    link: ClientConnection, home: Path, policy: HeadlessPolicy | None, session: Session
+    link: ClientConnection, home: Path, policy: HeadlessPolicy | None, session: SessionContext
 ) -> WorkspaceTrust:
     if policy is not None:
         record = FixedTrust("trusted" if policy.is_trusted else "declined")

@@ -21,9 +21,9 @@ from acp_server.models.aggregate_catalog import AggregateCatalog
 from acp_server.models.endpoint_catalog import EndpointCatalog, EndpointConfig
 from acp_server.models.fixed_catalog import scripted_catalog, unknown_provider_catalog
 from acp_server.models.lazy_imports import (
-    EntryPointLoader,
-    anthropic_loader,
-    openai_compatible_loader,
+    ProviderEntryPoint,
+    lazy_anthropic_client,
+    lazy_openai_compatible_client,
 )
 from acp_server.models.model_facts import ModelFacts
 from acp_server.models.provider_adapter import ProviderAdapter
@@ -39,6 +39,7 @@ from acp_server.models.retry_policy import RetryPolicy
 from acp_server.server.config_mapping import configured_credential
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.startup.lazy_value import Lazy
 from prompt_engine.cache_control import add_cache_breakpoints
 from prompt_engine.context_windows import context_window, system_role
 
@@ -68,12 +69,12 @@ class ConfiguredProvider:
 
 @frozen_dataclass
 class ModelService:
-    """All available models, with the credentials and SDK loaders of their providers."""
+    """All available models, with the credentials and API clients of their providers."""
 
     catalog: ModelCatalog
     credentials: Sequence[CredentialProvider]
     """One per provider, the main provider's first."""
-    loaders: Sequence[EntryPointLoader]
+    clients: Sequence[Lazy[ProviderEntryPoint]]
     sign_in_hint: str | None = None
     """How to get a key; None for the default hint (Anthropic)."""
     needs_key: bool = True
@@ -91,8 +92,9 @@ class ModelService:
 
     async def close(self) -> None:
         """Close all connections to providers."""
-        for loader in self.loaders:
-            await loader.close()
+        for client in self.clients:
+            if client.loaded is not None:
+                await client.loaded.close()
 
 
 def open_models(configuration: Configuration) -> ModelService:
@@ -112,7 +114,7 @@ def open_models(configuration: Configuration) -> ModelService:
     return ModelService(
         catalog=AggregateCatalog(catalog, by_name) if by_name else catalog,
         credentials=[credentials for _, _, credentials, _ in opened],
-        loaders=[loader for _, _, _, loader in opened],
+        clients=[client for _, _, _, client in opened],
         sign_in_hint=None
         if first.profile is ANTHROPIC
         else provider_adapter(first, current).sign_in_message,
@@ -171,9 +173,11 @@ def _profile_with_key_for(model_id: str, current: Settings) -> ProviderProfile:
 def _additional_profiles(
     configuration: Configuration, main: ProviderProfile
 ) -> Iterator[ProviderProfile]:
-    """Yield the additional providers: those in `model.others` and those with a key."""
+    """Yield the additional providers: in `model.additional_providers`, or with a key."""
     current = configuration.settings
-    listed_names = {found.name for name in current.other_providers if (found := find_profile(name))}
+    listed_names = {
+        found.name for name in current.additional_providers if (found := find_profile(name))
+    }
     for profile in PROFILES:
         has_key = _key_setting_name(profile, current) is not None
         if profile is ANTHROPIC:
@@ -274,7 +278,9 @@ def _url_host(url: str | None) -> str:
 
 # Opening.
 
-_OpenedProvider = tuple[ConfiguredProvider, EndpointCatalog, CredentialProvider, EntryPointLoader]
+_OpenedProvider = tuple[
+    ConfiguredProvider, EndpointCatalog, CredentialProvider, Lazy[ProviderEntryPoint]
+]
 
 
 def _open_provider(provider: ConfiguredProvider, configuration: Configuration) -> _OpenedProvider:
@@ -282,18 +288,18 @@ def _open_provider(provider: ConfiguredProvider, configuration: Configuration) -
     config = EndpointConfig(
         access=EndpointAccess(
             provider.base_url,
-            idle_seconds=current.idle_seconds,
-            connect_seconds=current.connect_seconds,
+            read_timeout_seconds=current.read_timeout_seconds,
+            connect_timeout_seconds=current.connect_timeout_seconds,
         ),
         model_id=current.model if provider.is_main else None,
-        retry=RetryPolicy(max_retries=current.retries),
+        retry=RetryPolicy(max_retries=current.max_retries),
         list_file=configuration.home / "acp" / "models.json",
         searches_web=provider.profile.name == ANTHROPIC.name and current.web_search == "auto",
     )
     credentials = CredentialProvider(provider.credential, provider.store)
-    loader = _make_loader(provider, current)
+    client = _lazy_client(provider, current)
     api = provider_adapter(provider, current)
-    return provider, EndpointCatalog(config, api, credentials.current, loader), credentials, loader
+    return provider, EndpointCatalog(config, api, credentials.current, client), credentials, client
 
 
 def provider_adapter(provider: ConfiguredProvider, current: Settings) -> ProviderAdapter:
@@ -312,9 +318,9 @@ def _known_window(model_id: str) -> int | None:
     return None if window.is_assumed else window.tokens
 
 
-def _make_loader(provider: ConfiguredProvider, current: Settings) -> EntryPointLoader:
+def _lazy_client(provider: ConfiguredProvider, current: Settings) -> Lazy[ProviderEntryPoint]:
     if provider.profile.api_format == "messages":
-        return anthropic_loader(partial(add_cache_breakpoints, ttl=current.cache_ttl))
+        return lazy_anthropic_client(partial(add_cache_breakpoints, ttl=current.cache_ttl))
     command = f"acp-server setup --provider {provider.profile.name}"
     hint = f"run `{command}` to store a new key"
     if provider.profile.key_variables:
@@ -325,4 +331,4 @@ def _make_loader(provider: ConfiguredProvider, current: Settings) -> EntryPointL
         system_role=system_role,
         cache_marker=partial(add_cache_breakpoints, ttl=current.cache_ttl),
     )
-    return openai_compatible_loader(endpoint_profile)
+    return lazy_openai_compatible_client(endpoint_profile)

@@ -1,12 +1,14 @@
 """Records a session while it runs; events are stored before they are shown."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from acp_server.session.commands.registry import parse_invocation
+from acp_server.session.commands.command import parse_invocation
 from acp_server.session.ids import new_id
-from acp_server.session.ports.archive import Journal, SessionFacts
+from acp_server.session.ports.archive import Journal, SavedSystem, SessionFacts
+from acp_server.session.ports.observer import NullObserver, SessionObserver
+from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.steering import prompt_parts
 from acp_server.session.turn_queue import EventSink
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -19,11 +21,9 @@ from acp_server.turn.conversation import (
     prompt_to_text,
 )
 from acp_server.turn.events import CallChanged, Event, PromptReceived
+from acp_server.turn.loop import UsageTotals
 
 MAX_TITLE_CHARACTERS = 80
-
-
-def _ignore_change() -> None: ...
 
 
 @frozen_dataclass
@@ -49,41 +49,47 @@ class SessionRecorder:
     """Persists one session's events and facts, including its entry in the session list."""
 
     journal: Journal
-    initial_facts: SessionFacts
-    """The facts at the start; later changes are added to them."""
-    add_current_facts: Callable[[SessionFacts], SessionFacts]
-    """Adds the current options, usage and system prompt to the facts."""
-    on_title: Callable[[], None] = _ignore_change
-    """Called when the session's title changes."""
-    title: str = field(init=False)
-    updated_at: datetime = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Start from the stored title and time."""
-        self.title, self.updated_at = self.initial_facts.title, self.initial_facts.updated_at
+    facts: SessionFacts
+    """The current facts; their usage is taken from `totals` whenever they are stored."""
+    totals: UsageTotals
+    observer: SessionObserver = field(default_factory=NullObserver)
 
     def record_prompt(self, message: UserMessage) -> None:
         """Record a prompt as sent; the first one that is not a command sets the title."""
         parts = prompt_parts(message)
-        self.updated_at = datetime.now(UTC)
+        self.facts = replace(self.facts, updated_at=datetime.now(UTC))
         self.journal.show(PromptReceived(new_id(), parts))
         # A command says nothing about the topic; the first real prompt does.
-        if not self.title and parse_invocation(prompt_to_text(parts)) is None:
-            self.title = make_title(parts)
-            self.on_title()
+        if not self.facts.title and parse_invocation(prompt_to_text(parts)) is None:
+            self.facts = replace(self.facts, title=make_title(parts))
+            self.observer.title_changed(self.facts.title, self.facts.updated_at)
         self.save_facts()
 
     def end_turn(self) -> None:
         """Record that no prompt is running."""
-        self.updated_at = datetime.now(UTC)
+        self.facts = replace(self.facts, updated_at=datetime.now(UTC))
         # Before `sync`: after a crash, an open turn would get a reply that says it was cut off.
         self.journal.end_turn()
         self.sync()
 
+    def set_system(self, system: SavedSystem | None) -> None:
+        """Replace the system prompt in the facts; stored with the next change."""
+        self.facts = replace(self.facts, system=system)
+
+    def save_options(self, options: SelectedOptions) -> None:
+        """Store the selected options."""
+        self.facts = replace(
+            self.facts,
+            mode=options.mode,
+            model_id=options.chosen_model,
+            thought_level=options.chosen_level,
+        )
+        self.save_facts()
+
     def save_facts(self) -> None:
         """Store the current facts."""
-        facts = replace(self.initial_facts, title=self.title, updated_at=self.updated_at)
-        self.journal.update(self.add_current_facts(facts))
+        # A copy of the usage: the journal writes it later, in the background.
+        self.journal.update(replace(self.facts, usage=self.totals.copy()))
 
     async def commit(self) -> None:
         """Return once everything recorded so far survives the end of this process."""

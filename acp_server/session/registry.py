@@ -5,17 +5,15 @@ from pathlib import Path
 
 import anyio
 
+from acp_server.session.builder import build_session
 from acp_server.session.errors import InvalidRootError, UnknownSessionError
 from acp_server.session.ports.archive import SessionArchive, SessionPage, StoredSession
 from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.ports.observer import ObserverFactory, unobserved
 from acp_server.session.replay import close_open_calls, repair_messages, replay_events
-from acp_server.session.services import (
-    SessionServices,
-    SessionSnapshot,
-    SessionWorkspace,
-    forked_facts,
-)
+from acp_server.session.services import SessionServices, SessionSnapshot, forked_facts
 from acp_server.session.session import Session
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 FIRST_PROMPT_SECONDS = 2.0
@@ -33,23 +31,32 @@ class Reopened:
 class SessionRegistry:
     """Opens, finds and closes sessions."""
 
-    def __init__(self, services: SessionServices) -> None:
+    def __init__(
+        self, services: SessionServices, sessions: dict[str, Session] | None = None
+    ) -> None:
+        """Start; `sessions` is filled with the open sessions, for those who only look at them."""
         self._services = services
-        self._sessions: dict[str, Session] = {}
+        self._sessions = {} if sessions is None else sessions
         self._reopen_lock = anyio.Lock()
         """Sessions are reopened one at a time: a second request for the same session finds it
         open."""
 
     async def open(
-        self, cwd: str, additional: Sequence[str], servers: Sequence[ServerConfig] = ()
+        self,
+        cwd: str,
+        additional: Sequence[str],
+        servers: Sequence[ServerConfig] = (),
+        observe: ObserverFactory = unobserved,
     ) -> Session:
         """Open a new session in a workspace, with the MCP servers that the editor names.
+
+        `observe` creates the observer that shows the session's own changes to the client.
 
         Raises:
             InvalidRootError: a path is not absolute, or `cwd` is not a directory.
         """
         workspace = await _resolve_workspace(cwd, additional)
-        session = Session(workspace, self._services, servers=servers)
+        session = build_session(workspace, self._services, servers=servers, observe=observe)
         self._sessions[session.id] = session
         return session
 
@@ -59,6 +66,7 @@ class SessionRegistry:
         cwd: str,
         additional: Sequence[str],
         servers: Sequence[ServerConfig] = (),
+        observe: ObserverFactory = unobserved,
     ) -> Reopened:
         """Open a stored session in the workspace and with the servers of the request.
 
@@ -93,7 +101,7 @@ class SessionRegistry:
             # The repair completes the interrupted turn; without this it would be repaired again.
             journal.end_turn()
             snapshot = SessionSnapshot(stored.facts, messages, journal)
-            session = Session(workspace, self._services, snapshot, servers)
+            session = build_session(workspace, self._services, snapshot, servers, observe)
             self._sessions[session_id] = session
         return Reopened(session, stored)
 
@@ -103,6 +111,7 @@ class SessionRegistry:
         cwd: str,
         additional: Sequence[str],
         servers: Sequence[ServerConfig] = (),
+        observe: ObserverFactory = unobserved,
     ) -> Session:
         """Open a new session with the stored contents of another one, which stays unchanged.
 
@@ -121,8 +130,12 @@ class SessionRegistry:
             journal.show(event)
         for message in messages:
             journal.append(message)
-        session = Session(
-            workspace, self._services, SessionSnapshot(facts, messages, journal), servers
+        session = build_session(
+            workspace,
+            self._services,
+            SessionSnapshot(facts, messages, journal),
+            servers,
+            observe,
         )
         self._sessions[session.id] = session
         return session
@@ -161,11 +174,13 @@ class SessionRegistry:
         that it needs itself.
         """
         await wait_idle()
-        await session.recorder.commit()  # first: it opens the database that list and load wait for
+        await (
+            session.context.recorder.commit()
+        )  # first: it opens the database that list and load wait for
         await wait_idle()
-        await session.prepare()
+        await session.tools.prepare()
         await wait_idle()
-        await session.gather_facts()
+        await (await session.prompting.provider.get()).gather_facts()
         await wait_idle()
         # Let a prompt that was sent at once finish first, instead of competing for the endpoint.
         with anyio.move_on_after(FIRST_PROMPT_SECONDS):

@@ -1,43 +1,28 @@
-"""Dependencies of a session: its workspace, the shared services, its saved state."""
+"""Dependencies of a session: the services that sessions share, and its saved state."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import field, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from acp_server.memory.pages import ReadMemory, no_memory_pages
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.trust import WorkspaceTrust
+from acp_server.session.context import SessionContext
 from acp_server.session.ids import new_session_id
 from acp_server.session.ports.archive import Journal, SessionArchive, SessionFacts
 from acp_server.session.ports.external_memory import ExternalMemoryPort
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.session.ports.null_archive import NullArchive
-from acp_server.session.ports.reviews import ContextFactory, NoReviews, Reviews
-from acp_server.session.ports.skills import SkillsPort
+from acp_server.session.ports.observer import ShowNotice
+from acp_server.session.ports.reviews import BuildTurnContext, NoReviews, Reviews
+from acp_server.session.ports.toolset import BuildToolset
 from acp_server.session.prompting.provider import PromptProvider
 from acp_server.session.steering import BusyMode
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.startup.lazy_value import Lazy
 from acp_server.turn.conversation import Message
 from acp_server.turn.loop import UsageTotals
-from acp_server.turn.ports import Toolbox
-
-if TYPE_CHECKING:
-    from acp_server.session.session import Session
-
-
-@frozen_dataclass
-class SessionWorkspace:
-    """The directories of a session: absolute paths, `cwd` first."""
-
-    cwd: Path
-    additional_directories: tuple[Path, ...] = ()
-
-    @property
-    def roots(self) -> tuple[Path, ...]:
-        """All directories."""
-        return (self.cwd, *self.additional_directories)
 
 
 @frozen_dataclass
@@ -45,26 +30,24 @@ class SessionServices:
     """Services and settings shared by all sessions of a server."""
 
     catalog: ModelCatalog
-    toolbox: Callable[["Session"], Awaitable[Toolbox]]
-    """Builds a session's tools once it is open."""
-    prompt_provider: Callable[[SessionWorkspace], PromptProvider]
+    toolset: BuildToolset
+    """Builds a session's tools at their first use."""
+    prompt_provider: Callable[[SessionWorkspace, ShowNotice], Lazy[PromptProvider]]
     """Creates a session's prompt provider."""
-    trust: Callable[["Session"], WorkspaceTrust] | None = None
+    trust: Callable[[SessionContext], WorkspaceTrust] | None = None
     """Knows whether a session's workspace is trusted; without it no workspace is."""
-    skills: Callable[["Session"], Awaitable[SkillsPort]] | None = None
-    """Finds a session's skills once it is open; None for no skills."""
     memory: ExternalMemoryPort | None = None
     """The external memory; None if there is none."""
     read_memory: ReadMemory = no_memory_pages
     """Reads the memory pages for display to the user."""
-    reviews: Callable[["Session", ContextFactory], Reviews] = NoReviews
+    reviews: Callable[[SessionContext, BuildTurnContext], Reviews] = NoReviews
     """Creates the background reviews that run between a session's turns."""
     close: Callable[[], Awaitable[None]] | None = None
     """Closes the shared services after all sessions have closed."""
     mode: Mode = "ask"
     max_turn_requests: int = 100
     compaction_threshold: float = 0.75
-    busy_prompt: BusyMode = "queue"
+    busy_mode: BusyMode = "queue"
     """How to treat a prompt that arrives while a turn runs."""
     archive: SessionArchive = field(default_factory=NullArchive)
     """Stores the sessions."""

@@ -1,12 +1,11 @@
 """Model requests outside the conversation, for a summary or a condensed text."""
 
-from typing import NoReturn
-
-from acp_server.turn.conversation import Link, PromptPart, ProviderBlock, Text, ToolCall
+from acp_server.session.empty_toolbox import EmptyToolbox
+from acp_server.turn.conversation import ProviderBlock, Text
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import Event, Usage
 from acp_server.turn.loop import TurnContext, UsageTotals
-from acp_server.turn.ports import LiveCall, ModelRequest, ToolOutcome, ToolSpec, TurnSink
+from acp_server.turn.ports import ModelRequest, TurnSink
 from acp_server.turn.step import ModelStep
 
 
@@ -28,7 +27,7 @@ async def ask_model(
     Raises:
         TurnError: the model cannot be asked, failed, or returned no text.
     """
-    step = ModelStep(context.model, _EmptyToolbox(), sink, context.new_id, None)
+    step = ModelStep(context.model, EmptyToolbox(), sink, context.new_id, None)
     try:
         stop = await step.run(request)
     finally:
@@ -41,37 +40,3 @@ async def ask_model(
         reason = "the model returned no text"
         raise ModelFailedError(reason)
     return "\n".join(texts)
-
-
-class _EmptyToolbox:
-    """A toolbox without tools: a text request allows none."""
-
-    specs: tuple[ToolSpec, ...] = ()
-
-    async def open(self, call_id: str, name: str, sink: TurnSink) -> LiveCall:
-        """Return a call that never runs."""
-        del call_id, name, sink
-        return _UnrunnableCall()
-
-    async def attach(self, link: Link, sink: TurnSink) -> tuple[PromptPart, ...]:
-        """Return the link unchanged."""
-        del sink
-        return (link,)
-
-    async def close(self) -> None:
-        """Do nothing: no tool is running."""
-
-
-class _UnrunnableCall:
-    """A tool call that never runs."""
-
-    async def write(self, fragment: str) -> None:
-        """Discard the arguments."""
-
-    async def run(self, call: ToolCall) -> NoReturn:
-        """Refuse to run."""
-        raise NotImplementedError(call.name)
-
-    def interrupted_outcome(self, reason: str) -> ToolOutcome:
-        """Return the reason as a failed outcome."""
-        return ToolOutcome(reason, is_error=True)

@@ -1,6 +1,8 @@
 """User notices that belong to no turn."""
 
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Sequence, Sized
+
+from acp_server.session.ports.observer import NullObserver, SessionObserver
 
 MODEL_SWITCHED = (
     "{model} answers from now on. The previous model's reasoning and the provider's cache of this "
@@ -8,28 +10,19 @@ MODEL_SWITCHED = (
 )
 
 
-def _never_shown(sentence: str) -> bool:
-    del sentence
-    return False
-
-
 class UserNotices:
     """Notices for the user: shown immediately if the client can, otherwise with the next turn."""
 
-    def __init__(self, conversation: Sized = ()) -> None:
+    def __init__(self, conversation: Sized = (), observer: SessionObserver | None = None) -> None:
         """Start without notices; `conversation` is the session's conversation."""
         self._conversation = conversation
-        self._show: Callable[[str], bool] = _never_shown
+        self._observer = observer or NullObserver()
         self._queued: list[str] = []
 
-    def on_notice(self, show: Callable[[str], bool]) -> None:
-        """Register `show` for notices between turns; it returns whether the notice was shown."""
-        self._show = show
-
-    def add(self, sentence: str) -> None:
+    def add(self, notice: str) -> None:
         """Show a notice now, or queue it for the next turn."""
-        if not self._show(sentence):
-            self._queued.append(sentence)
+        if not self._observer.show_notice(notice):
+            self._queued.append(notice)
 
     def take(self) -> Sequence[str]:
         """Return the queued notices and empty the queue."""

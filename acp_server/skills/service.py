@@ -74,8 +74,9 @@ class SkillService:
 
     def roots(self, workspace: Path | None) -> Sequence[SkillRoot]:
         """Return the roots, including those of a workspace, which must be trusted. Blocks."""
+        external = tuple(path.absolute() for path in self.config.external)
         locations = SkillLocations(
-            self.home, self.user_home, self.bundled, workspace, external=self.config.external
+            self.home, self.user_home, self.bundled, workspace, external=external
         )
         return resolve_roots(locations)
 
@@ -87,9 +88,9 @@ class SkillService:
     def visibility_facts(self, tools: frozenset[str] | None) -> VisibilityFacts:
         """Return the facts that decide which skills a session sees; None: its tools are unknown."""
         if tools is None:
-            return VisibilityFacts(disabled=self.config.disabled)
+            return VisibilityFacts(disabled=self.config.disabled_names)
         servers = {name.partition(MCP_SEPARATOR)[0] for name in tools if MCP_SEPARATOR in name}
-        return visibility_facts(tools, servers, self.config.disabled)
+        return visibility_facts(tools, servers, self.config.disabled_names)
 
     def skill_roots(self, workspace: Path | None) -> SkillRoots:
         """Return the skill roots of a trusted workspace, or those without one; nothing is read."""

@@ -11,7 +11,7 @@ from typing import TypeVar
 import anyio
 from anyio import to_thread
 
-from acp_server.session.commands.registry import ListedCommand
+from acp_server.session.commands.command import ListedCommand
 from acp_server.session.ports.skills import IsBuiltIn, SkillCallError, SkillIndexRequest
 from acp_server.session.prompting.single_flight import SingleFlight
 from acp_server.skills.overview import render_overview
@@ -80,12 +80,10 @@ class SessionSkills:
         """The user's own skill directory, in which new skills are created."""
         return self._service.home / "skills"
 
-    async def open(self) -> None:
-        """Find the skills and follow their changes from now on."""
+    async def load(self, on_change: Callable[[], None]) -> None:
+        """Find the skills and follow their changes from now on; report changed commands."""
         await self._refresh()
-
-    def on_change(self, on_change: Callable[[], None]) -> None:
-        """Call a function whenever the commands have changed."""
+        # Only now: the caller lists the commands that were just found by itself.
         self._listener = on_change
 
     def commands(self, is_built_in: IsBuiltIn) -> Sequence[ListedCommand]:
@@ -350,7 +348,9 @@ class SessionSkills:
         index = library.index(
             IndexRequest(
                 facts,
-                config.name_only_categories if is_code_workspace(self._workspace) else frozenset(),
+                frozenset(config.name_only_categories)
+                if is_code_workspace(self._workspace)
+                else frozenset(),
                 config.max_characters,
                 tuple(dict.fromkeys((*preferred_names, *_recent(self._usage, names)))),
                 SETUP_SKILL,

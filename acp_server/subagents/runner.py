@@ -12,13 +12,13 @@ import anyio
 from anyio.abc import TaskGroup
 
 from acp_server.permissions.gate import Gate
-from acp_server.session.ids import new_id
-from acp_server.session.pending_notices import NoticeSource
+from acp_server.session.context import SessionContext
+from acp_server.session.ports.toolset import NoticeSource
 from acp_server.session.prompting.compaction import Compactor
 from acp_server.session.prompting.context_maintenance import SessionContextMaintenance
 from acp_server.session.prompting.provider import PromptProvider, SystemPromptRequest
-from acp_server.session.session import Session
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.startup.lazy_value import Lazy
 from acp_server.subagents.context_maintenance import TaskContextMaintenance
 from acp_server.subagents.event_sinks import TaskCallSink, TaskEventSink
 from acp_server.subagents.gate import TaskGate, task_name
@@ -47,9 +47,9 @@ MakeTools = Callable[[Gate, frozenset[str]], TaskTools]
 class SubAgentConfig:
     """Dependencies of the sub-agents of a session."""
 
-    session: Session
+    session: SessionContext
     gate: Gate
-    prompts: PromptProvider
+    provider: Lazy[PromptProvider]
     """Provides the system prompt of sub-agents, which differs from the session's."""
     make_tools: MakeTools
     tasks: TaskGroup
@@ -105,7 +105,7 @@ class SubAgentRunner:
             subagent = SubAgent(
                 progress, Conversation((), transcript), turn_context, TaskEventSink(calls, prefix)
             )
-            await subagent.run(session.mode)
+            await subagent.run(session.options.mode)
         except anyio.get_cancelled_exc_class():
             self._config.tasks.start_soon(toolbox.close)  # closing takes too long to wait
             raise
@@ -114,12 +114,12 @@ class SubAgentRunner:
     async def _turn_context(self, progress: TaskProgress, toolbox: Toolbox) -> TurnContext:
         """Return the turn context of a sub-agent."""
         session, budget = self._config.session, self._limits.budget
-        model_id, tools = session.model_id, frozenset(spec.name for spec in toolbox.specs)
+        model_id, tools = session.options.model_id, frozenset(spec.name for spec in toolbox.specs)
         write_system = partial(self._prompt, model_id, tools)
         system = await write_system()
         compactor = Compactor(progress.totals, write_system, self._limits.compaction_threshold)
-        maintenance = SessionContextMaintenance(compactor, self._config.prompts, new_id)
-        turn_context = session.context_for(model_id, toolbox, system)
+        maintenance = SessionContextMaintenance(compactor, self._config.provider)
+        turn_context = session.models.context_for(model_id, toolbox, system)
         return replace(
             turn_context,
             max_requests=budget.max_requests,
@@ -132,6 +132,7 @@ class SubAgentRunner:
         async with self._prompt_lock:
             if (model_id, tools) not in self._prompts:
                 request = SystemPromptRequest(model_id, None, tools)
-                text = await self._config.prompts.write_prompt(request)
+                provider = await self._config.provider.get()
+                text = await provider.write_prompt(request)
                 self._prompts[model_id, tools] = text
             return self._prompts[model_id, tools]

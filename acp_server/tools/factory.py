@@ -1,8 +1,7 @@
 """Builds the tools of a session and connects them to its files, shell, editor and gate."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from weakref import WeakKeyDictionary
 
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
@@ -10,14 +9,19 @@ from pydantic import JsonValue
 from acp_server.checkpoints.manager import CheckpointManager, SnapshotScope
 from acp_server.hooks.hook_runner import HookRunner
 from acp_server.hooks.toolbox import HookedToolbox
+from acp_server.memory.config import MemoryConfig
 from acp_server.memory.store import MemoryStores
 from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.gate import Gate, PermissionGate, no_audit
 from acp_server.permissions.modes import Mode
+from acp_server.permissions.questions import PermissionAsker
 from acp_server.permissions.rule_store import RuleStore
+from acp_server.session.context import SessionContext
+from acp_server.session.ports.editor import EditorPort
+from acp_server.session.ports.toolset import SessionToolset
+from acp_server.session.ports.user_questions import NoUserAsker, UserAsker
 from acp_server.session.project.headless_policy import ignore_refusal
 from acp_server.session.prompting.file_watch import TaskFunction
-from acp_server.session.session import Session
 from acp_server.skills.service import SkillService
 from acp_server.skills.session_skills import SessionSkills
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -33,7 +37,6 @@ from acp_server.tools.files.file_service import FileService
 from acp_server.tools.interaction.clarify import clarify_tool
 from acp_server.tools.interaction.exit_plan import exit_plan_tool
 from acp_server.tools.interaction.todo import todo_tool
-from acp_server.tools.lazy_imports import MemoryConfig, SessionToolContext, ToolConfig
 from acp_server.tools.memory.memory import memory_tool
 from acp_server.tools.memory.session_search import (
     SessionSearchContext,
@@ -53,7 +56,13 @@ from acp_server.tools.shell.terminal import ShellServices, terminal_tool
 from acp_server.tools.shell.watcher import ProcessWatcher
 from acp_server.tools.skills.skill_tools import skill_tools
 from acp_server.tools.tool import Tool
-from acp_server.tools.toolbox import NoServerTools, ServerTools, SessionToolbox
+from acp_server.tools.tool_config import ToolConfig
+from acp_server.tools.toolbox import (
+    ConnectServers,
+    NoServerTools,
+    ServerTools,
+    SessionToolbox,
+)
 from acp_server.tools.web.fetching import PageFetcher
 from acp_server.tools.web.lazy_client import LazyWebClient
 from acp_server.tools.web.web_fetch import web_fetch_tool
@@ -95,10 +104,22 @@ def offered_tool_names(memory_config: MemoryConfig) -> tuple[str, ...]:
 
 
 @frozen_dataclass
+class _SessionToolContext:
+    """Dependencies of the tools of one session. `tasks` runs the work that outlives a turn."""
+
+    session: SessionContext
+    skills: SessionSkills
+    editor: EditorPort
+    permission_asker: PermissionAsker
+    tasks: TaskGroup
+    user_asker: UserAsker
+
+
+@frozen_dataclass
 class _SharedServices:
     """Services that a session shares with its sub-agents."""
 
-    context: SessionToolContext
+    context: _SessionToolContext
     files: FileService
     gate: Gate
     checkpoints: CheckpointManager
@@ -126,40 +147,55 @@ class ToolFactory:
             if config.headless_policy is None
             else config.headless_policy.is_trusted,
         )
-        self._skills: WeakKeyDictionary[Session, SessionSkills] = WeakKeyDictionary()
 
-    def create_toolbox(self, context: SessionToolContext) -> Toolbox:
-        """Build the toolbox of a session."""
-        gate = self._gate(context)
-        file_service = FileService(
-            context.session.workspace, context.editor, self._config.user_home
+    def create_toolset(
+        self,
+        session: SessionContext,
+        editor: EditorPort,
+        permission_asker: PermissionAsker,
+        tasks: TaskGroup,
+        user_asker: UserAsker | None = None,
+        connect_servers: ConnectServers | None = None,
+    ) -> SessionToolset:
+        """Build the tools of a session and the services that come with them.
+
+        MCP servers are not started, skills not read. `tasks` runs the work that outlives a turn.
+        """
+        skills = SessionSkills(self.skill_service, session.id, session.workspace.cwd)
+        context = _SessionToolContext(
+            session, skills, editor, permission_asker, tasks, user_asker or NoUserAsker()
         )
+        gate = self._gate(context)
+        file_service = FileService(session.workspace, editor, self._config.user_home)
         checkpoint_manager = self._checkpoint_manager(context)
         edit_services, shell = self._edit_and_shell_services(
             context, file_service, gate, checkpoint_manager
         )
-        context.session.pending_notices.add(partial(take_end_notices, shell.background))
-        context.session.checkpoints.set_checkpoints(
-            _session_checkpoints(context.session, edit_services, checkpoint_manager)
-        )
-        local_tools = self._tools(context, edit_services, shell, context.session.conversation)
+        own = self._tools(context, edit_services, shell, session.conversation)
         hooks = self._hooks(context, shell.session)
-        connect = context.connect_servers
         servers = (
             NoServerTools()
-            if connect is None
-            else connect(gate, edit_services.tracking_file_changes)
+            if connect_servers is None
+            else connect_servers(gate, edit_services.tracking_file_changes)
         )
         shared = _SharedServices(context, file_service, gate, checkpoint_manager, hooks, servers)
-        tools = (*local_tools, self._delegation_tool(shared))
-        self.skills(context.session).tools = frozenset(tool.spec.name for tool in tools)
+        tools = (*own, self._delegation_tool(shared, own))
+        skills.tools = frozenset(tool.spec.name for tool in tools)
         attach, close = AttachmentReader(edit_services).attach, shell.background.close
         toolbox = SessionToolbox(tools, gate, attach, close, servers.tools)
-        return _with_hooks(toolbox, hooks, closes_hooks=True)
+        root = session.workspace.cwd.resolve()
+        return SessionToolset(
+            toolbox=_with_hooks(toolbox, hooks, closes_hooks=True),
+            skills=skills,
+            servers=servers,
+            checkpoints=SessionCheckpoints(session, edit_services, checkpoint_manager, root),
+            take_notices=partial(take_end_notices, shell.background),
+            on_turn_end=_ignore_end if hooks is None else hooks.end_turn,
+        )
 
     def _edit_and_shell_services(
         self,
-        context: SessionToolContext,
+        context: _SessionToolContext,
         files: FileService,
         gate: Gate,
         checkpoints: CheckpointManager,
@@ -172,7 +208,7 @@ class ToolFactory:
 
     def _tools(
         self,
-        context: SessionToolContext,
+        context: _SessionToolContext,
         services: EditServices,
         shell: ShellServices,
         messages: Iterable[Message],
@@ -192,10 +228,10 @@ class ToolFactory:
             exit_plan_tool(gate, context.user_asker),
             *self._memory_tools(gate),
             *self._search_tools(context.session),
-            *self._skill_tools(context.session, gate),
+            *skill_tools(context.skills, gate, context.session.workspace.roots),
         )
 
-    def _hooks(self, context: SessionToolContext, shell: ShellSession) -> HookRunner | None:
+    def _hooks(self, context: _SessionToolContext, shell: ShellSession) -> HookRunner | None:
         """Return the user's hooks, if there are any."""
         rules, session, headless_policy = (
             self._config.hooks,
@@ -204,18 +240,16 @@ class ToolFactory:
         )
         if rules.is_empty:
             return None
-        hooks = HookRunner(
+        return HookRunner(
             rules,
             HookProcessRunner(shell, session.workspace.cwd).run,
             partial(_spawn, context.tasks),
             partial(_hook_facts, session),
             ignore_refusal if headless_policy is None else headless_policy.on_refusal,
         )
-        session.on_turn_end = hooks.end_turn
-        return hooks
 
-    def _delegation_tool(self, shared: "_SharedServices") -> Tool:
-        """Return the tool `delegate_task`; sub-agents share the services in `skill_service`."""
+    def _delegation_tool(self, shared: _SharedServices, own_tools: Sequence[Tool]) -> Tool:
+        """Return the tool `delegate_task`; sub-agents share the services in `shared`."""
         delegation_context = shared.context
 
         def create_task_tools(task_gate: Gate, names: frozenset[str]) -> TaskTools:
@@ -232,42 +266,36 @@ class ToolFactory:
             return TaskTools(hooked_toolbox, partial(take_end_notices, shell.background))
 
         session, delegation = delegation_context.session, self._config.delegation
-        prompt_provider = delegation.prompt_provider_for(session.workspace)
-        subagent_runner = SubAgentRunner(
-            SubAgentConfig(
-                session, shared.gate, prompt_provider, create_task_tools, delegation_context.tasks
-            ),
-            delegation.rules,
+
+        def available_names() -> frozenset[str]:
+            names = frozenset(tool.spec.name for tool in (*own_tools, *shared.server_tools.tools()))
+            allowed = session.restrictions.allowed_tools
+            return names if allowed is None else names.intersection(allowed)
+
+        subagent_config = SubAgentConfig(
+            session,
+            shared.gate,
+            delegation.prompt_provider_for(session.workspace),
+            create_task_tools,
+            delegation_context.tasks,
         )
-        return delegate_task_tool(DelegationContext(session, shared.gate, subagent_runner))
-
-    def skills(self, session: Session) -> SessionSkills:
-        """Return the skills of a session; the same object for the same session."""
-        if session not in self._skills:
-            cwd = session.workspace.cwd
-            self._skills[session] = SessionSkills(self.skill_service, session.id, cwd)
-        return self._skills[session]
-
-    async def open_skills(self, session: Session) -> SessionSkills:
-        """Load the skills of a session and watch their directories from now on."""
-        skills = self.skills(session)
-        await skills.open()
-        return skills
+        runner = SubAgentRunner(subagent_config, delegation.rules)
+        root = session.workspace.cwd
+        return delegate_task_tool(DelegationContext(root, available_names, shared.gate, runner))
 
     async def close(self) -> None:
         """Close the watcher process."""
         if self._watcher is not None:
             await self._watcher.close()
 
-    def _gate(self, context: SessionToolContext) -> PermissionGate:
+    def _gate(self, context: _SessionToolContext) -> PermissionGate:
         session, config = context.session, self._config
-        roots = (session.workspace.cwd, *session.workspace.additional_directories)
         headless_policy = config.headless_policy
         return PermissionGate(
-            mode=lambda: session.mode,
+            mode=lambda: session.options.mode,
             asker=context.permission_asker,
-            cancel_turn=session.cancel,
-            facts=FactCollector(roots, config.user_home, config.config_home),
+            cancel_turn=session.queue.cancel_all,
+            facts=FactCollector(session.workspace.roots, config.user_home, config.config_home),
             store=RuleStore(config.config_home / "acp" / "permissions.json"),
             root=session.workspace.cwd.resolve(),
             note_answer=session.recorder.record_permission,
@@ -282,7 +310,7 @@ class ToolFactory:
             PageFetcher(LazyWebClient(web_config), web_config.timeout_seconds), gate, scan
         )
 
-    def _checkpoint_manager(self, context: SessionToolContext) -> CheckpointManager:
+    def _checkpoint_manager(self, context: _SessionToolContext) -> CheckpointManager:
         config, session = self._config, context.session
         roots = session.workspace.roots
         scope = SnapshotScope(session.id, roots, config.config_home, config.environment)
@@ -297,7 +325,7 @@ class ToolFactory:
         memory = MemoryStores(config_home, memory_config.limits, scan)
         return (memory_tool(memory, gate, needs_permission=memory_config.needs_permission),)
 
-    def _search_tools(self, session: Session) -> tuple[Tool, ...]:
+    def _search_tools(self, session: SessionContext) -> tuple[Tool, ...]:
         """Return the tool `session_search`, if sessions are persisted."""
         if self._session_search is None:
             return ()
@@ -306,16 +334,14 @@ class ToolFactory:
         )
         return (session_search_tool(search_context),)
 
-    def _skill_tools(self, session: Session, gate: Gate) -> tuple[Tool, ...]:
-        roots = (session.workspace.cwd, *session.workspace.additional_directories)
-        return skill_tools(self.skills(session), gate, roots)
-
-    def _problem_finder(self, context: SessionToolContext, shell: ShellSession) -> NewProblemFinder:
+    def _problem_finder(
+        self, context: _SessionToolContext, shell: ShellSession
+    ) -> NewProblemFinder:
         check_config, cwd = self._config.checks, context.session.workspace.cwd
         checks = FileChecks(shell, check_config.commands, cwd, check_config.timeout_seconds)
         return NewProblemFinder(context.session.diagnostics, checks, context.tasks, scan, cwd)
 
-    def _shell_services(self, context: SessionToolContext) -> ShellServices:
+    def _shell_services(self, context: _SessionToolContext) -> ShellServices:
         config = self._config
         if self._watcher is None:
             self._watcher = ProcessWatcher(context.tasks, config.environment)
@@ -327,7 +353,7 @@ class ToolFactory:
             shell, BackgroundCommands(shell), context.editor, config.secret_names, sandbox
         )
 
-    def _sandbox_for(self, context: SessionToolContext) -> SessionSandbox | None:
+    def _sandbox_for(self, context: _SessionToolContext) -> SessionSandbox | None:
         """Return the sandbox of a session, None if switched off.
 
         Whether the system supports one is probed in the background, and the user is told.
@@ -348,33 +374,35 @@ def _visible_environment(config: ToolConfig) -> Mapping[str, str]:
     return {name: value for name, value in variables if name not in config.secret_names}
 
 
-def _session_checkpoints(
-    session: Session, services: EditServices, manager: CheckpointManager
-) -> SessionCheckpoints:
-    return SessionCheckpoints(session, services, manager, session.workspace.cwd.resolve())
-
-
 def _with_hooks(toolbox: Toolbox, hooks: HookRunner | None, *, closes_hooks: bool) -> Toolbox:
     """Wrap a toolbox with the user's hooks, if there are any."""
     return toolbox if hooks is None else HookedToolbox(toolbox, hooks, closes_hooks)
+
+
+def _ignore_end(reason: str) -> None:
+    del reason
 
 
 def _spawn(tasks: TaskGroup, task: TaskFunction) -> None:
     tasks.start_soon(task)
 
 
-def _hook_facts(session: Session) -> Mapping[str, JsonValue]:
+def _hook_facts(session: SessionContext) -> Mapping[str, JsonValue]:
     """Return the facts about a session that every hook gets."""
-    return {"session_id": session.id, "cwd": str(session.workspace.cwd), "mode": session.mode}
+    return {
+        "session_id": session.id,
+        "cwd": str(session.workspace.cwd),
+        "mode": session.options.mode,
+    }
 
 
-def _switch_mode(session: Session, mode: Mode) -> None:
+def _switch_mode(session: SessionContext, mode: Mode) -> None:
     """Switch a session's mode to the one the user chose, and report the change to the client."""
-    session.set_mode(mode)
-    session.on_option_change()
+    session.options.set_mode(mode)
+    session.options.announce()
 
 
-async def _summarize(session: Session, instructions: str, text: str, max_tokens: int) -> str:
+async def _summarize(session: SessionContext, instructions: str, text: str, max_tokens: int) -> str:
     """Summarize a text with the session's model.
 
     Raises:
@@ -382,6 +410,6 @@ async def _summarize(session: Session, instructions: str, text: str, max_tokens:
     """
     limit = f"Write at most {max_tokens * CHARACTERS_PER_TOKEN} characters."
     try:
-        return await session.ask_model(f"{instructions}\n\n{limit}", text)
+        return await session.models.ask(f"{instructions}\n\n{limit}", text)
     except TurnError as error:
         raise SummaryError(error.reason) from error

@@ -1,6 +1,7 @@
 """The toolbox of a session: its tools by name, and the model's calls of them."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Protocol
 
@@ -8,6 +9,7 @@ import anyio
 from pydantic import JsonValue
 
 from acp_server.permissions.gate import Gate
+from acp_server.session.ports.mcp import McpServersPort, NoMcpServers
 from acp_server.tools.arguments import ArgumentBuffer
 from acp_server.tools.call_reporter import CallReporter, truncate_raw
 from acp_server.tools.tool import Tool
@@ -34,8 +36,25 @@ class ServerTools(Protocol):
         ...
 
 
-class NoServerTools:
-    """Source of no tools, for a session without MCP servers."""
+class SessionMcpServers(ServerTools, McpServersPort, Protocol):
+    """The MCP servers of a session, as its tools and the session itself see them."""
+
+
+class ConnectServers(Protocol):
+    """Creates a session's MCP servers, whose tools pass the session's permission gate."""
+
+    def __call__(
+        self, gate: Gate, tracking_file_changes: Callable[[], AbstractAsyncContextManager[None]]
+    ) -> SessionMcpServers:
+        """Return the servers, not yet started.
+
+        `tracking_file_changes` is entered around each call of a tool that may change files.
+        """
+        ...
+
+
+class NoServerTools(NoMcpServers):
+    """No MCP servers, so no tools."""
 
     def tools(self) -> Sequence[Tool]:
         """Return none."""

@@ -122,7 +122,7 @@ def _find_in_scopes(
                 replace(span, start=span.start + scope.start, end=span.end + scope.start)
                 for span in finding.spans
             ]
-            found.append((scope, replace(finding, places=tuple(spans))))
+            found.append((scope, replace(finding, spans=tuple(spans))))
     return [each for each in found if each[1].strategy == "exact"] or found
 
 

@@ -1,8 +1,8 @@
 """The complete server in memory, between a test editor and a fake API server.
 
-async with messages_api(["Hello!"]) as api, open_desk(api, tmp_path) as desk:
-    assert await desk.ask("hi") == "end_turn"
-    assert desk.said() == "Hello!"
+async with messages_api(["Hello!"]) as api, open_model_session(api, tmp_path) as session:
+    assert await session.ask("hi") == "end_turn"
+    assert session.said() == "Hello!"
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -25,9 +25,9 @@ from acp_server.models.access import EndpointAccess
 from acp_server.models.anthropic.stream import MessageStream
 from acp_server.models.endpoint_catalog import EndpointCatalog, EndpointConfig
 from acp_server.models.lazy_imports import (
-    EntryPointLoader,
-    anthropic_loader,
-    openai_compatible_loader,
+    ProviderEntryPoint,
+    lazy_anthropic_client,
+    lazy_openai_compatible_client,
 )
 from acp_server.models.model_facts import ModelFacts
 from acp_server.models.openai_compatible.chat_stream import ChatStream
@@ -39,8 +39,10 @@ from acp_server.models.retry_policy import RetryPolicy
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.session.prompting.provider import FixedPromptProvider
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import Session, SessionServices
+from acp_server.session.services import SessionServices
+from acp_server.session.session import Session
 from acp_server.session.steering import BusyMode
+from acp_server.startup.lazy_value import Lazy
 from acp_server.turn.conversation import (
     AssistantMessage,
     Link,
@@ -59,6 +61,7 @@ from acp_server.turn.ports import ToolOutcome, ToolSpec, TurnSink
 from prompt_engine.cache_control import TimeToLive, add_cache_breakpoints
 from tests.support.editor import Editor, Object, PendingResponse, json_at
 from tests.support.messages_api import KEY, FakeApiServer, FakeApiServerInThread
+from tests.support.server_parts import close_client, fixed_prompts, fixed_toolset
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
 from tests.turn.turn_harness import FunctionLiveCall
 
@@ -122,7 +125,7 @@ class ModelSessionConfig:
 
     model: str | None = ""
     """Model id; empty for one that the endpoint offers, None for no configured model."""
-    idle_seconds: float = 5.0
+    read_timeout_seconds: float = 5.0
     retries: int = 3
     retry_seconds: float = 0.004
     resume_wait_seconds: float = 0.004
@@ -132,7 +135,7 @@ class ModelSessionConfig:
     url: str | None = None
     session_count: int = 1
     cache_ttl: TimeToLive = "5m"
-    busy_prompt: BusyMode = "queue"
+    busy_mode: BusyMode = "queue"
     searches_web: bool = False
     quirks: EndpointProfile = field(default_factory=EndpointProfile)
     wrap_catalog: Callable[[ModelCatalog], ModelCatalog] | None = None
@@ -198,7 +201,7 @@ class ModelSession:
 
     def history(self) -> list[Message]:
         """Return the messages of the session's conversation."""
-        return list(self.session.conversation)
+        return list(self.session.context.conversation)
 
     async def wait_until_translated(self, count: int) -> None:
         """Wait until the adapter has translated at least `count` stream events."""
@@ -230,7 +233,9 @@ async def open_model_session(  # noqa: PLR0915  one sequence of set-up steps
     credential = Credential("the test", api_key=config.api_key) if config.api_key else None
     credentials = CredentialProvider(credential, KeyStore(home, use_keyring=False))
     plan = EndpointConfig(
-        access=EndpointAccess(config.url or api.url, idle_seconds=config.idle_seconds),
+        access=EndpointAccess(
+            config.url or api.url, read_timeout_seconds=config.read_timeout_seconds
+        ),
         model_id=(MODEL if api.form == "messages" else OTHER_MODEL)
         if config.model == ""
         else config.model,
@@ -240,19 +245,15 @@ async def open_model_session(  # noqa: PLR0915  one sequence of set-up steps
     )
     loader = make_loader(api.form, config)
 
-    async def given(session: Session) -> NoteAndLookTools:
-        del session
-        return tools
-
     endpoint = EndpointCatalog(plan, make_provider_adapter(api.form), credentials.current, loader)
     provider = config.wrap_catalog(endpoint) if config.wrap_catalog is not None else endpoint
     sessions = SessionRegistry(
         SessionServices(
             catalog=provider,
-            toolbox=given,
-            prompt_provider=lambda _workspace: FixedPromptProvider(SYSTEM),
+            toolset=fixed_toolset(tools),
+            prompt_provider=fixed_prompts(FixedPromptProvider(SYSTEM)),
             max_turn_requests=config.max_turn_requests,
-            busy_prompt=config.busy_prompt,
+            busy_mode=config.busy_mode,
         )
     )
     server_end, editor_end = create_memory_pair()
@@ -263,7 +264,7 @@ async def open_model_session(  # noqa: PLR0915  one sequence of set-up steps
     kit = partial(TurnContext, resume_wait_seconds=config.resume_wait_seconds)
     try:
         with (
-            patch("acp_server.session.session.TurnContext", kit),
+            patch("acp_server.session.session_models.TurnContext", kit),
             patch.object(MessageStream, "translate", _recording_translate(MessageStream, desk)),
             patch.object(ChatStream, "translate", _recording_translate(ChatStream, desk)),
             patch.object(ResponsesStream, "translate", _recording_translate(ResponsesStream, desk)),
@@ -284,7 +285,7 @@ async def open_model_session(  # noqa: PLR0915  one sequence of set-up steps
         raise _unwrap_single(group) from None
     finally:
         with anyio.CancelScope(shield=True):
-            await loader.close()
+            await close_client(loader)
 
 
 def _unwrap_single(error: BaseException) -> BaseException:
@@ -292,12 +293,12 @@ def _unwrap_single(error: BaseException) -> BaseException:
     return _unwrap_single(exceptions[0]) if len(exceptions) == 1 else error
 
 
-def make_loader(form: str, rules: ModelSessionConfig) -> EntryPointLoader:
+def make_loader(form: str, rules: ModelSessionConfig) -> Lazy[ProviderEntryPoint]:
     """Return the loader of the SDK for an API form."""
     if form == "messages":
-        return anthropic_loader(partial(add_cache_breakpoints, ttl=rules.cache_ttl))
+        return lazy_anthropic_client(partial(add_cache_breakpoints, ttl=rules.cache_ttl))
     quirks = replace(rules.quirks, api_format="chat" if form == "chat" else "responses")
-    return openai_compatible_loader(quirks)
+    return lazy_openai_compatible_client(quirks)
 
 
 def make_provider_adapter(form: str) -> ProviderAdapter:

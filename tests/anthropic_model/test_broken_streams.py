@@ -127,7 +127,7 @@ async def test_harmless_stream_anomalies_are_ignored(tmp_path: Path, name: str) 
 @pytest.mark.parametrize("at_event", [1, 4, 9])
 async def test_a_stalled_answer_is_continued(tmp_path: Path, at_event: int) -> None:
     script = [broken(HoldUntilGate(at_event, ResponseGate())), rest_of]
-    rules = ModelSessionConfig(idle_seconds=0.2)
+    rules = ModelSessionConfig(read_timeout_seconds=0.2)
     async with messages_api(script) as api, open_model_session(api, tmp_path, rules) as desk:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             assert await desk.prompt() == "end_turn"

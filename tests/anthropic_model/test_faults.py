@@ -158,7 +158,7 @@ async def test_a_permanently_refused_connection_ends_the_turn(tmp_path: Path) ->
 async def test_an_unresponsive_endpoint_is_retried(tmp_path: Path) -> None:
     never = ResponseGate()
     script = [reply("never", head_gate=never), "Here I am."]
-    rules = ModelSessionConfig(idle_seconds=0.2)
+    rules = ModelSessionConfig(read_timeout_seconds=0.2)
     async with messages_api(script) as api, open_model_session(api, tmp_path, rules) as desk:
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
             assert await desk.prompt() == "end_turn"
@@ -168,7 +168,7 @@ async def test_an_unresponsive_endpoint_is_retried(tmp_path: Path) -> None:
 
 async def test_an_endpoint_that_never_responds_ends_the_turn(tmp_path: Path) -> None:
     never = ResponseGate()
-    rules = ModelSessionConfig(idle_seconds=0.1)
+    rules = ModelSessionConfig(read_timeout_seconds=0.1)
     async with (
         messages_api(lambda _ask: reply("never", head_gate=never)) as api,
         open_model_session(api, tmp_path, rules) as desk,

@@ -7,7 +7,7 @@ import pytest
 from acp_server.config.credentials import Credential
 from acp_server.models.access import EndpointAccess, ListedModel
 from acp_server.models.endpoint_catalog import EndpointCatalog, EndpointConfig
-from acp_server.models.lazy_imports import anthropic_loader
+from acp_server.models.lazy_imports import lazy_anthropic_client
 from acp_server.models.model_list_cache import save_model_list
 from acp_server.models.retry_policy import RetryPolicy
 from prompt_engine.cache_control import add_cache_breakpoints
@@ -38,7 +38,10 @@ def test_an_assumed_context_window_does_not_count_as_known(
     save_model_list(list_file, URL, listed)
     plan = EndpointConfig(EndpointAccess(URL), None, RetryPolicy(), list_file)
     provider = EndpointCatalog(
-        plan, make_provider_adapter("messages"), nobody, anthropic_loader(add_cache_breakpoints)
+        plan,
+        make_provider_adapter("messages"),
+        nobody,
+        lazy_anthropic_client(add_cache_breakpoints),
     )
     assert provider.known_window_tokens(model_id) == known
     assert provider.meter(model_id).window_tokens == counted

@@ -119,7 +119,7 @@ async def test_each_model_has_its_own_thought_levels(tmp_path: Path) -> None:
             "claude-opus-4-6": ["off", "low", "medium", "high", "max"],
             "claude-haiku-4-5-20251001": ["off", "low", "medium", "high"],
         }
-        desk.session.set_option("thought_level", "off")
+        desk.session.context.options.set_option("thought_level", "off")
         assert await desk.prompt() == "end_turn"
         assert api.model_requests[0].body["thinking"] == {"type": "disabled"}
 

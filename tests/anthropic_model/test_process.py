@@ -57,7 +57,7 @@ def serve(
         **server_process.environment(home),
         "ANTHROPIC_BASE_URL": api.url,
         "ANTHROPIC_API_KEY": key,
-        "ACP_SERVER_RETRIES": "1",
+        "ACP_SERVER_MAX_RETRIES": "1",
         **more,
     }
     command = [sys.executable, "-m", "acp_server", "serve", "--log-level", "debug"]

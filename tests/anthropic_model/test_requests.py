@@ -145,7 +145,9 @@ async def test_the_endpoint_accepts_the_request_body_of_each_family(
         open_model_session(api, tmp_path, ModelSessionConfig(model=model)) as desk,
     ):
         if level is not None:
-            desk.session.set_option("thought_level", level if level != "xhigh" else "high")
+            desk.session.context.options.set_option(
+                "thought_level", level if level != "xhigh" else "high"
+            )
         assert await desk.prompt() == "end_turn"
         assert not SAMPLING & set(api.model_requests[0].body)
 

@@ -30,7 +30,7 @@ from tests.support.messages_api import (
 )
 
 ASIDE = "and mind the tests"
-STEER = ModelSessionConfig(busy_prompt="steer")
+STEER = ModelSessionConfig(busy_mode="steer")
 
 
 def held(gate: ResponseGate, at_event: int) -> ScriptedReply:
@@ -149,7 +149,7 @@ async def test_undelivered_steering_of_a_failed_turn_gets_its_own_turn(
     tmp_path: Path,
 ) -> None:
     script: Script = [overloaded(), "I am back."]
-    rules = ModelSessionConfig(busy_prompt="steer", retries=0)
+    rules = ModelSessionConfig(busy_mode="steer", retries=0)
     async with messages_api(script) as api, open_model_session(api, tmp_path, rules) as desk:
         first, second = desk.start_prompt("go"), desk.start_prompt(ASIDE)
         assert json_at(await first.response(), "error", "code") == -32603
@@ -204,7 +204,7 @@ async def test_a_queued_prompt_gets_its_own_turn(
     tmp_path: Path, usual: JsonValue, text: str
 ) -> None:
     gate = ResponseGate()
-    rules = ModelSessionConfig(busy_prompt="queue" if usual == "queue" else "steer")
+    rules = ModelSessionConfig(busy_mode="queue" if usual == "queue" else "steer")
     async with (
         messages_api([held(gate, 6), "Done.", "Second."]) as api,
         open_model_session(api, tmp_path, rules) as desk,
@@ -224,7 +224,7 @@ async def test_an_interrupting_prompt_replaces_the_running_turn(tmp_path: Path) 
     gate = ResponseGate()
     async with (
         messages_api([held(gate, 6), "Instead."]) as api,
-        open_model_session(api, tmp_path, ModelSessionConfig(busy_prompt="interrupt")) as desk,
+        open_model_session(api, tmp_path, ModelSessionConfig(busy_mode="interrupt")) as desk,
     ):
         first = desk.start_prompt("go")
         await desk.wait_until_translated(6)

@@ -85,7 +85,7 @@ async def test_thinking_can_be_enabled_after_cancelled_tool_calls(tmp_path: Path
     calls = [reply(call("look", text="a")), reply(call("look", text="b"))]
     script = [*calls, "Done.", reply(think("Why?"), "Yes.")]
     async with messages_api(script) as api, open_model_session(api, tmp_path, BUDGETED) as desk:
-        desk.session.set_option("thought_level", "off")
+        desk.session.context.options.set_option("thought_level", "off")
         desk.tools.allowed_to_end = anyio.Event()
         pending = desk.start_prompt()
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -93,7 +93,7 @@ async def test_thinking_can_be_enabled_after_cancelled_tool_calls(tmp_path: Path
         desk.cancel()
         await pending.response()
         desk.tools.allowed_to_end.set()
-        desk.session.set_option("thought_level", "high")
+        desk.session.context.options.set_option("thought_level", "high")
         assert await desk.prompt("go on") == "end_turn"
         assert await desk.prompt("and now?") == "end_turn"
         assert asked_to_think(api) == ["disabled", "disabled", "disabled", "enabled"]

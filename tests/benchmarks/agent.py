@@ -141,7 +141,7 @@ class MeasuredAgent:
         """Send one line of raw bytes.
 
         Raises:
-            EndedError: the agent closed its input.
+            AgentClosedError: the agent closed its input.
         """
         try:
             self._stdin.write(line + b"\n")

@@ -22,7 +22,8 @@ from unittest.mock import patch
 import anyio
 
 from acp_server.models.cache_markers import CacheMarker
-from acp_server.models.lazy_imports import EntryPointLoader, anthropic_loader
+from acp_server.models.lazy_imports import ProviderEntryPoint, lazy_anthropic_client
+from acp_server.startup.lazy_value import Lazy
 from prompt_engine.cache_control import add_cache_breakpoints
 from tests.benchmarks.accounting import (
     READ_PRICE,
@@ -51,6 +52,7 @@ from tests.support.messages_api import (
     reply,
 )
 from tests.support.messages_api.prefix import BYTES_PER_TOKEN
+from tests.support.server_parts import close_client
 
 MAX_BILLED_TOKENS = 84_000
 MODEL = "claude-opus-5-5"
@@ -113,7 +115,7 @@ async def record_session(
         return _make_recorded_session(api.model_requests)
 
 
-def _given(loader: EntryPointLoader, mark: CacheMarker) -> EntryPointLoader:
+def _given(loader: Lazy[ProviderEntryPoint], mark: CacheMarker) -> Lazy[ProviderEntryPoint]:
     del mark
     return loader
 
@@ -122,16 +124,16 @@ async def _play(url: str, home: Path, project: Path, prompts: Sequence[str]) -> 
     environment = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY}
     options = {"--mode": "bypass", "--model": MODEL}
     served = make_configuration(home, options=options, environment=environment)
-    loader = anthropic_loader(add_cache_breakpoints)  # a real server never closes them either
+    loader = lazy_anthropic_client(add_cache_breakpoints)  # a real server never closes them either
     try:
-        with patch("acp_server.server.endpoints.anthropic_loader", partial(_given, loader)):
+        with patch("acp_server.server.endpoints.lazy_anthropic_client", partial(_given, loader)):
             async with open_editor(served) as editor:
                 await editor.initialize()
                 session_id = await editor.new_session(project)
                 for prompt in prompts:
                     await editor.start_prompt(session_id, prompt).response()
     finally:
-        await loader.close()
+        await close_client(loader)
 
 
 def _make_recorded_session(asks: Sequence[RecordedRequest]) -> RecordedSession:

@@ -14,7 +14,7 @@ from typing import cast
 
 import anyio
 
-from acp_server.models.lazy_imports import anthropic_loader
+from acp_server.models.lazy_imports import lazy_anthropic_client
 from prompt_engine.cache_control import add_cache_breakpoints
 
 TICK_SECONDS = 0.001
@@ -40,7 +40,7 @@ async def measure() -> dict[str, float]:
         idle = max(waits)
         waits.clear()
         begun = time.perf_counter()
-        await anthropic_loader(add_cache_breakpoints).load()
+        await lazy_anthropic_client(add_cache_breakpoints).get()
         took = (time.perf_counter() - begun) * 1000
         is_done.set()
     waits.sort()

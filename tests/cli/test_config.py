@@ -52,16 +52,16 @@ def test_values_are_shown_with_their_origin(tmp_path: Path) -> None:
     }
     assert rows["mcp_servers"]["value"]["a"]["env"] == {"K": "(hidden)"}
     assert rows["api_key"]["value"] == "(hidden)"
-    assert rows["retries"]["value"] == 5
+    assert rows["max_retries"]["value"] == 5
 
 
 def test_text_output_shows_keys_values_origins_and_ignored_values(tmp_path: Path) -> None:
     file = own_file(tmp_path, "default_mode: plain\n")
-    outcome = run(tmp_path, "config", "show", ACP_SERVER_RETRIES="7")
+    outcome = run(tmp_path, "config", "show", ACP_SERVER_MAX_RETRIES="7")
     lines = [line.split() for line in outcome.stdout.splitlines()]
     assert outcome.exit_code == 0
     assert ["default_mode", "ask", "default"] in lines
-    assert ["anthropic.retries", "7", "environment", "ACP_SERVER_RETRIES"] in lines
+    assert ["endpoint.max_retries", "7", "environment", "ACP_SERVER_MAX_RETRIES"] in lines
     assert ["ANTHROPIC_API_KEY", "none", "default"] in lines
     assert outcome.stderr.startswith(f"note: {file}: default_mode: Input should be ")
 
@@ -79,14 +79,14 @@ def test_valid_or_missing_files_pass_the_check(tmp_path: Path) -> None:
 
 def test_all_mistakes_are_reported_with_file_and_line(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("display: 1\ndefault_mode: 1\n")
-    (tmp_path / ".env").write_text("ACP_SERVER_RETRIES=many\n")
+    (tmp_path / ".env").write_text("ACP_SERVER_MAX_RETRIES=many\n")
     file = own_file(tmp_path, "log:\n  levle: info\n")
     outcome = run(tmp_path, "config", "check", ACP_SERVER_LOG_LEVEL="loud")
     assert (outcome.exit_code, outcome.stderr) == (1, "")
     assert [line.rpartition(": ")[0] for line in outcome.stdout.splitlines()] == [
         f"{tmp_path / 'config.yaml'}:2: default_mode",
         f"{file}:2: log.levle",
-        f"{tmp_path / '.env'}:1: ACP_SERVER_RETRIES",
+        f"{tmp_path / '.env'}:1: ACP_SERVER_MAX_RETRIES",
         "environment: ACP_SERVER_LOG_LEVEL",
     ]
 

@@ -72,7 +72,7 @@ def test_a_key_is_stored_for_its_provider_without_affecting_others(tmp_path: Pat
     stored = json.loads((tmp_path / "acp" / "credentials.json").read_text())
     assert stored == {"anthropic-api-key": "sk-claude", "openrouter-api-key": "sk-or"}
     written = yaml.safe_load((tmp_path / "acp" / "config.yaml").read_text())
-    assert written == {"model": {"others": ["openrouter"]}}
+    assert written == {"model": {"additional_providers": ["openrouter"]}}
     run(tmp_path, "setup", "--provider", "openrouter", "--forget")
     stored = json.loads((tmp_path / "acp" / "credentials.json").read_text())
     assert stored == {"anthropic-api-key": "sk-claude"}

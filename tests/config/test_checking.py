@@ -14,8 +14,8 @@ def told(text: str) -> list[str]:
     [
         ("log:\n  levle: info", ["2 log.levle: is not known; did you mean log.level?"]),
         (
-            "\nidle_seconds: 3",
-            ["2 idle_seconds: is not known; did you mean anthropic.idle_seconds?"],
+            "\nread_timeout_seconds: 3",
+            ["2 read_timeout_seconds: is not known; did you mean endpoint.read_timeout_seconds?"],
         ),
         ("mode: plan", ["1 mode: is not known; did you mean default_mode?"]),
         ("quite_different: 1", ["1 quite_different: is not known"]),

@@ -25,11 +25,11 @@ hooks:
     - command: third
 """
     current = loaded(tmp_path, text).settings
-    assert current.hooks_before_tool == (
+    assert current.hooks.before_tool == (
         ToolHook(command="first"),
         ToolHook(command="second", match="patch|write_file", timeout_seconds=2),
     )
-    assert current.hooks_after_turn == (TurnHook(command="third"),)
+    assert current.hooks.after_turn == (TurnHook(command="third"),)
     assert check_yaml(text) == []
 
 

@@ -9,6 +9,7 @@ from pydantic import SecretStr
 
 from acp_server.config import settings
 from acp_server.config.settings import Configuration, Settings
+from acp_server.config.table import build_settings, setting_sources
 from acp_server.config.values import PlatformHint
 
 DEFAULTS = Settings()
@@ -26,7 +27,7 @@ def load(home: Path, options: Mapping[str, str] | None = None, **variables: str)
 
 
 def origins(**changed: str) -> dict[str, str]:
-    return {name: changed.get(name, "default") for name in Settings.model_fields}
+    return {name: changed.get(name, "default") for name in setting_sources()}
 
 
 def test_without_any_source_the_defaults_apply(tmp_path: Path) -> None:
@@ -137,10 +138,13 @@ NO_TEXT = "cannot be read: 'utf-8' codec can't decode byte 0xff in position 0: i
         ("log:\n  level: loud", f"log.level: {A_LEVEL}"),
         ("log:\n  level: 10", f"log.level: {A_LEVEL}"),
         ("log:\n  file: 5", "log.file: Input is not a valid path for <class 'pathlib.Path'>"),
-        ("anthropic:\n  idle_seconds: 0", "anthropic.idle_seconds: Input should be greater than 0"),
         (
-            "anthropic:\n  retries: -1",
-            "anthropic.retries: Input should be greater than or equal to 0",
+            "endpoint:\n  read_timeout_seconds: 0",
+            "endpoint.read_timeout_seconds: Input should be greater than 0",
+        ),
+        (
+            "endpoint:\n  max_retries: -1",
+            "endpoint.max_retries: Input should be greater than or equal to 0",
         ),
         ("max_turn_requests: 0", "max_turn_requests: Input should be greater than 0"),
         (
@@ -360,8 +364,8 @@ context_file_max_chars: 5000
 """
     write(tmp_path, {"config.yaml": text})
     current = load(tmp_path).settings
-    assert current == DEFAULTS.model_copy(
-        update={
+    assert current == build_settings(
+        {
             "tool_use_enforcement": ("gpt", "glm"),
             "environment_probe": False,
             "environment_hint": "A farm of two machines.",

@@ -22,7 +22,7 @@ def stored_in(home: Path) -> CliResult:
 
 
 @pytest.mark.parametrize("given", ["sk-1\n", "sk-1", "  sk-1 \r\nmore\n"])
-@pytest.mark.parametrize("options", [[], ["--file"]])
+@pytest.mark.parametrize("options", [[], ["--no-keyring"], ["--file"]])
 def test_a_key_from_stdin_is_stored_and_not_echoed(
     tmp_path: Path, given: str, options: list[str]
 ) -> None:
@@ -39,7 +39,7 @@ def test_empty_stdin_stores_nothing_and_exits_with_1(tmp_path: Path, given: str)
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("options", [["--forget"], ["--forget", "--file"]])
+@pytest.mark.parametrize("options", [["--forget"], ["--forget", "--no-keyring"]])
 def test_a_stored_key_can_be_deleted(tmp_path: Path, options: list[str]) -> None:
     run(tmp_path, "setup", stdin="sk-1")
     for _ in range(2):

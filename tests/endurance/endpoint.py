@@ -49,7 +49,7 @@ class ActionRequest:
 
 
 class SoakEndpoint:
-    """API of one soak test, in the form that `serving` accepts."""
+    """API of one soak test, as `serve_api` accepts it."""
 
     form = "messages"
     model_path = "/v1/messages"

@@ -1,14 +1,11 @@
 """A session that was closed is in nobody's hands any more, so that its memory can be used again."""
 
 import gc
-from collections.abc import Callable
 from pathlib import Path
 
 import anyio
 from pydantic import JsonValue
 
-from acp_server.session.commands.registry import CommandRegistry
-from acp_server.session.ports.skills import NoSkills, SkillCommands
 from acp_server.session.session import Session
 from tests.support.editor import Editor, make_configuration, open_editor
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
@@ -22,20 +19,6 @@ call: terminal
 step:
 say: Done.
 """
-
-
-class ClosedSkills(NoSkills):
-    """Skills that note what the desk does with them."""
-
-    def __init__(self) -> None:
-        self.did: list[str] = []
-
-    def on_change(self, on_change: Callable[[], None]) -> None:
-        del on_change
-        self.did.append("listen")
-
-    def close(self) -> None:
-        self.did.append("close")
 
 
 def sessions_in_memory() -> int:
@@ -65,10 +48,3 @@ async def test_no_reference_to_a_closed_session_remains(tmp_path: Path) -> None:
         ):  # threads and tasks that had it end behind that
             while sessions_in_memory() != before:  # noqa: ASYNC110  nobody could set an event
                 await anyio.sleep(0.01)
-
-
-def test_skills_found_after_the_end_of_their_session_are_closed_immediately() -> None:
-    desk, skills = SkillCommands(CommandRegistry()), ClosedSkills()
-    desk.close()
-    desk.set_skills(skills)
-    assert skills.did == ["listen", "close"]

@@ -62,7 +62,7 @@ async def test_output_of_a_cancelled_turn_stays_in_the_conversation(tmp_path: Pa
         await until_said(editor, session, "Working")
         editor.cancel(session)
         await pending.response()
-        assert list(registry.find(session).conversation) == [
+        assert list(registry.find(session).context.conversation) == [
             UserMessage((Text("wait"),)),
             AssistantMessage((Text("Working"),)),
         ]
@@ -106,7 +106,7 @@ async def test_a_cancel_stops_the_running_prompt_and_every_queued_one(tmp_path: 
         assert answers == [expected.result_response(n, expected.CANCELLED) for n in (3, 4, 5)]
         assert editor.agent_text(session) == "Working"
         assert await editor.prompt(session, "hi") == expected.END_TURN
-        assert list(registry.find(session).conversation) == [
+        assert list(registry.find(session).context.conversation) == [
             UserMessage((Text("wait"),)),
             AssistantMessage((Text("Working"),)),
             UserMessage((Text("hi"),)),
@@ -281,7 +281,7 @@ async def test_a_model_that_ignores_cancellation_is_abandoned_within_300_ms() ->
             expected.session_update("sess_1", expected.message_chunk("msg_3", "Hello.")),
             expected.result_response(5, expected.END_TURN),
         ]
-        assert list(registry.find(session).conversation) == [
+        assert list(registry.find(session).context.conversation) == [
             UserMessage((Text("hang"),)),
             AssistantMessage((Text("Working"),)),
             UserMessage((Text("next"),)),

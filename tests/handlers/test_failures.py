@@ -6,7 +6,7 @@ import pytest
 
 from acp_server.models.fixed_catalog import UnknownProviderModel
 from acp_server.models.scripted import ScriptedModel
-from acp_server.session.commands.registry import SlashCommand
+from acp_server.session.commands.command import SlashCommand
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
 from acp_server.turn.errors import (
     CredentialsMissingError,
@@ -42,7 +42,7 @@ async def test_a_model_failure_is_an_error_with_its_cause_and_a_chat_message(
             expected.session_update("sess_1", expected.message_chunk("msg_3", "Hello.")),
             expected.result_response(4, expected.END_TURN),
         ]
-        assert list(registry.find(session).conversation) == [
+        assert list(registry.find(session).context.conversation) == [
             UserMessage((Text("break"),)),
             AssistantMessage((Text("So far"),)),
             UserMessage((Text("hi"),)),
@@ -144,7 +144,7 @@ async def test_a_command_failure_is_an_error_with_its_cause_and_the_session_cont
     registry = make_registry(EchoModel)
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
-        registry.find(session).commands.add(SlashCommand("divide", "Divide one", divide))
+        registry.find(session).context.commands.add(SlashCommand("divide", "Divide one", divide))
         answer = await editor.start_prompt(session, "/divide 0").response()
         assert answer == expected.error_response(
             3, -32603, "Internal error", "ZeroDivisionError: division by zero"

@@ -1,5 +1,6 @@
 """When it is quiet: getting ready waits for whoever is being answered, but not for ever."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +14,11 @@ from acp_server.jsonrpc.dispatching import Job, Reply
 from acp_server.jsonrpc.messages import Request
 from acp_server.jsonrpc.peer import InboundRequest
 from acp_server.models.fixed_catalog import FixedCatalog
+from acp_server.session.context import SessionContext
+from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.ports.toolset import SessionToolset
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import Session
 from acp_server.tools.toolbox import SessionToolbox
-from acp_server.turn.ports import Toolbox
 from tests.handlers.fake_models import EchoModel
 from tests.support.server_parts import MODEL_ID, make_services
 from tests.support.timeouts import HANG_TIMEOUT_SECONDS
@@ -130,20 +132,21 @@ async def test_tools_are_built_only_when_idle_unless_a_prompt_needs_them(
 ) -> None:
     made: list[str] = []
 
-    async def toolbox(session: Session) -> Toolbox:
+    async def build(context: SessionContext, servers: Sequence[ServerConfig]) -> SessionToolset:
+        del servers
         await checkpoint()
-        made.append(session.id)
-        return SessionToolbox(())
+        made.append(context.id)
+        return SessionToolset(SessionToolbox(()))
 
     catalog = FixedCatalog(MODEL_ID, MODEL_ID, EchoModel)
-    registry = SessionRegistry(replace(make_services(catalog), toolbox=toolbox))
+    registry = SessionRegistry(replace(make_services(catalog), toolset=build))
     session = await registry.open(str(tmp_path), ())
     quiet = anyio.Event()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(registry.warm_up, session, quiet.wait)
         await wait_all_tasks_blocked()
         assert made == []
-        await session.prepare()
+        await session.tools.prepare()
         assert made == [session.id]
         quiet.set()
     assert made == [session.id]

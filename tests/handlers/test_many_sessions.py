@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from tests.handlers import expected
 from tests.handlers.checked_editor import CheckedEditor, make_scripted_registry, open_checked_editor
 from tests.support.editor import json_at, prompt_params
@@ -77,7 +77,7 @@ async def test_fifty_concurrent_turns_progress_evenly_and_never_mix(
         assert [editor.agent_text(session) for session in sessions] == [
             "." + "word" * CHUNKS
         ] * SESSIONS
-        assert [registry.find(session).workspace for session in sessions] == [
+        assert [registry.find(session).context.workspace for session in sessions] == [
             SessionWorkspace(tmp_path / f"project {number}") for number in range(SESSIONS)
         ]
 
@@ -103,9 +103,12 @@ async def test_each_of_fifty_sessions_has_its_own_messages_conversation_and_mode
                 )
                 assert owner == update["sessionId"]
         assert Counter(owners.values()) == Counter(dict.fromkeys(sessions, 2))
-        assert [registry.find(session).mode for session in sessions] == ["plan", "ask"] * 25
+        assert [registry.find(session).context.options.mode for session in sessions] == [
+            "plan",
+            "ask",
+        ] * 25
         for session in sessions:
-            prompts = list(registry.find(session).conversation)[::2]
+            prompts = list(registry.find(session).context.conversation)[::2]
             assert str(prompts[1]).count(session) == 1
 
 

@@ -35,7 +35,7 @@ async def test_setting_the_mode_is_answered_before_the_option_update(mode_id: st
             expected.result_response(3, {}),
             expected.session_update(session, expected.options_update(mode_id)),
         ]
-        assert registry.find(session).mode == mode_id
+        assert registry.find(session).context.options.mode == mode_id
 
 
 @pytest.mark.parametrize("mode_id", MODE_IDS)
@@ -52,7 +52,7 @@ async def test_setting_the_option_returns_all_options_before_the_mode_update(
             expected.result_response(3, {"configOptions": expected.config_options(mode_id)}),
             expected.session_update(session, expected.mode_update(mode_id)),
         ]
-        assert registry.find(session).mode == mode_id
+        assert registry.find(session).context.options.mode == mode_id
 
 
 async def test_choosing_the_current_mode_is_answered_without_an_update() -> None:
@@ -97,7 +97,7 @@ async def test_settings_in_one_write_are_applied_in_order() -> None:
             expected.result_response(4, {"configOptions": expected.config_options("bypass")}),
             expected.result_response(5, {"configOptions": expected.config_options("ask")}),
         ]
-        assert registry.find(session).mode == "ask"
+        assert registry.find(session).context.options.mode == "ask"
 
 
 async def test_each_session_has_its_own_mode() -> None:
@@ -106,7 +106,10 @@ async def test_each_session_has_its_own_mode() -> None:
     async with open_checked_editor(registry) as editor:
         one, other = await editor.new_session(), await editor.new_session()
         await editor.call("session/set_mode", mode(one, "bypass"))
-        assert (registry.find(one).mode, registry.find(other).mode) == ("bypass", "ask")
+        assert (
+            registry.find(one).context.options.mode,
+            registry.find(other).context.options.mode,
+        ) == ("bypass", "ask")
         assert [at for at in editor.updates if at["sessionId"] == other] == [
             {"sessionId": other, "update": expected.COMMANDS}
         ]
@@ -140,7 +143,7 @@ async def test_an_unknown_mode_is_refused_with_the_available_ones(mode_id: str) 
         assert answer == expected.invalid_params(
             3, f"unknown mode {mode_id!r}; choose one of {KNOWN}"
         )
-        assert registry.find(session).mode == "ask"
+        assert registry.find(session).context.options.mode == "ask"
         assert editor.updates_of(session) == [expected.COMMANDS]
 
 
@@ -177,7 +180,7 @@ async def test_an_unknown_option_or_value_is_refused_with_the_available_ones(
         session = await editor.new_session()
         answer = await editor.call("session/set_config_option", option(session, config_id, value))
         assert answer == expected.invalid_params(3, reason)
-        assert registry.find(session).mode == "ask"
+        assert registry.find(session).context.options.mode == "ask"
         assert editor.updates_of(session) == [expected.COMMANDS]
 
 

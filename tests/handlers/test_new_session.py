@@ -6,7 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from tests.handlers import expected
 from tests.handlers.checked_editor import CheckedEditor, open_checked_editor
 from tests.handlers.fake_models import EchoModel
@@ -88,7 +88,7 @@ async def test_the_working_directory_is_the_requested_one(tmp_path: Path, name: 
     registry = echoing()
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session(folder)
-        assert registry.find(session).workspace == SessionWorkspace(folder)
+        assert registry.find(session).context.workspace == SessionWorkspace(folder)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ async def test_additional_directories_belong_to_the_session(tmp_path: Path) -> N
         session = await editor.new_session(
             tmp_path, additionalDirectories=[str(each) for each in folders]
         )
-        assert registry.find(session).workspace == SessionWorkspace(tmp_path, folders)
+        assert registry.find(session).context.workspace == SessionWorkspace(tmp_path, folders)
 
 
 @pytest.mark.parametrize("none", [None, []])
@@ -202,7 +202,7 @@ async def test_an_empty_list_of_additional_directories_adds_none(none: JsonValue
     registry = echoing()
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session(additionalDirectories=none)
-        assert registry.find(session).workspace == SessionWorkspace(Path("/"))
+        assert registry.find(session).context.workspace == SessionWorkspace(Path("/"))
 
 
 @pytest.mark.parametrize(

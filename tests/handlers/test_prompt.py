@@ -77,7 +77,7 @@ async def test_each_turn_sees_the_earlier_messages(tmp_path: Path) -> None:
         session = await editor.new_session(tmp_path)
         await editor.prompt(session, "think")
         await editor.prompt(session, [text("two"), text("parts")])
-        assert list(registry.find(session).conversation) == [
+        assert list(registry.find(session).context.conversation) == [
             UserMessage((Text("think"),)),
             AssistantMessage((Thinking("Hmm."), Text("Hello there."))),
             UserMessage((Text("two"), Text("parts"))),
@@ -94,7 +94,7 @@ async def test_resource_links_are_part_of_the_prompt_and_their_uris_are_unchange
         session = await editor.new_session()
         assert await editor.prompt(session, [text("Look at"), link]) == expected.END_TURN
         assert editor.agent_text(session) == f"Look at\n[日.py]({uri})"
-        assert next(iter(registry.find(session).conversation)) == UserMessage(
+        assert next(iter(registry.find(session).context.conversation)) == UserMessage(
             (Text("Look at"), Link(uri, "日.py"))
         )
 
@@ -119,7 +119,7 @@ async def test_an_image_is_part_of_the_prompt(image: JsonValue) -> None:
     async with open_checked_editor(registry) as editor:
         session = await editor.new_session()
         assert await editor.prompt(session, [text("What is it?"), image]) == expected.END_TURN
-        assert next(iter(registry.find(session).conversation)) == UserMessage(
+        assert next(iter(registry.find(session).context.conversation)) == UserMessage(
             (Text("What is it?"), Media("image/png", "aGk="))
         )
 
@@ -174,7 +174,7 @@ async def test_an_embedded_text_resource_is_part_of_the_prompt_and_keeps_its_uri
             editor.agent_text(session)
             == f'Look at\n<attachment uri="{uri}">\nx = 1\n\n</attachment>'
         )
-        assert next(iter(registry.find(session).conversation)) == UserMessage(
+        assert next(iter(registry.find(session).context.conversation)) == UserMessage(
             (Text("Look at"), Attachment(uri, "x = 1\n"))
         )
 
@@ -300,7 +300,7 @@ async def test_a_command_is_answered_without_the_model(prompt: str, answer: str)
         session = await editor.new_session()
         assert await editor.prompt(session, prompt) == expected.END_TURN
         assert editor.agent_text(session) == answer
-        assert list(registry.find(session).conversation) == []
+        assert list(registry.find(session).context.conversation) == []
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ async def test_three_concurrent_prompts_are_answered_in_order_each_after_its_own
             expected.session_update("sess_1", expected.message_chunk("msg_3", "three ends")),
             expected.result_response(5, expected.END_TURN),
         ]
-        assert list(registry.find(session).conversation) == [
+        assert list(registry.find(session).context.conversation) == [
             UserMessage((Text("one"),)),
             AssistantMessage((Text("one beginsone ends"),)),
             UserMessage((Text("two"),)),

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from acp_server.config.values import ToolHook
 from acp_server.hooks.hook_protocol import HookResult, as_json, parse_refusal
-from acp_server.hooks.rules import Hook, HookRules, matching_hooks
+from acp_server.hooks.rules import HookRules, matching_hooks
 
 ANSWERS = {
     "it ends well": (HookResult(0, ""), None),
@@ -75,13 +76,13 @@ def test_hook_input_is_one_line_of_json() -> None:
         ("github__*", "github__search", True),
         ("patch", "Patch", False),
         ("pat", "patch", False),
-        ("", "patch", False),
+        (" ", "patch", False),
     ],
 )
 def test_a_hook_applies_to_tools_with_a_matching_name(
     patterns: str, tool: str, *, is_match: bool
 ) -> None:
-    assert bool(matching_hooks([Hook("true", patterns)], tool)) is is_match
+    assert bool(matching_hooks([ToolHook(command="true", match=patterns)], tool)) is is_match
 
 
 def test_invalid_rules_do_not_count_as_empty() -> None:

@@ -135,7 +135,7 @@ async def test_a_review_may_change_the_memory_too(tmp_path: Path) -> None:
 async def test_with_memory_confirmation_enabled_a_review_only_proposes_changes(
     tmp_path: Path,
 ) -> None:
-    home, told = await review_of(tmp_path, REMEMBER, "memory:\n  ask: true\n")
+    home, told = await review_of(tmp_path, REMEMBER, "memory:\n  write_approval: true\n")
     assert "1 proposed" in told
     assert not (home / "memories" / "USER.md").exists()
 

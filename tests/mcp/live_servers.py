@@ -13,14 +13,16 @@ import anyio
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
-from acp_server.mcp.lazy_imports import McpConfig, McpLoader
-from acp_server.mcp.ports import McpLimits
+from acp_server.mcp.config import McpConfig
+from acp_server.mcp.lazy_imports import create_connector
+from acp_server.mcp.ports import McpConnector, McpLimits
 from acp_server.mcp.results import InjectionScan, no_scan
 from acp_server.mcp.session_servers import McpContext, SessionServers
 from acp_server.permissions.gate import Refusal
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.session.ports.elicitation import ElicitationForm, ElicitationResult, ElicitationUrl
 from acp_server.session.ports.mcp_configs import ServerConfig, StdioServerConfig
+from acp_server.startup.lazy_value import Lazy
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.conversation import Text, ToolCall
 from acp_server.turn.events import CallChanged, Event
@@ -154,7 +156,7 @@ class LiveServersFactory:
 
     tasks: TaskGroup
     root: Path
-    loader: McpLoader
+    connector: Lazy[McpConnector]
     limits: McpLimits = FAST_LIMITS
     elicitor: FakeElicitor = field(default_factory=FakeElicitor)
     scan: InjectionScan = no_scan
@@ -170,7 +172,7 @@ class LiveServersFactory:
             gate=gate,
             roots=(root or self.root,),
             tasks=self.tasks,
-            load_connector=partial(self.loader.load, self.tasks),
+            load_connector=self.connector.get,
             elicitor=self.elicitor,
             scan=self.scan,
             limits=self.limits,
@@ -182,7 +184,7 @@ class LiveServersFactory:
     async def open_servers(self, *configs: ServerConfig) -> AsyncGenerator[LiveServers]:
         """Start the servers of a session and wait until they are ready."""
         office = self.create(*configs)
-        office.servers.start()
+        office.servers.start(lambda: None)
         try:
             with anyio.fail_after(TIMEOUT_SECONDS):
                 await office.servers.wait_ready()
@@ -198,9 +200,10 @@ async def open_factory(
     """Open a factory; exiting the context ends its servers."""
     own = environment or {"PATH": os.defpath, "HOME": str(root)}
     async with anyio.create_task_group() as tasks:
-        loader = McpLoader(McpConfig(own, ("OUR_KEY",)))
+        connector = Lazy(partial(create_connector, tasks, McpConfig(own, ("OUR_KEY",))))
         try:
-            yield LiveServersFactory(tasks, root, loader)
+            yield LiveServersFactory(tasks, root, connector)
         finally:
-            await loader.close()
+            if connector.loaded is not None:
+                await connector.loaded.close()
             tasks.cancel_scope.cancel()

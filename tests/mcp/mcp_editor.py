@@ -28,7 +28,7 @@ POLL_SECONDS = 0.01
 COMMAND_POLL_SECONDS = 0.05
 """Interval between commands; shorter ones would slow down the processes under test."""
 MODEL = "claude-opus-5-5"
-PATIENT_SETTINGS = f"mcp: {{wait_seconds: {HANG_TIMEOUT_SECONDS}}}\n"
+PATIENT_SETTINGS = f"mcp: {{startup_wait_seconds: {HANG_TIMEOUT_SECONDS}}}\n"
 """Settings for tests that are not about waiting: prompts wait until all servers are ready."""
 FORM_CAPABILITIES: JsonValue = {"elicitation": {"form": {}}}
 
@@ -107,7 +107,7 @@ class McpEditor:
         """Answer all requests from the server."""
         seen = 0
         while True:
-            # polls, since `Editor.wait_for` times out and requests may be far apart
+            # polls, since `Editor.wait_until` times out and requests may be far apart
             await anyio.sleep(POLL_SECONDS)
             unseen, seen = self.editor.messages[seen:], len(self.editor.messages)
             for message in unseen:

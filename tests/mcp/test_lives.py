@@ -37,7 +37,7 @@ async def test_a_hanging_server_delays_neither_the_first_call_nor_other_servers(
             server_program("stuck", "hangs"), timeouts=ServerTimeouts(connect_seconds=0.4)
         )
         office = house.create(stuck, server_program("well"))
-        office.servers.start()
+        office.servers.start(lambda: None)
         assert office.servers.tools() == ()
         await office.wait_for_description("): connected")
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -209,7 +209,7 @@ async def test_a_late_server_is_reported_and_added_at_the_next_rebuild(tmp_path:
     async with open_factory(tmp_path) as house:
         house.limits = replace(FAST_LIMITS, first_call_seconds=0)
         office = house.create(server_program("s"))
-        office.servers.start()
+        office.servers.start(lambda: None)
         await office.servers.wait_ready()
         assert office.tool_names() == []
         await office.wait_for_description("connected")
@@ -247,7 +247,7 @@ async def test_servers_of_an_untrusted_workspace_are_listed_and_started_once_tru
     entry: JsonValue = {"command": own.command, "args": [*own.args], "env": {"TOLD": str(told)}}
     async with open_factory(tmp_path) as house:
         office = house.create()
-        office.servers.start()
+        office.servers.start(lambda: None)
         found = office.servers.register({"own": entry, "odd": {"url": 5}})
         assert [each.split(" (runs ")[0] for each in found.servers] == ["own"]
         assert [each.split(": ")[0] for each in found.problems] == [

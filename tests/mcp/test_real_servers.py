@@ -117,7 +117,7 @@ async def test_all_features_work_over_streamable_http_including_reconnection(
     async with open_factory(tmp_path) as house:
         with listening("streamableHttp", port):
             office = house.create(remote)
-            office.servers.start()
+            office.servers.start(lambda: None)
             await office.wait_for_description("): connected")
             await office.servers.wait_ready()
             await _use_everything(house, office, "remote")

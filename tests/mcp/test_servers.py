@@ -143,7 +143,9 @@ async def test_a_server_inherits_few_variables_and_gets_its_own(tmp_path: Path) 
         outcome = await office.call("s__env")
 
     seen = json.loads(outcome.text)
-    seen = {k: v for k, v in seen.items() if k not in ("ACP_SERVER_COMMAND", "PWD", "SHLVL", "_")}
+    seen = {
+        k: v for k, v in seen.items() if k not in ("ACP_SERVER_COMMAND_ID", "PWD", "SHLVL", "_")
+    }
     assert seen == {
         "PATH": "/usr/bin:/bin",
         "LANG": "C.UTF-8",

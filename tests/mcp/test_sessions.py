@@ -70,7 +70,7 @@ async def test_plan_mode_keeps_the_tools_and_refuses_all_but_read_only_ones(
 
 async def test_the_first_request_waits_no_longer_than_configured(tmp_path: Path) -> None:
     async with open_mcp_editor(
-        tmp_path, make_replies(3), settings="mcp: {wait_seconds: 0.2}"
+        tmp_path, make_replies(3), settings="mcp: {startup_wait_seconds: 0.2}"
     ) as line:
         session = await line.open(server_program("stuck", "hangs"))
         with anyio.fail_after(HANG_TIMEOUT_SECONDS):
@@ -119,7 +119,7 @@ async def test_garbage_and_conflicting_names_leave_a_session_with_usable_tools(
 
 async def test_late_servers_are_reported_and_added_at_a_rebuild(tmp_path: Path) -> None:
     async with open_mcp_editor(
-        tmp_path, make_replies(3), settings="mcp: {wait_seconds: 0}"
+        tmp_path, make_replies(3), settings="mcp: {startup_wait_seconds: 0}"
     ) as line:
         go = tmp_path / "go"
         session = await line.open(server_program("s", "waits", environment={"GO": str(go)}))

@@ -304,7 +304,7 @@ async def test_faults_a_client_must_tolerate_do_not_change_the_answer(
 
 
 async def test_a_silent_endpoint_times_out(tmp_path: Path, form: str) -> None:
-    rules = ModelSessionConfig(idle_seconds=0.2, retries=0)
+    rules = ModelSessionConfig(read_timeout_seconds=0.2, retries=0)
     silent = reply("never", head_gate=ResponseGate())
     async with serve_form(form, [silent]) as api, open_model_session(api, tmp_path, rules) as desk:
         assert "did not answer in time" in str((await desk.prompt_expecting_error())["message"])
@@ -347,7 +347,9 @@ async def test_the_model_list_becomes_config_options(tmp_path: Path, form: str) 
             lambda _: "config_option_update" in str(desk.editor.messages)
         )
         known = "claude-opus-5" if form == "messages" else "gpt-4.1"
-        choices = next(option for option in desk.session.options if option.id == "model").values
+        choices = next(
+            option for option in desk.session.context.options.options if option.id == "model"
+        ).values
         names = [choice.value for choice in choices]
         assert known in names
         assert "text-embedding-3-small" not in names

@@ -87,7 +87,7 @@ HOMES: dict[str, tuple[str, dict[str, str], list[tuple[str, str, str | None]]]] 
         [("ollama", "http://nas:11434/v1", None)],
     ),
     "lm studio and others": (
-        "model:\n  provider: lm-studio\n  default: q\n  others: [vllm, llama.cpp]\n",
+        "model:\n  provider: lm-studio\n  default: q\n  additional_providers: [vllm, llama.cpp]\n",
         {},
         [
             ("lmstudio", "http://127.0.0.1:1234/v1", None),

@@ -49,7 +49,7 @@ async def test_the_models_of_all_providers_are_offered(tmp_path: Path) -> None:
         await houses.session.editor.wait_for_response(
             lambda _: "other:gpt-4.1" in str(houses.session.editor.messages)
         )
-        options = houses.session.session.options
+        options = houses.session.session.context.options.options
         model = next(option for option in options if option.id == "model")
         values = {choice.value: choice.name for choice in model.values}
         assert values["claude-opus-5-5"] == "Claude Opus 5.5"

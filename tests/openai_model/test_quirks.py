@@ -131,7 +131,7 @@ async def test_call_signatures_are_sent_back_and_other_models_calls_get_a_placeh
     ):
         assert await desk.prompt() == "end_turn"
         assert [ask.verdict for ask in api.model_requests] == ["answered", "answered"]
-        desk.session.conversation.rebuild(
+        desk.session.context.conversation.rebuild(
             [
                 replace(
                     message,

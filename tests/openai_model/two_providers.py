@@ -11,13 +11,14 @@ from acp_server.config.credentials import Credential, CredentialProvider, KeySto
 from acp_server.models.access import EndpointAccess
 from acp_server.models.aggregate_catalog import AggregateCatalog
 from acp_server.models.endpoint_catalog import EndpointCatalog, EndpointConfig
-from acp_server.models.lazy_imports import EntryPointLoader
+from acp_server.models.lazy_imports import ProviderEntryPoint
 from acp_server.models.model_facts import ModelFacts
 from acp_server.models.provider_adapter import ProviderAdapter
 from acp_server.models.provider_profiles import CUSTOM, ApiFormat
 from acp_server.models.retry_policy import RetryPolicy
 from acp_server.session.ports.model_catalog import ModelCatalog
 from acp_server.session.project.options import MODEL_OPTION
+from acp_server.startup.lazy_value import Lazy
 from tests.anthropic_model.model_session import (
     ModelSession,
     ModelSessionConfig,
@@ -27,6 +28,7 @@ from tests.anthropic_model.model_session import (
 )
 from tests.support.messages_api import FakeApiServer, ScriptedTurn, messages_api
 from tests.support.openai_api import OpenAiServerConfig, openai_api
+from tests.support.server_parts import close_client
 
 OTHER_KEY = "another-key"
 
@@ -46,7 +48,7 @@ class TwoProviders:
             {"sessionId": self.session.session_id, "configId": MODEL_OPTION, "value": model_id},
         )
         assert "error" not in answer, answer
-        assert self.session.session.model_id == model_id
+        assert self.session.session.context.options.model_id == model_id
 
 
 @asynccontextmanager
@@ -64,14 +66,14 @@ async def open_two_providers(
             ) as desk:
                 yield TwoProviders(desk, first, second)
         finally:
-            await loader.close()
+            await close_client(loader)
 
 
 def _aggregate_catalog(
-    api: FakeApiServer, home: Path, loader: EntryPointLoader, first: ModelCatalog
+    api: FakeApiServer, home: Path, loader: Lazy[ProviderEntryPoint], first: ModelCatalog
 ) -> ModelCatalog:
     plan = EndpointConfig(
-        EndpointAccess(api.url, idle_seconds=5.0),
+        EndpointAccess(api.url, read_timeout_seconds=5.0),
         None,
         RetryPolicy(max_retries=1, initial_seconds=0.004),
         home / "acp" / "models.json",

@@ -22,7 +22,7 @@ from acp_server.mcp.session_servers import McpContext, SessionServers
 from acp_server.permissions.gate import Gate, no_audit
 from acp_server.permissions.policy import Decision, Facts, Refuse
 from acp_server.permissions.run_rules import RunRules
-from acp_server.session.commands.registry import CommandInvocation
+from acp_server.session.commands.command import CommandInvocation
 from acp_server.session.ports.mcp_configs import StdioServerConfig
 from acp_server.session.project.headless_policy import HeadlessPolicy
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -136,7 +136,6 @@ async def main(folder: Path) -> Mapping[str, JsonValue]:
                 tracking_file_changes=tracking_file_changes,
             )
             servers.append(SessionServers([StdioServerConfig("s", "program")], around))
-            servers[0].start()
             return servers[0]
 
         async with open_tool_caller_with(stage, "bypass", premises, join_servers=join) as actor:
@@ -161,7 +160,7 @@ async def _collect_effects(
     for name, attempt in attempts.items():
         (text,) = await _run_in_subagent(actor, puppet, attempt)
         told[f"{name}, by a sub-agent"] = [text, ears.take()]
-    undone = await actor.session.commands.run(CommandInvocation("undo", ""), EventLog())
+    undone = await actor.session.context.commands.run(CommandInvocation("undo", ""), EventLog())
     told["an undo"] = [undone, ears.take()]
     told["the disk"] = ["as before" if actor.workspace.snapshot() == before else "changed", []]
     switch.clear()
@@ -175,7 +174,9 @@ async def _collect_effects(
 async def _prepare(actor: ToolCaller, puppet: Puppet) -> str:
     """Import and use everything once, make a change that can be undone, start a process."""
     prompt = UserMessage((Text("change it"),))
-    async with actor.session.checkpoints.record_turn(prompt, actor.session.conversation):
+    async with actor.session.tools.current.checkpoints.record_turn(
+        prompt, actor.session.context.conversation
+    ):
         await actor.call("write_file", {"path": "README.md", "content": "changed"})
     started = await actor.call("terminal", {"command": "exec cat", "background": True})
     process = str((started.raw_output or {})["session_id"])

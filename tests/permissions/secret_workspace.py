@@ -21,11 +21,18 @@ from acp_server.permissions.questions import (
     PermissionChoiceId,
     PermissionQuestion,
 )
+from acp_server.session.builder import build_session
+from acp_server.session.context import SessionContext
 from acp_server.session.ports.editor import NullEditor
+from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.ports.toolset import SessionToolset
 from acp_server.session.ports.user_questions import NoUserAsker
-from acp_server.session.session import Session, SessionWorkspace
+from acp_server.session.session import Session
+from acp_server.session.workspace import SessionWorkspace
+from acp_server.tools.config import WebConfig
 from acp_server.tools.factory import ToolFactory
-from acp_server.tools.lazy_imports import ConnectServers, SessionToolContext, ToolConfig, WebConfig
+from acp_server.tools.tool_config import ToolConfig
+from acp_server.tools.toolbox import ConnectServers
 from acp_server.turn.conversation import ToolCall
 from acp_server.turn.events import Event
 from acp_server.turn.ports import Model, Toolbox, ToolOutcome
@@ -230,20 +237,18 @@ async def open_tool_caller_with(
     """Open a session with its own tool configuration; exiting ends all its processes."""
     user = user or RecordingUser()
     catalog = FixedCatalog("test", "test", lambda: stage.model or ScriptedModel("nothing"))
-    made: list[Toolbox] = []
-
-    async def own(session: Session) -> Toolbox:
-        del session
-        return made[0]
-
-    equipped = replace(make_services(catalog, mode=mode), toolbox=own)
-    session = Session(SessionWorkspace(stage.root, additional), equipped)
     maker = ToolFactory(premises)
     async with anyio.create_task_group() as tasks:
-        toolbox = maker.create_toolbox(
-            SessionToolContext(session, NullEditor(), user, tasks, UserWithoutForms(), join_servers)
-        )
-        made.append(toolbox)
+
+        async def build(context: SessionContext, servers: Sequence[ServerConfig]) -> SessionToolset:
+            del servers
+            return maker.create_toolset(
+                context, NullEditor(), user, tasks, UserWithoutForms(), join_servers
+            )
+
+        equipped = replace(make_services(catalog, mode=mode), toolset=build)
+        session = build_session(SessionWorkspace(stage.root, additional), equipped)
+        toolbox = (await session.tools.prepare()).toolbox
         try:
             with anyio.fail_after(HANG_TIMEOUT_SECONDS):
                 yield ToolCaller(stage, session, toolbox, user)

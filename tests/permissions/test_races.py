@@ -114,7 +114,7 @@ async def test_plan_mode_enabled_during_a_permission_request_blocks_the_call(
     before = stage.snapshot()
     user = Swapper("allow_session")
     async with open_tool_caller(stage, "ask", user) as actor:
-        user.change = lambda: actor.session.set_mode("plan")
+        user.change = lambda: actor.session.context.options.set_mode("plan")
         outcome = await actor.call(*call)
     assert (outcome.is_error, stage.snapshot()) == (True, before)
 

@@ -75,10 +75,10 @@ async def test_no_attempt_has_an_effect_or_reveals_a_secret(
 ) -> None:
     async with open_tool_caller(stage, "ask") as actor:
         for mode in MODES:
-            actor.session.set_mode(mode)
+            actor.session.context.options.set_mode(mode)
             _, has_failed = await _made(actor, attempt)
             assert has_failed, mode
-            assert actor.session.mode == mode, "only the user switches it"
+            assert actor.session.context.options.mode == mode, "only the user switches it"
 
 
 @pytest.mark.parametrize("answer", get_args(PermissionChoiceId))
@@ -91,7 +91,7 @@ async def test_only_an_accepted_plan_ends_plan_mode(
     }
     async with open_tool_caller(stage, "plan", RecordingUser(answer)) as actor:
         outcome = await actor.call("exit_plan", {"plan": "1. Change it."})
-        assert actor.session.mode == modes.get(answer, "plan")
+        assert actor.session.context.options.mode == modes.get(answer, "plan")
         assert outcome.is_error is (answer not in modes)
         assert len(actor.user.questions) == 1
 
@@ -104,7 +104,7 @@ async def test_answers_to_a_plan_allow_no_edit(
     async with open_tool_caller(stage, "ask", RecordingUser(answer)) as actor:
         outcome = await actor.call(*attempt)
         assert outcome.is_error
-        assert actor.session.mode == "ask"
+        assert actor.session.context.options.mode == "ask"
         assert stage.snapshot() == stage.before
 
 
@@ -114,7 +114,7 @@ async def test_no_workspace_search_reveals_a_secret(
 ) -> None:
     async with open_tool_caller(stage, "ask") as actor:
         for mode in MODES:
-            actor.session.set_mode(mode)
+            actor.session.context.options.set_mode(mode)
             was_asked, _ = await _made(actor, attempt)
             assert not was_asked, mode
 

@@ -10,8 +10,8 @@ import pytest
 from pydantic import JsonValue
 
 from acp_server.permissions.modes import Mode
-from acp_server.tools.lazy_imports import ToolConfig
 from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.tool_config import ToolConfig
 from tests.permissions.command_attempts import COMMAND_ATTEMPTS, WORKDIR_ATTEMPTS
 from tests.permissions.secret_workspace import (
     MARKER,
@@ -75,7 +75,7 @@ async def with_a_shell(
         assert found is not None, told.text
         user.answer = "reject_once"
         user.questions.clear()
-        actor.session.set_mode(mode)
+        actor.session.context.options.set_mode(mode)
         yield actor, found[0]
 
 
@@ -85,7 +85,7 @@ async def test_no_background_process_is_started_without_permission(
 ) -> None:
     async with open_tool_caller(stage, "ask") as actor:
         for mode in MODES:
-            actor.session.set_mode(mode)
+            actor.session.context.options.set_mode(mode)
             outcome = await actor.call("terminal", {**arguments, "background": True})
             assert outcome.is_error, mode
             assert MARKER not in outcome.text
@@ -165,7 +165,7 @@ async def test_nothing_escapes_the_sandbox_without_permission(
     async with open_tool_caller_with(stage, "ask", _confined(stage)) as actor:
         for mode in MODES:
             for is_background in (False, True):
-                actor.session.set_mode(mode)
+                actor.session.context.options.set_mode(mode)
                 actor.user.questions.clear()
                 arguments: dict[str, JsonValue] = {
                     "command": "ls",

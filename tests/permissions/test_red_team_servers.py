@@ -80,7 +80,7 @@ class Scene:
     ) -> SessionServers:
         server = MemoryServer(self.calls.append, self.tool)
         servers = SessionServers((config,), McpContext(gate, (self.folder,), tasks, server.load))
-        servers.start()
+        servers.start(lambda: None)
         await servers.wait_ready()
         return servers
 

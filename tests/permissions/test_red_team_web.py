@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from acp_server.permissions.effects import FetchUrl
 from acp_server.permissions.modes import Mode
 from acp_server.permissions.questions import PermissionChoiceId
-from acp_server.tools.lazy_imports import WebConfig
+from acp_server.tools.config import WebConfig
 from acp_server.tools.web.pages import DATA_NOTICE
 from tests.permissions.secret_workspace import (
     RecordingUser,
@@ -103,7 +103,7 @@ async def test_forbidden_addresses_are_refused_in_every_mode_even_with_approval(
 ) -> None:
     async with browsing(tmp_path, "ask", "allow_once", WebConfig()) as (actor, site):
         for mode in MODES:
-            actor.session.set_mode(mode)
+            actor.session.context.options.set_mode(mode)
             for name, url in UNREACHABLE.items():
                 is_done, text = await _fetch(actor, url.replace("PORT", str(site.port)))
                 assert (is_done, site.requests) == (False, []), name

@@ -8,7 +8,7 @@ import pytest
 from acp_server.permissions.effects import FileTarget, ReadFiles, RunCommandEffect, WriteFiles
 from acp_server.permissions.facts import FactCollector
 from acp_server.permissions.policy import CommandFacts, FileFacts
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.display_paths import target_for
 from acp_server.tools.files.paths import resolve_path
 from tests.permissions.secret_workspace import SecretWorkspace, create_secret_workspace

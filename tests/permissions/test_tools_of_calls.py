@@ -8,7 +8,7 @@ import pytest
 
 from acp_server.permissions.gate import AuditRecord, PermissionGate, Refusal
 from acp_server.permissions.run_rules import DENIED_BY_RULE, RuleAction, RunRule, RunRules
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.edit.edit_flow import EditServices
 from acp_server.tools.edit.write_file import write_file_tool
 from acp_server.tools.toolbox import SessionToolbox

@@ -50,7 +50,7 @@ async def test_the_context_command_lists_directory_instructions_at_once(tmp_path
         assert "loaded so far: none yet." in await room.run_command("/context")
         await room.run_one(call("read_file", path="a/AGENTS.md"))
         assert "loaded so far: `a/AGENTS.md`." in await room.run_command("/context")
-        room.sessions[room.session_id].conversation.rebuild(())
+        room.sessions[room.session_id].context.conversation.rebuild(())
         assert "loaded so far: none yet." in await room.run_command("/context")
 
 
@@ -121,7 +121,7 @@ async def test_a_failed_summary_changes_only_the_usage(tmp_path: Path) -> None:
         for _ in range(14):
             await room.prompt()
         session = room.sessions[room.session_id]
-        before = (session.conversation.generation, tuple(session.conversation))
+        before = (session.context.conversation.generation, tuple(session.context.conversation))
         room.model.rounds = [[UsageReported(Usage(90, 10)), TextDelta("Much"), fail]]
         params: JsonValue = {
             "sessionId": room.session_id,
@@ -129,5 +129,8 @@ async def test_a_failed_summary_changes_only_the_usage(tmp_path: Path) -> None:
         }
         answer = await room.editor.call("session/prompt", params)
         assert "the endpoint is down" in str(answer["error"])
-        assert (session.conversation.generation, tuple(session.conversation)) == before
-        assert session.totals == UsageTotals(Usage(90, 10), requests=1)
+        assert (
+            session.context.conversation.generation,
+            tuple(session.context.conversation),
+        ) == before
+        assert session.context.totals == UsageTotals(Usage(90, 10), requests=1)

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from acp_server.session.builder import build_session
+from acp_server.session.ports.observer import ShowNotice
 from acp_server.session.prompting.day_change import remark_on_day
-from acp_server.session.prompting.provider import SystemPromptRequest
+from acp_server.session.prompting.provider import PromptProvider, SystemPromptRequest
 from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
-from acp_server.session.session import Session, SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
+from acp_server.startup.lazy_value import Lazy
 from acp_server.turn.conversation import AssistantMessage, Conversation, Message, Text, UserMessage
 from acp_server.turn.ports import ModelRequest, TextDelta
 from tests.prompting.prompted_session import make_prompt_config
@@ -42,13 +45,16 @@ class CalendarSession:
         self.model = RoundModel(ModelRound([TextDelta("Yes.")]))
         settings = make_prompt_config(folder)
 
-        def briefing(workspace: SessionWorkspace) -> WorkspacePromptProvider:
-            return WorkspacePromptProvider(settings, workspace, today=self.calendar.today)
+        def briefing(workspace: SessionWorkspace, show_notice: ShowNotice) -> Lazy[PromptProvider]:
+            provider = WorkspacePromptProvider(
+                settings, workspace, today=self.calendar.today, show_notice=show_notice
+            )
+            return Lazy[PromptProvider].of(provider)
 
         equipped = replace(
             make_services(FakeModelCatalog({"test": self.model})), prompt_provider=briefing
         )
-        self.session = Session(SessionWorkspace(folder), equipped)
+        self.session = build_session(SessionWorkspace(folder), equipped)
 
     async def say(self, text: str = "hi") -> ModelRequest:
         message = UserMessage((Text(text),))
@@ -79,7 +85,7 @@ async def test_a_session_opened_before_midnight_announces_the_new_day(
     tmp_path: Path,
 ) -> None:
     talk = CalendarSession(tmp_path)
-    await talk.session.gather_facts()
+    await (await talk.session.prompting.provider.get()).gather_facts()
     talk.calendar.day = DAY
     request = await talk.say()
     assert "Today is Sunday, November 22, 2026." in request.system

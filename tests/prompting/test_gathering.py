@@ -5,11 +5,11 @@ from pathlib import Path
 
 import anyio
 
-from acp_server.session.lazy_imports import LazyPromptProvider
+from acp_server.session.prompting.lazy_prompting import lazy_prompt_provider
 from acp_server.session.prompting.provider import SystemPromptRequest
-from acp_server.session.prompting.single_flight import SharedReads
+from acp_server.session.prompting.shared_reads import SharedReads
 from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.turn.conversation import Conversation
 from tests.prompting.prompted_session import INJECTION, make_prompt_config, write_file
 
@@ -33,7 +33,7 @@ class Reader:
 
 async def test_a_prompt_arriving_during_fact_collection_waits_for_it(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
-    briefing = LazyPromptProvider(reader.settings, reader.workspace)
+    briefing = await lazy_prompt_provider(reader.settings, reader.workspace).get()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(briefing.gather_facts)
         tasks.start_soon(briefing.write_prompt, SUBJECT)
@@ -91,19 +91,17 @@ async def test_the_project_is_read_when_the_prompt_is_built(tmp_path: Path) -> N
 
 
 async def test_an_unused_prompt_provider_says_so(tmp_path: Path) -> None:
-    lazy = LazyPromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
-    real = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
-    for briefing in (lazy, real):
-        assert briefing.describe() == "The system prompt is written at the first prompt."
-        assert list(briefing.take_notices()) == []
-        assert briefing.project_settings() == {}
+    provider = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
+    assert provider.describe() == "The system prompt is written at the first prompt."
+    assert list(provider.take_notices()) == []
+    assert provider.project_settings() == {}
 
 
 async def test_directory_instructions_can_be_found_before_the_prompt_is_built(
     tmp_path: Path,
 ) -> None:
     write_file(tmp_path / "a/AGENTS.md", "Of a.")
-    briefing = LazyPromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
+    briefing = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
     found = await briefing.find_instructions(Conversation(), {"call": [str(tmp_path / "a/b.txt")]})
     assert {key: each.labels for key, each in found.items()} == {"call": ("a/AGENTS.md",)}
 
@@ -112,13 +110,13 @@ async def test_settings_of_the_first_directory_take_precedence(tmp_path: Path) -
     write_file(tmp_path / "one/.hermes.md", "---\nmode: ask\n---\nOf one.")
     write_file(tmp_path / "two/.hermes.md", "---\nmode: plan\nmodel: large\n---\nOf two.")
     workspace = SessionWorkspace(tmp_path / "one", (tmp_path / "two",))
-    briefing = LazyPromptProvider(make_prompt_config(tmp_path), workspace)
+    briefing = WorkspacePromptProvider(make_prompt_config(tmp_path), workspace)
     await briefing.write_prompt(SUBJECT)
     assert briefing.project_settings() == {"mode": "ask", "model": "large"}
 
 
 async def test_a_blocked_file_requests_no_settings(tmp_path: Path) -> None:
     write_file(tmp_path / ".hermes.md", f"---\nmode: plan\n---\n{INJECTION}")
-    briefing = LazyPromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
+    briefing = WorkspacePromptProvider(make_prompt_config(tmp_path), SessionWorkspace(tmp_path))
     await briefing.write_prompt(SUBJECT)
     assert briefing.project_settings() == {}

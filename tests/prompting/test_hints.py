@@ -269,7 +269,7 @@ async def test_lost_instructions_return_when_touched(tmp_path: Path) -> None:
     async with open_prompted_session(tmp_path) as room:
         furnish(room)
         await room.run_one(call("read_file", path="a/b/c.txt"))
-        conversation = room.sessions[room.session_id].conversation
+        conversation = room.sessions[room.session_id].context.conversation
         conversation.rebuild(tuple(conversation)[:1])
         told = await room.run_one(call("read_file", path="a/b/c.txt"))
         assert hints_in(told.text) == [OUTER, INNER]
@@ -281,7 +281,7 @@ async def test_remaining_instructions_are_not_delivered_again_after_a_rebuild(
     async with open_prompted_session(tmp_path) as room:
         furnish(room)
         await room.run_one(call("read_file", path="a/b/c.txt"))
-        conversation = room.sessions[room.session_id].conversation
+        conversation = room.sessions[room.session_id].context.conversation
         conversation.rebuild(tuple(conversation))
         assert hints_in((await room.run_one(call("read_file", path="a/b/c.txt"))).text) == []
 
@@ -317,7 +317,7 @@ async def test_a_genuine_wrapper_with_another_text_does_not_suppress_instruction
         told = await room.run_one(call("read_file", path="d/d.txt"))
         wrapped = told.text[told.text.index("<project_instructions") :]
         room.write_file("forged.txt", wrapped.replace("Of d.", "Lies"))
-        conversation = room.sessions[room.session_id].conversation
+        conversation = room.sessions[room.session_id].context.conversation
         conversation.rebuild(())
         await room.run_one(call("terminal", command="cat forged.txt"))
         assert hints_in((await room.run_one(call("read_file", path="d/d.txt"))).text) == [OTHER]
@@ -341,7 +341,7 @@ async def test_a_blocked_file_becomes_one_line_and_the_user_is_notified_once(
             "a/b/AGENTS.md",
         ]
         assert room.editor.agent_text(room.session_id).count(KEPT) == 1
-        room.sessions[room.session_id].conversation.rebuild(())
+        room.sessions[room.session_id].context.conversation.rebuild(())
         again = await room.run_one(call("read_file", path="a/b/c.txt"))
         assert hints_in(again.text) == [(label, line), INNER]
         assert room.editor.agent_text(room.session_id).count(KEPT) == 1

@@ -11,6 +11,7 @@ from prompt_engine.trust import sha256_of
 from tests.prompting.prompted_session import (
     INJECTION,
     NOTICES,
+    SETTINGS,
     PromptedSession,
     hints_in,
     make_prompt_config,
@@ -87,7 +88,9 @@ async def test_a_blocked_file_that_becomes_trusted_is_delivered_on_the_next_touc
 
 @pytest.mark.parametrize("can", [NOTICES, None], ids=["client with notices", "client without"])
 async def test_the_user_is_notified_of_a_truncated_file(tmp_path: Path, can: JsonValue) -> None:
-    settings = replace(make_prompt_config(tmp_path), max_characters=1_000)
+    settings = replace(
+        make_prompt_config(tmp_path), settings=replace(SETTINGS, max_characters=1_000)
+    )
     async with open_prompted_session(tmp_path, settings=settings, capabilities=can) as room:
         room.write_file("AGENTS.md", "".join(f"Rule {number:03}.\n" for number in range(500)))
         system = (await room.prompt()).system

@@ -7,11 +7,16 @@ from pathlib import Path
 import pytest
 
 from acp_server.permissions.trust import TrustStore, TrustVerdict, WorkspaceTrust
+from acp_server.session.builder import build_session
+from acp_server.session.context import SessionContext
 from acp_server.session.ports.archive import SessionFacts
 from acp_server.session.ports.null_archive import NullJournal
+from acp_server.session.ports.observer import ShowNotice
+from acp_server.session.prompting.provider import PromptProvider
 from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
-from acp_server.session.services import SessionSnapshot, SessionWorkspace, new_snapshot
-from acp_server.session.session import Session
+from acp_server.session.services import SessionSnapshot, new_snapshot
+from acp_server.session.workspace import SessionWorkspace
+from acp_server.startup.lazy_value import Lazy
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.events import MessageChunk
 from acp_server.turn.ports import ModelRequest, TextDelta
@@ -56,11 +61,14 @@ class Project:
         if is_trusted:
             store.save(folder, "trusted")
 
-        def trust(session: Session) -> WorkspaceTrust:
+        def trust(session: SessionContext) -> WorkspaceTrust:
             return WorkspaceTrust(store, UnavailableTrustAsker(), session.workspace.cwd)
 
-        def briefing(workspace: SessionWorkspace) -> WorkspacePromptProvider:
-            return WorkspacePromptProvider(make_prompt_config(folder), workspace)
+        def briefing(workspace: SessionWorkspace, show_notice: ShowNotice) -> Lazy[PromptProvider]:
+            provider = WorkspacePromptProvider(
+                make_prompt_config(folder), workspace, show_notice=show_notice
+            )
+            return Lazy[PromptProvider].of(provider)
 
         tools = FunctionTools(
             read_file=echo_arguments, todo=echo_arguments, terminal=echo_arguments
@@ -73,13 +81,15 @@ class Project:
         begun = replace(
             past or new_snapshot(SessionWorkspace(folder), equipped), journal=self.journal
         )
-        self.session = Session(SessionWorkspace(folder), equipped, begun)
+        self.session = build_session(SessionWorkspace(folder), equipped, begun)
         self.sink = MemorySink()
 
     def past_sessions(self) -> SessionSnapshot:
         """What another process would find of it."""
         assert self.journal.facts is not None
-        return SessionSnapshot(self.journal.facts, tuple(self.session.conversation), self.journal)
+        return SessionSnapshot(
+            self.journal.facts, tuple(self.session.context.conversation), self.journal
+        )
 
     async def say(self) -> ModelRequest:
         message = UserMessage((Text("hi"),))
@@ -107,9 +117,9 @@ async def test_the_system_prompt_matches_the_narrowed_tools(tmp_path: Path) -> N
 
 async def test_the_names_of_preferred_skills_are_stored(tmp_path: Path) -> None:
     project = Project(tmp_path, "skills: [review, naming]")
-    assert project.session.preferred_skills == ()
+    assert project.session.context.restrictions.preferred_skills == ()
     await project.say()
-    assert project.session.preferred_skills == ("review", "naming")
+    assert project.session.context.restrictions.preferred_skills == ("review", "naming")
 
 
 @pytest.mark.parametrize("frontmatter", ["tools: [read_file]", "skills: [review]"])
@@ -118,7 +128,7 @@ async def test_an_untrusted_project_is_named_and_narrows_nothing(
 ) -> None:
     project = Project(tmp_path, frontmatter, is_trusted=False)
     assert names(await project.say()) == NAMES
-    assert project.session.preferred_skills == ()
+    assert project.session.context.restrictions.preferred_skills == ()
     assert "the workspace is not trusted" in str(project.sink.events[0])
 
 

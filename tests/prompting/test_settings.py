@@ -7,7 +7,7 @@ import pytest
 from acp_server.server.config_mapping import prompt_config
 from acp_server.session.prompting.provider import SystemPromptRequest
 from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from prompt_engine.sections.memory import SEPARATOR_BAR
 from prompt_engine.sections.text_files import load_text
 from tests.prompting.prompted_session import write_file

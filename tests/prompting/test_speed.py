@@ -5,7 +5,7 @@ from pathlib import Path
 
 from acp_server.session.prompting.provider import SystemPromptRequest
 from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.turn.conversation import Conversation, Message, Text, ToolResult, UserMessage
 from tests.prompting.prompted_session import make_prompt_config, write_file
 

@@ -7,15 +7,17 @@ import anyio
 import pytest
 
 from acp_server.models.meters import NullMeter
+from acp_server.session.builder import build_session
 from acp_server.session.errors import InvalidValueError, UnknownOptionError
 from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.project.options import Option, OptionValue
 from acp_server.session.prompting.provider import FixedPromptProvider, SystemPromptRequest
-from acp_server.session.session import Session, SessionWorkspace
+from acp_server.session.session import Session
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.turn.conversation import AssistantMessage, Text, UserMessage
 from acp_server.turn.ports import ModelRequest, TextDelta, ThinkingDelta, ThinkingSigned
 from tests.handlers.fake_models import EchoModel
-from tests.support.server_parts import FakeModelCatalog, make_services
+from tests.support.server_parts import FakeModelCatalog, fixed_prompts, make_services
 from tests.turn.fake_sinks import MemorySink
 from tests.turn.turn_harness import ModelRound, RoundModel
 
@@ -30,11 +32,11 @@ def shelf() -> FakeModelCatalog:
 
 
 def session_of(catalog: FakeModelCatalog) -> Session:
-    return Session(SessionWorkspace(Path("/")), make_services(catalog))
+    return build_session(SessionWorkspace(Path("/")), make_services(catalog))
 
 
 def current(session: Session) -> dict[str, str]:
-    return {option.id: option.current for option in session.options}
+    return {option.id: option.current for option in session.context.options.options}
 
 
 async def ask(session: Session) -> None:
@@ -44,7 +46,7 @@ async def ask(session: Session) -> None:
 def test_a_session_starts_with_the_default_model_and_its_default_level() -> None:
     session = session_of(shelf())
     assert current(session) == {"mode": "ask", "model": "big", "thought_level": "high"}
-    assert session.options[1:] == (
+    assert session.context.options.options[1:] == (
         Option(
             "model",
             "Model",
@@ -74,20 +76,20 @@ def test_a_session_starts_with_the_default_model_and_its_default_level() -> None
 
 def test_a_chosen_level_applies_to_every_model_that_supports_it() -> None:
     session = session_of(shelf())
-    session.set_option("thought_level", "medium")
-    found = [session.thought_level]
+    session.context.options.set_option("thought_level", "medium")
+    found = [session.context.options.thought_level]
     for model_id in ("small", "plain", "big"):
-        session.set_option("model", model_id)
-        found.append(session.thought_level)
+        session.context.options.set_option("model", model_id)
+        found.append(session.context.options.thought_level)
     assert found == ["medium", "high", None, "medium"]
 
 
 def test_a_model_with_fixed_thinking_has_no_level_picker() -> None:
     session = session_of(shelf())
-    session.set_option("model", "plain")
+    session.context.options.set_option("model", "plain")
     assert current(session) == {"mode": "ask", "model": "plain"}
     with pytest.raises(UnknownOptionError) as raised:
-        session.set_option("thought_level", "low")
+        session.context.options.set_option("thought_level", "low")
     assert str(raised.value) == (
         "unknown configuration option 'thought_level'; choose one of mode, model"
     )
@@ -107,11 +109,11 @@ def test_an_unknown_value_is_rejected_without_changes(
     *, option_id: str, value: str | bool, known: str
 ) -> None:
     session = session_of(shelf())
-    before = session.options
+    before = session.context.options.options
     with pytest.raises(InvalidValueError) as raised:
-        session.set_option(option_id, value)
+        session.context.options.set_option(option_id, value)
     assert str(raised.value) == f"{value!r} is not a value of {option_id!r}; choose one of {known}"
-    assert session.options == before
+    assert session.context.options.options == before
 
 
 async def test_waiting_for_a_model_list_times_out() -> None:
@@ -127,26 +129,29 @@ async def test_waiting_for_a_model_list_times_out() -> None:
 
 def test_a_level_of_another_model_is_unknown_to_this_one() -> None:
     session = session_of(shelf())
-    session.set_option("model", "small")
+    session.context.options.set_option("model", "small")
     with pytest.raises(InvalidValueError):
-        session.set_option("thought_level", "medium")
+        session.context.options.set_option("thought_level", "medium")
 
 
 async def test_the_default_model_is_the_currently_known_one() -> None:
     catalog = FakeModelCatalog({"stand-in": EchoModel()})
     session, chosen = session_of(catalog), session_of(catalog)
-    chosen.set_option("model", "stand-in")
+    chosen.context.options.set_option("model", "stand-in")
     catalog.models = {"better": EchoModel()}
-    assert (session.model_id, chosen.model_id) == ("better", "better")
-    assert chosen.options[1].values == (OptionValue("better", "BETTER", ""),)
+    assert (session.context.options.model_id, chosen.context.options.model_id) == (
+        "better",
+        "better",
+    )
+    assert chosen.context.options.options[1].values == (OptionValue("better", "BETTER", ""),)
 
 
 async def test_a_chosen_model_stays_selected_while_available() -> None:
     catalog = FakeModelCatalog({"first": EchoModel(), "second": EchoModel()})
     session = session_of(catalog)
-    session.set_option("model", "first")
+    session.context.options.set_option("model", "first")
     catalog.models = {"newer": EchoModel(), "first": EchoModel()}
-    assert session.model_id == "first"
+    assert session.context.options.model_id == "first"
 
 
 async def test_each_turn_uses_the_model_and_level_selected_when_it_starts() -> None:
@@ -155,9 +160,9 @@ async def test_each_turn_uses_the_model_and_level_selected_when_it_starts() -> N
         FakeModelCatalog(models, levels={"big": ("low", "high"), "small": ("high",)})
     )
     await ask(session)
-    session.set_option("thought_level", "low")
+    session.context.options.set_option("thought_level", "low")
     await ask(session)
-    session.set_option("model", "small")
+    session.context.options.set_option("model", "small")
     await ask(session)
     levels = {
         name: [request.thought_level for request in model.requests]
@@ -182,12 +187,9 @@ class CountingPromptProvider(FixedPromptProvider):
 def briefed(briefing: CountingPromptProvider, shelf: FakeModelCatalog) -> Session:
     """A session with this briefing."""
 
-    def given(workspace: SessionWorkspace) -> CountingPromptProvider:
-        del workspace
-        return briefing
-
-    return Session(
-        SessionWorkspace(Path("/")), replace(make_services(shelf), prompt_provider=given)
+    return build_session(
+        SessionWorkspace(Path("/")),
+        replace(make_services(shelf), prompt_provider=fixed_prompts(briefing)),
     )
 
 
@@ -209,7 +211,7 @@ async def test_another_model_has_its_own_prompt_and_none_of_the_former_reasoning
     briefing = CountingPromptProvider()
     session = briefed(briefing, FakeModelCatalog({"one": one, "two": two}))
     await ask(session)
-    session.set_option("model", "two")
+    session.context.options.set_option("model", "two")
     await ask(session)
     assert [subject.model_id for subject in briefing.subjects] == ["one", "two"]
     [request] = two.requests

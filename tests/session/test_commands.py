@@ -1,17 +1,31 @@
 """Slash commands: what is one, and what those say that need no model."""
 
+from collections.abc import Sequence
+
 import pytest
 
-from acp_server.session.commands.registry import (
+from acp_server.session.commands.command import (
+    Command,
     CommandInvocation,
-    CommandRegistry,
     PromptCommand,
     SlashCommand,
     parse_invocation,
 )
+from acp_server.session.commands.registry import CommandRegistry
+from acp_server.session.ports.observer import NullObserver
 from acp_server.turn.ports import TurnSink
 from acp_server.version import __version__
 from tests.turn.fake_sinks import MemorySink
+
+
+class RecordingObserver(NullObserver):
+    """Records the command lists that a client would get."""
+
+    def __init__(self) -> None:
+        self.lists: list[list[str]] = []
+
+    def commands_changed(self, commands: Sequence[Command]) -> None:
+        self.lists.append([command.name for command in commands])
 
 
 async def shout(arguments: str, sink: TurnSink) -> str:
@@ -136,9 +150,8 @@ async def test_a_mistyped_command_suggests_at_most_three_similar_ones_nearest_fi
 
 
 async def test_registered_commands_are_added_and_removed_with_their_owner() -> None:
-    changes: list[str] = []
-    registry = CommandRegistry((SHOUT,))
-    registry.on_change = lambda: changes.append("changed")
+    observer = RecordingObserver()
+    registry = CommandRegistry((SHOUT,), observer)
     registry.set_owned(
         "one", (SlashCommand("shout", "Another one", twice), SlashCommand("two", "", twice))
     )
@@ -153,4 +166,16 @@ async def test_registered_commands_are_added_and_removed_with_their_owner() -> N
     assert (registry.find_prompt_command("shout"), registry.is_known("do")) == (None, True)
     registry.set_owned("other", ())
     assert not registry.is_known("do")
-    assert changes == ["changed"] * 3
+    assert observer.lists == [
+        ["help", "shout", "two", "version"],
+        ["do", "help", "shout", "two", "version"],
+        ["help", "shout", "two", "version"],
+    ]
+
+
+async def test_an_unchanged_command_list_is_not_reported_again() -> None:
+    observer = RecordingObserver()
+    registry = CommandRegistry((), observer)
+    for _ in range(2):
+        registry.set_owned("one", (SlashCommand("two", "", twice),))
+    assert len(observer.lists) == 1

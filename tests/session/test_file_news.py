@@ -25,8 +25,7 @@ class FileChangeHarness:
         self.now = self.told
         self.shown: list[str] = []
         self.is_seen = True
-        self.news = FileChangeReporter(None, home, self.compare)
-        self.news.show = self.show
+        self.news = FileChangeReporter(None, home, self.compare, self.show)
 
     async def compare(self) -> tuple[FileDigests, FileDigests]:
         return self.told, self.now

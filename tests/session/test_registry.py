@@ -15,7 +15,8 @@ from acp_server.session.errors import (
     UnknownSessionError,
 )
 from acp_server.session.project.options import Option, OptionSelection, build_options
-from acp_server.session.session import Session, SessionWorkspace
+from acp_server.session.session import Session
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.errors import ModelFailedError
 from acp_server.turn.events import MessageChunk
@@ -50,8 +51,11 @@ async def test_an_open_session_is_found_by_its_id_until_it_is_removed(tmp_path: 
     registry = make_registry(EchoModel, "plan")
     session = await registry.open(str(tmp_path), [str(tmp_path / "more")])
     assert registry.find(session.id) is session
-    assert session.workspace == SessionWorkspace(tmp_path, (tmp_path / "more",))
-    assert (session.mode, tuple(session.options)) == ("plan", options("plan"))
+    assert session.context.workspace == SessionWorkspace(tmp_path, (tmp_path / "more",))
+    assert (session.context.options.mode, tuple(session.context.options.options)) == (
+        "plan",
+        options("plan"),
+    )
     assert registry.remove(session.id) is session
     with pytest.raises(UnknownSessionError, match="it was closed, or never opened here"):
         registry.find(session.id)
@@ -119,17 +123,17 @@ async def test_ending_all_turns_abandons_those_that_ignore_cancellation(tmp_path
 
 async def test_the_mode_and_its_option_stay_in_sync(tmp_path: Path) -> None:
     session = await make_registry(EchoModel).open(str(tmp_path), [])
-    session.set_mode("plan")
-    assert tuple(session.options) == options("plan")
-    session.set_option("mode", "bypass")
-    assert session.mode == "bypass"
+    session.context.options.set_mode("plan")
+    assert tuple(session.context.options.options) == options("plan")
+    session.context.options.set_option("mode", "bypass")
+    assert session.context.options.mode == "bypass"
     with pytest.raises(UnknownModeError):
-        session.set_mode("nonsense")
+        session.context.options.set_mode("nonsense")
     with pytest.raises(InvalidValueError):
-        session.set_option("mode", value=True)
+        session.context.options.set_option("mode", value=True)
     with pytest.raises(UnknownOptionError):
-        session.set_option("nonsense", "ask")
-    assert session.mode == "bypass"
+        session.context.options.set_option("nonsense", "ask")
+    assert session.context.options.mode == "bypass"
 
 
 async def test_a_command_is_answered_outside_the_conversation(tmp_path: Path) -> None:
@@ -137,7 +141,7 @@ async def test_a_command_is_answered_outside_the_conversation(tmp_path: Path) ->
     sink = MemorySink()
     assert await ask(session, "/help version", sink) == "end_turn"
     assert sink.text == "`/version`: Show the version of acp-server"
-    assert len(session.conversation) == 0
+    assert len(session.context.conversation) == 0
 
 
 async def test_a_failure_is_shown_as_a_separate_message_and_raised(tmp_path: Path) -> None:

@@ -1,15 +1,19 @@
 """A session's tools: made once, and closed whenever the session is, whatever comes in between."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
 
-from acp_server.session.ports.skills import NoSkills, SkillsPort
-from acp_server.session.session import Session, SessionWorkspace
+from acp_server.session.builder import build_session
+from acp_server.session.context import SessionContext
+from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.ports.skills import NoSkills
+from acp_server.session.ports.toolset import SessionToolset
+from acp_server.session.session import Session
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.toolbox import SessionToolbox
-from acp_server.turn.ports import Toolbox
 from tests.handlers.fake_models import EchoModel
 from tests.support.server_parts import FakeModelCatalog, make_services
 
@@ -22,30 +26,41 @@ class SessionToolsHarness:
     may_find: anyio.Event = field(default_factory=anyio.Event)
     made: int = 0
     closed: int = 0
+    closed_skills: int = 0
     found: int = 0
 
-    async def make(self, session: Session) -> Toolbox:
-        del session
+    async def make(
+        self, context: SessionContext, servers: Sequence[ServerConfig]
+    ) -> SessionToolset:
+        del context, servers
         await self.may_make.wait()
         self.made += 1
-        return SessionToolbox((), close=self.close)
+        return SessionToolset(SessionToolbox((), close=self.close), skills=SlowSkills(self))
 
     async def close(self) -> None:
         self.closed += 1
 
-    async def find(self, session: Session) -> SkillsPort:
-        del session
-        await self.may_find.wait()
-        self.found += 1
-        return NoSkills()
-
     def session(self) -> Session:
         given = replace(
             make_services(FakeModelCatalog({"one": EchoModel()})),
-            toolbox=self.make,
-            skills=self.find,
+            toolset=self.make,
         )
-        return Session(SessionWorkspace(Path("/")), given)
+        return build_session(SessionWorkspace(Path("/")), given)
+
+
+class SlowSkills(NoSkills):
+    """Skills that are found once the test lets them."""
+
+    def __init__(self, harness: SessionToolsHarness) -> None:
+        self._harness = harness
+
+    async def load(self, on_change: Callable[[], None]) -> None:
+        del on_change
+        await self._harness.may_find.wait()
+        self._harness.found += 1
+
+    def close(self) -> None:
+        self._harness.closed_skills += 1
 
 
 async def in_the_middle(
@@ -68,7 +83,7 @@ async def test_tools_created_while_their_session_closes_are_closed() -> None:
         await session.close()
         bench.may_make.set()
 
-    await in_the_middle(session.prepare, close)
+    await in_the_middle(session.tools.prepare, close)
     assert (bench.made, bench.closed) == (1, 1)
 
 
@@ -81,8 +96,10 @@ async def test_tools_are_closed_if_their_session_closes_during_the_skill_search(
         await session.close()
         bench.may_find.set()
 
-    await in_the_middle(session.prepare, close)
+    await in_the_middle(session.tools.prepare, close)
     assert (bench.made, bench.closed) == (1, 1)
+    # Once with the session, and once more for what was found afterwards.
+    assert bench.closed_skills == 2
 
 
 async def test_a_closed_session_keeps_no_tools_open() -> None:
@@ -91,7 +108,7 @@ async def test_a_closed_session_keeps_no_tools_open() -> None:
     bench.may_make.set()
     bench.may_find.set()
     await session.close()
-    await session.prepare()
+    await session.tools.prepare()
     assert (bench.made, bench.closed) == (1, 1)
 
 
@@ -104,8 +121,8 @@ async def test_a_cancelled_skill_search_is_repeated() -> None:
         async def cancel() -> None:
             scope.cancel()
 
-        await in_the_middle(session.prepare, cancel)
+        await in_the_middle(session.tools.prepare, cancel)
     bench.may_find.set()
-    await session.prepare()
-    await session.prepare()
+    await session.tools.prepare()
+    await session.tools.prepare()
     assert (bench.made, bench.found) == (1, 1)

@@ -65,7 +65,7 @@ async def test_disabled_skills_and_skills_without_their_tools_are_not_listed(
     write_skill(home / "off")
     write_skill(home / "web", fields="metadata:\n  hermes:\n    requires_toolsets: [web]")
     write_skill(home / "here", fields="metadata:\n  hermes:\n    requires_toolsets: [file]")
-    skills = make_session_skills(tmp_path, SkillConfig(disabled=frozenset({"off"})))
+    skills = make_session_skills(tmp_path, SkillConfig(disabled=("off",)))
     assert listed(await skills.index(WANT)) == ["general:", "  - here: Use it."]
 
 
@@ -99,7 +99,7 @@ async def test_a_description_with_instructions_is_omitted(tmp_path: Path) -> Non
 
 async def test_unrelated_categories_list_only_names_in_a_code_workspace(tmp_path: Path) -> None:
     write_skill(tmp_path / "home/skills/cooking/soup", "Use to cook.")
-    rules = SkillConfig(name_only_categories=frozenset({"cooking"}))
+    rules = SkillConfig(name_only_categories=("cooking",))
     assert "  - soup: Use to cook." in listed(
         await make_session_skills(tmp_path, rules).index(WANT)
     )
@@ -148,9 +148,9 @@ async def test_sessions_with_the_same_roots_share_their_skill_roots(tmp_path: Pa
         make_session_skills(tmp_path, service=room),
         make_session_skills(tmp_path, service=room),
     )
-    await first.open()
+    await first.load(lambda: None)
     shelf = room.skill_roots(None)
-    await second.open()
+    await second.load(lambda: None)
     first.close()
     assert room.skill_roots(None) is shelf
     second.close()

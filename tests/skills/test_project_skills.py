@@ -5,14 +5,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from acp_server.permissions.trust import TrustStore, TrustVerdict, WorkspaceTrust
+from acp_server.session.builder import build_session
+from acp_server.session.context import SessionContext
+from acp_server.session.ports.observer import ShowNotice
 from acp_server.session.ports.skills import NoSkills, SkillIndexRequest
+from acp_server.session.prompting.provider import PromptProvider
 from acp_server.session.prompting.workspace_prompt import WorkspacePromptProvider
-from acp_server.session.services import SessionWorkspace
-from acp_server.session.session import Session
+from acp_server.session.workspace import SessionWorkspace
+from acp_server.startup.lazy_value import Lazy
 from acp_server.turn.conversation import Text, UserMessage
 from acp_server.turn.ports import ModelRequest, TextDelta
 from tests.prompting.prompted_session import make_prompt_config, write_file
-from tests.support.server_parts import FakeModelCatalog, make_services
+from tests.support.server_parts import FakeModelCatalog, fixed_toolset, make_services
 from tests.turn.fake_sinks import MemorySink
 from tests.turn.turn_harness import FunctionTools, ModelRound, RoundModel, echo_arguments
 
@@ -65,26 +69,24 @@ class Project:
         store = TrustStore(folder / "trust.json")
         self.skills = KnownSkills(store, folder, brought)
 
-        async def skills(session: Session) -> KnownSkills:
-            del session
-            return self.skills
+        def briefing(workspace: SessionWorkspace, show_notice: ShowNotice) -> Lazy[PromptProvider]:
+            provider = WorkspacePromptProvider(
+                make_prompt_config(folder), workspace, show_notice=show_notice
+            )
+            return Lazy[PromptProvider].of(provider)
 
-        def briefing(workspace: SessionWorkspace) -> WorkspacePromptProvider:
-            return WorkspacePromptProvider(make_prompt_config(folder), workspace)
-
-        def trust(session: Session) -> WorkspaceTrust:
+        def trust(session: SessionContext) -> WorkspaceTrust:
             return WorkspaceTrust(store, self.asker, session.workspace.cwd)
 
         equipped = replace(
-            make_services(
-                FakeModelCatalog({"test": self.model}),
-                toolbox=FunctionTools(read_file=echo_arguments, skill_view=echo_arguments),
+            make_services(FakeModelCatalog({"test": self.model})),
+            toolset=fixed_toolset(
+                FunctionTools(read_file=echo_arguments, skill_view=echo_arguments), self.skills
             ),
             prompt_provider=briefing,
             trust=trust,
-            skills=skills,
         )
-        self.session = Session(SessionWorkspace(folder), equipped)
+        self.session = build_session(SessionWorkspace(folder), equipped)
 
     async def say(self) -> ModelRequest:
         message = UserMessage((Text("hi"),))

@@ -75,8 +75,8 @@ def _load(server: ServerProcess, session_id: str, folder: Path) -> list[Object]:
     return _updates(server)
 
 
-def _shown(home: Path, session_id: str) -> str:
-    command = [sys.executable, "-m", "acp_server", "sessions", "show", session_id, "--tasks"]
+def _shown(home: Path, session_id: str, option: str = "--subagents") -> str:
+    command = [sys.executable, "-m", "acp_server", "sessions", "show", session_id, option]
     ran = subprocess.run(
         command, env=environment(home), capture_output=True, text=True, check=True, timeout=30
     )
@@ -103,6 +103,7 @@ def test_a_loaded_session_shows_the_same_calls_and_parents(tmp_path: Path) -> No
             **lived,
         }
     told = _shown(tmp_path, session_id)
+    assert told == _shown(tmp_path, session_id, "--tasks"), "the old name of the option"
     assert f"task: {parent}, task 1, prompt: count the lines" in told
     assert f"task: {parent}, task 1, answer: There are seven." in told
     assert f"task: {parent}, task 2, answer: Left." in told

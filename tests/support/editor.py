@@ -259,7 +259,7 @@ class Editor:
         return "".join(str(json_at(chunk, "content", "text")) for chunk in chunks)
 
     async def wait_for_response(self, matches: MessageFilter) -> Object:
-        """Return the first message, received or future, for which `is_it` is true."""
+        """Return the first message, received or future, for which `matches` is true."""
         seen = 0
 
         def find() -> Object | None:

@@ -9,12 +9,20 @@ import anyio
 from acp_server.config.credentials import Credential, CredentialProvider, KeyStore
 from acp_server.handlers.auth import AuthHandlers
 from acp_server.models.fixed_catalog import FixedCatalog
+from acp_server.models.lazy_imports import ProviderEntryPoint
 from acp_server.models.meters import NullMeter
 from acp_server.permissions.modes import Mode
+from acp_server.session.context import SessionContext
+from acp_server.session.ports.mcp_configs import ServerConfig
 from acp_server.session.ports.model_catalog import ModelCatalog, ModelChoice
-from acp_server.session.prompting.provider import FixedPromptProvider
+from acp_server.session.ports.observer import ShowNotice
+from acp_server.session.ports.skills import NoSkills, SkillsPort
+from acp_server.session.ports.toolset import BuildToolset, SessionToolset
+from acp_server.session.prompting.provider import FixedPromptProvider, PromptProvider
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import Session, SessionServices
+from acp_server.session.services import SessionServices
+from acp_server.session.workspace import SessionWorkspace
+from acp_server.startup.lazy_value import Lazy
 from acp_server.tools.toolbox import SessionToolbox
 from acp_server.turn.loop import ModelMeter
 from acp_server.turn.ports import Model, Toolbox
@@ -32,18 +40,36 @@ def make_services(
     catalog: ModelCatalog, *, toolbox: Toolbox | None = None, mode: Mode = "ask"
 ) -> SessionServices:
     """Return session services without a system prompt and, by default, without tools."""
-    tools = toolbox or SessionToolbox(())
-
-    async def given(session: Session) -> Toolbox:
-        del session
-        return tools
-
     return SessionServices(
         catalog=catalog,
-        toolbox=given,
-        prompt_provider=lambda _workspace: FixedPromptProvider(),
+        toolset=fixed_toolset(toolbox or SessionToolbox(())),
+        prompt_provider=fixed_prompts(FixedPromptProvider()),
         mode=mode,
     )
+
+
+def fixed_toolset(toolbox: Toolbox, skills: SkillsPort | None = None) -> BuildToolset:
+    """Return a builder that gives every session the same tools."""
+    toolset = SessionToolset(toolbox, skills or NoSkills())
+
+    async def build(context: SessionContext, servers: Sequence[ServerConfig]) -> SessionToolset:
+        del context, servers
+        return toolset
+
+    return build
+
+
+def fixed_prompts(
+    provider: PromptProvider,
+) -> Callable[[SessionWorkspace, ShowNotice], Lazy[PromptProvider]]:
+    """Return a factory that gives every session the same prompt provider."""
+    return lambda _workspace, _show: Lazy[PromptProvider].of(provider)
+
+
+async def close_client(client: Lazy[ProviderEntryPoint]) -> None:
+    """Close the connections of an API client, if it was ever used."""
+    if client.loaded is not None:
+        await client.loaded.close()
 
 
 def make_auth_handlers(

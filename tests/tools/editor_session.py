@@ -10,7 +10,7 @@ updates and requests are validated against the published schema when the context
 """
 
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -28,11 +28,16 @@ from acp_server.handlers.workspace import EditorWorkspace
 from acp_server.jsonrpc.memory import MemoryTransport, create_memory_pair
 from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.permissions.modes import Mode
+from acp_server.session.context import SessionContext
+from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.ports.toolset import SessionToolset
 from acp_server.session.registry import SessionRegistry
-from acp_server.session.session import Session
-from acp_server.tools.lazy_imports import CheckConfig, SessionToolContext, ToolConfig, ToolLoader
+from acp_server.startup.lazy_value import Lazy
+from acp_server.tools.config import CheckConfig
+from acp_server.tools.factory import ToolFactory
+from acp_server.tools.lazy_imports import create_tool_factory
+from acp_server.tools.tool_config import ToolConfig
 from acp_server.turn.conversation import ToolCall, ToolResult
-from acp_server.turn.ports import Toolbox
 from tests.handlers.checked_editor import CheckedEditor, message_schema_errors
 from tests.support.editor import Object, json_at
 from tests.support.published_schema import definitions, schema_errors
@@ -215,7 +220,7 @@ async def open_tool_editor(
     premises = ToolConfig(
         folder, own, {"PATH": "/usr/bin:/bin"}, (), checks=checks or CheckConfig()
     )
-    loader = ToolLoader(premises)
+    loader = Lazy(partial(create_tool_factory, premises))
     connection = _connection(server_end, loader, model, mode)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(editor.serve, connection)
@@ -224,7 +229,8 @@ async def open_tool_editor(
         await editor.initialize(clientCapabilities=capabilities, clientInfo=about)
         yield ToolEditorSession(editor, model, await editor.new_session(root), root, outside)
         await editor.disconnect()
-    await loader.close()
+    if loader.loaded is not None:
+        await loader.loaded.close()
     assert editor.schema_errors() == []
 
 
@@ -239,23 +245,28 @@ def lines(count: int, word: str = "a line of a file like any other") -> str:
 
 
 def _connection(
-    transport: MemoryTransport, loader: ToolLoader, model: TypingModel, mode: Mode
+    transport: MemoryTransport, loader: Lazy[ToolFactory], model: TypingModel, mode: Mode
 ) -> AgentConnection:
     link = ClientConnection.from_transport(transport)
     plain = make_services(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode)
     return AgentConnection(
         link,
-        SessionRegistry(replace(plain, toolbox=partial(_toolbox, link, loader))),
+        SessionRegistry(replace(plain, toolset=partial(_build_toolset, link, loader))),
         make_auth_handlers(),
     )
 
 
-async def _toolbox(link: ClientConnection, loader: ToolLoader, session: Session) -> Toolbox:
-    maker = await loader.load()
-    editor, asker = EditorWorkspace(link, session.id), EditorPermissionAsker(link, session.id)
-    enquirer = EditorUserAsker(link, session.id)
-    return maker.create_toolbox(
-        SessionToolContext(session, editor, asker, link.background, enquirer)
+async def _build_toolset(
+    link: ClientConnection,
+    factory: Lazy[ToolFactory],
+    context: SessionContext,
+    servers: Sequence[ServerConfig],
+) -> SessionToolset:
+    del servers
+    editor, asker = EditorWorkspace(link, context.id), EditorPermissionAsker(link, context.id)
+    maker = await factory.get()
+    return maker.create_toolset(
+        context, editor, asker, link.background, EditorUserAsker(link, context.id)
     )
 
 

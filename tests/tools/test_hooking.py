@@ -10,7 +10,8 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
-from acp_server.hooks.rules import Hook, HookRules
+from acp_server.config.values import ToolHook, TurnHook
+from acp_server.hooks.rules import HookRules
 from acp_server.permissions.modes import Mode
 from acp_server.turn.conversation import ToolCall
 from tests.permissions.secret_workspace import (
@@ -32,11 +33,17 @@ FOREVER = "sleep 600"
 
 
 def before(*commands: str, match: str = "*", seconds: float = 10.0) -> HookRules:
-    return HookRules(before_tool=[Hook(each, match, seconds) for each in commands])
+    return HookRules(
+        before_tool=tuple(
+            ToolHook(command=each, match=match, timeout_seconds=seconds) for each in commands
+        )
+    )
 
 
 def after(*commands: str, seconds: float = 10.0) -> HookRules:
-    return HookRules(after_tool=[Hook(each, "*", seconds) for each in commands])
+    return HookRules(
+        after_tool=tuple(ToolHook(command=each, timeout_seconds=seconds) for each in commands)
+    )
 
 
 def heard(folder: Path) -> Sequence[dict[str, JsonValue]]:
@@ -111,8 +118,8 @@ async def test_hooks_run_only_for_matching_calls(tmp_path: Path) -> None:
 
 async def test_hooks_receive_a_call_and_its_result(tmp_path: Path) -> None:
     stage = create_secret_workspace(tmp_path)
-    keep = Hook("cat >> ../heard")
-    async with open_tool_caller(stage, "bypass", hooks=HookRules([keep], [keep])) as actor:
+    keep = ToolHook(command="cat >> ../heard")
+    async with open_tool_caller(stage, "bypass", hooks=HookRules((keep,), (keep,))) as actor:
         outcome = await actor.call(*WRITE)
     about: dict[str, JsonValue] = {
         "session_id": actor.session.id,
@@ -200,9 +207,14 @@ async def test_a_hook_is_cancelled_with_the_turn(tmp_path: Path) -> None:
 
 async def test_a_post_turn_hook_receives_the_stop_reason_and_is_not_awaited(tmp_path: Path) -> None:
     stage = create_secret_workspace(tmp_path)
-    hooks = HookRules(after_turn=[Hook("cat >> ../heard"), Hook(f"touch ../begun; {FOREVER}")])
+    hooks = HookRules(
+        after_turn=(
+            TurnHook(command="cat >> ../heard"),
+            TurnHook(command=f"touch ../begun; {FOREVER}"),
+        )
+    )
     async with open_tool_caller(stage, "ask", hooks=hooks) as actor:
-        actor.session.on_turn_end("end_turn")
+        actor.session.tools.current.on_turn_end("end_turn")
         await wait_until((tmp_path / "begun").exists)
     assert heard(tmp_path) == [
         {
@@ -213,4 +225,6 @@ async def test_a_post_turn_hook_receives_the_stop_reason_and_is_not_awaited(tmp_
             "stop_reason": "end_turn",
         }
     ]
-    actor.session.on_turn_end("end_turn")  # the session is over: nothing runs any more
+    actor.session.tools.current.on_turn_end(
+        "end_turn"
+    )  # the session is over: nothing runs any more

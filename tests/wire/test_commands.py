@@ -77,7 +77,7 @@ class Token:
         ]
 
     def gone_within(self, seconds: float) -> bool:
-        """Whether nothing is left, at the latest after so long; see `is_over_within`."""
+        """Whether nothing is left, at the latest after so long; see `finishes_within`."""
         return finishes_within(seconds, lambda: not self.register())
 
 

@@ -35,7 +35,7 @@ def connect(access: EndpointAccess, authorities: SSLContext) -> AnthropicEndpoin
     The SDK's retries are off: `Retrier` announces retries to the user and can be cancelled. The
     SDK's tracing is off too: conversations must go to the endpoint only.
     """
-    timeout = httpx2.Timeout(access.idle_seconds, connect=access.connect_seconds)
+    timeout = httpx2.Timeout(access.read_timeout_seconds, connect=access.connect_timeout_seconds)
     client = AsyncAnthropic(
         api_key=access.api_key,
         auth_token=None if access.api_key else access.auth_token,

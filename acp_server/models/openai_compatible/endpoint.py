@@ -49,7 +49,7 @@ def connect(access: EndpointAccess, sign_in_hint: str) -> OpenAiEndpoint:
     client = httpx2.AsyncClient(
         base_url=url,
         headers=headers,
-        timeout=httpx2.Timeout(access.idle_seconds, connect=access.connect_seconds),
+        timeout=httpx2.Timeout(access.read_timeout_seconds, connect=access.connect_timeout_seconds),
         trust_env=not _is_loopback(url.host),
         follow_redirects=False,
     )

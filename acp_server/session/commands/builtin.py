@@ -4,26 +4,26 @@ Each command reads the session's current state when it runs. Commands that selec
 and prompt commands for the model, are in their own modules.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 from anyio import to_thread
 
 from acp_server.memory.pages import MemoryPage, ReadMemory
 from acp_server.permissions.lazy_imports import load_forecast
 from acp_server.session.commands.choice_commands import OptionCommands
+from acp_server.session.commands.command import PromptCommand, SlashCommand
 from acp_server.session.commands.prompt_commands import PromptCommands
-from acp_server.session.commands.registry import PromptCommand, SlashCommand
 from acp_server.session.commands.usage_text import format_usage
-from acp_server.session.project.choices import SelectedOptions
+from acp_server.session.context import SessionContext
 from acp_server.session.prompting.compaction import Compactor, TooShortError
 from acp_server.session.prompting.context_maintenance import show_notices
 from acp_server.session.prompting.provider import PromptProvider
 from acp_server.session.prompting.system_prompt import SystemPrompt
+from acp_server.session.tools import SessionTools
+from acp_server.session.turn_contexts import TurnContextBuilder
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.turn.conversation import Conversation
-from acp_server.turn.loop import TurnContext
-from acp_server.turn.ports import Toolbox, TurnSink
-from acp_server.turn.step import NewId
+from acp_server.startup.lazy_value import Lazy
+from acp_server.turn.ports import TurnSink
 
 COMPACT_HELP = "Summarize the conversation to free space in the context window"
 CONTEXT_HELP = "Show the system prompt's contents and how full the context window is"
@@ -32,6 +32,10 @@ TOOLS_HELP = "List the tools, and how the current mode treats their calls"
 USAGE_HELP = "Show the tokens and the cost of this session"
 RELOAD_HELP = "Read the project's instructions again"
 QUEUE_HELP = "Run a prompt after the current turn"
+MCP_HELP = "Show the MCP servers, their tools and prompts, and their problems"
+SKILLS_HELP = "List the skills, their state, and the withheld ones"
+UNDO_HELP = "Restore files to their state before the last or an earlier turn"
+CHECKPOINTS_HELP = "List the checkpoints that you can restore"
 STEER_HELP = "Send a message to the current turn"
 NEEDS_TEXT = "Add the prompt after the command, in the same message."
 NO_MEMORY = "There are no memories: both stores are disabled."
@@ -42,20 +46,18 @@ BLOCKED_ENTRY = " **(blocked: the model does not see it)**"
 class BuiltinCommands:
     """The built-in commands of one session."""
 
-    conversation: Conversation
-    prompt_provider: PromptProvider
+    context: SessionContext
+    tools: SessionTools
+    provider: Lazy[PromptProvider]
     system: SystemPrompt
     compactor: Compactor
-    options: SelectedOptions
-    context: Callable[[], Awaitable[TurnContext]]
-    toolbox: Callable[[], Awaitable[Toolbox]]
+    turn_contexts: TurnContextBuilder
     read_memory: ReadMemory
-    notify_editor: Callable[[], None]
-    """Notifies the editor of a selection made here."""
-    new_id: NewId
 
-    def all(self, prompt_commands: PromptCommands) -> Sequence[SlashCommand | PromptCommand]:
+    def all(self) -> Sequence[SlashCommand | PromptCommand]:
         """Return the commands, including the prompt commands for the model."""
+        options = self.context.options
+        prompts = PromptCommands(self.context.workspace.cwd, options, self.provider)
         return (
             SlashCommand("compact", COMPACT_HELP, self._compact, "[what must not be lost]"),
             SlashCommand("context", CONTEXT_HELP, self._context),
@@ -65,44 +67,65 @@ class BuiltinCommands:
             SlashCommand("steer", STEER_HELP, _needs_text, "<prompt>"),
             SlashCommand("tools", TOOLS_HELP, self._tools),
             SlashCommand("usage", USAGE_HELP, self._usage),
-            *OptionCommands(self.options, self.notify_editor).all(),
-            *prompt_commands.all(),
+            SlashCommand("mcp", MCP_HELP, self._mcp),
+            SlashCommand("skills", SKILLS_HELP, self._skills),
+            SlashCommand("undo", UNDO_HELP, self._undo, "[number or id] [--conversation]"),
+            SlashCommand("checkpoints", CHECKPOINTS_HELP, self._checkpoints),
+            *OptionCommands(options).all(),
+            *prompts.all(),
         )
 
     async def _context(self, arguments: str, sink: TurnSink) -> str:
         del arguments, sink
-        window, used = (
-            (await self.context()).meter.window_tokens,
-            self.compactor.totals.context_tokens,
-        )
+        window = (await self.turn_contexts.build()).meter.window_tokens
+        used = self.context.totals.context_tokens
         share = f"{used:,} of {window:,} tokens ({used / window:.0%})"
         fill = f"The window holds {share}." if used else "Its fill level shows after an answer."
-        return f"{self.prompt_provider.describe()}\n\n{fill}"
+        return f"{(await self.provider.get()).describe()}\n\n{fill}"
 
     async def _reload(self, arguments: str, sink: TurnSink) -> str:
         """Write the system prompt again; reasoning signed behind the old prompt becomes invalid."""
         del arguments
         self.system.drop_reasoning()
-        await self.system.write(self.options.model_id)
-        await show_notices(self.prompt_provider.take_notices(), sink, self.new_id)
-        return f"The instructions were read again.\n\n{self.prompt_provider.describe()}"
+        await self.system.write(self.context.options.model_id)
+        provider = await self.provider.get()
+        await show_notices(provider.take_notices(), sink)
+        return f"The instructions were read again.\n\n{provider.describe()}"
 
     async def _compact(self, focus: str, sink: TurnSink) -> str:
+        conversation = self.context.conversation
         try:
-            await self.compactor.compact(self.conversation, await self.context(), sink, focus)
+            await self.compactor.compact(
+                conversation, await self.turn_contexts.build(), sink, focus
+            )
         except TooShortError as error:
             return error.reason
-        return f"The conversation now has {len(self.conversation)} messages."
+        return f"The conversation now has {len(conversation)} messages."
 
     async def _tools(self, arguments: str, sink: TurnSink) -> str:
         del arguments, sink
-        mode, specs = self.options.mode, (await self.toolbox()).specs
+        mode, specs = self.context.options.mode, (await self.tools.for_turn()).specs
         forecast = await load_forecast()
         lines = [
             f"- `{spec.name}`: {_first_sentence(spec.description)} *{forecast(spec.name, mode)}*"
             for spec in specs
         ]
         return "\n".join([f"In the mode `{mode}`:\n", *lines]) if lines else "There are no tools."
+
+    async def _mcp(self, arguments: str, sink: TurnSink) -> str:
+        del arguments, sink
+        return (await self.tools.prepare()).servers.describe()
+
+    async def _skills(self, arguments: str, sink: TurnSink) -> str:
+        del arguments, sink
+        return await (await self.tools.prepare()).skills.describe()
+
+    async def _undo(self, arguments: str, sink: TurnSink) -> str:
+        return await (await self.tools.prepare()).checkpoints.undo(arguments, sink)
+
+    async def _checkpoints(self, arguments: str, sink: TurnSink) -> str:
+        del arguments, sink
+        return await (await self.tools.prepare()).checkpoints.describe()
 
     async def _memory(self, arguments: str, sink: TurnSink) -> str:
         del arguments, sink
@@ -111,8 +134,9 @@ class BuiltinCommands:
 
     async def _usage(self, arguments: str, sink: TurnSink) -> str:
         del arguments, sink
-        meter = self.options.catalog.meter(self.options.model_id)
-        return format_usage(self.compactor.totals, meter.window_tokens)
+        options = self.context.options
+        meter = options.catalog.meter(options.model_id)
+        return format_usage(self.context.totals, meter.window_tokens)
 
 
 async def _needs_text(arguments: str, sink: TurnSink) -> str:

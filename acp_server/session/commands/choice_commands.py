@@ -1,9 +1,9 @@
 """The slash commands `/model` and `/mode`: list values or select one, as editor pickers do."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from acp_server.session.commands.registry import SlashCommand
-from acp_server.session.lazy_imports import find_similar_names
+from acp_server.session.commands.command import SlashCommand
+from acp_server.session.commands.similar_names import find_similar_names
 from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.project.options import MODE_OPTION, MODEL_OPTION, Option, OptionValue
 from acp_server.startup.fast_dataclass import frozen_dataclass
@@ -15,8 +15,6 @@ class OptionCommands:
     """Typed access to one session's options."""
 
     options: SelectedOptions
-    notify_editor: Callable[[], None]
-    """Notifies the editor of a selection made here."""
 
     def all(self) -> Sequence[SlashCommand]:
         """Return the commands."""
@@ -44,7 +42,7 @@ class OptionCommands:
         if len(found) != 1:
             return _explain_no_match(requested, found, option)
         self.options.set_option(option_id, found[0].value)
-        self.notify_editor()
+        self.options.announce()
         return f"{option.name}: {_format_value(found[0])}"
 
     def _option(self, option_id: str) -> Option:

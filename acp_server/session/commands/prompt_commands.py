@@ -3,14 +3,16 @@
 Facts that need no model are collected here and inserted into the prompt.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from anyio import to_thread
 
-from acp_server.permissions.modes import Mode
-from acp_server.session.commands.registry import PromptCommand, PromptCommandError
+from acp_server.session.commands.command import PromptCommand, PromptCommandError
+from acp_server.session.project.choices import SelectedOptions
+from acp_server.session.prompting.provider import PromptProvider
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.startup.lazy_value import Lazy
 
 FILE_NAME = "AGENTS.md"
 REWRITE_ARGUMENT = "again"
@@ -24,9 +26,6 @@ ALREADY_EXISTS = (
 UNKNOWN_ARGUMENT = f"`/init` takes no argument, or `{REWRITE_ARGUMENT}`."
 IN_PLAN_MODE = "Plan mode writes and runs nothing. Run `/mode ask` to leave it, then try again."
 
-ReadWorkspaceFacts = Callable[[], Awaitable[str]]
-"""Returns the workspace facts as Markdown; empty if none are known."""
-
 
 @frozen_dataclass
 class PromptCommands:
@@ -34,8 +33,8 @@ class PromptCommands:
 
     directory: Path
     """The session's directory, absolute."""
-    mode: Callable[[], Mode]
-    workspace_facts: ReadWorkspaceFacts
+    options: SelectedOptions
+    provider: Lazy[PromptProvider]
 
     def all(self) -> Sequence[PromptCommand]:
         """Return the commands."""
@@ -54,11 +53,12 @@ class PromptCommands:
         names = await to_thread.run_sync(_list_directory, self.directory)
         if FILE_NAME in names and arguments != REWRITE_ARGUMENT:
             raise PromptCommandError(ALREADY_EXISTS)
+        facts = await (await self.provider.get()).workspace_facts()
         return _read_prompt("init").format(
             task="revise" if FILE_NAME in names else "write",
             file=self.directory / FILE_NAME,
             others=", ".join(f"`{name}`" for name in OTHER_FILES if name in names) or "none",
-            findings=f"{await self.workspace_facts()}\n- Entries: {_format_names(names)}".lstrip(),
+            findings=f"{facts}\n- Entries: {_format_names(names)}".lstrip(),
         )
 
     async def _review(self, arguments: str) -> str:
@@ -66,7 +66,7 @@ class PromptCommands:
         return _read_prompt("review").format(subject=arguments or "all uncommitted changes")
 
     def _require_write_mode(self) -> None:
-        if self.mode() == "plan":
+        if self.options.mode == "plan":
             raise PromptCommandError(IN_PLAN_MODE)
 
 

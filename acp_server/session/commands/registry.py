@@ -1,77 +1,30 @@
-"""Slash commands: the registry, how a prompt is parsed as a command, `/help` and `/version`."""
+"""The slash commands of a session by name, `/help` and `/version`."""
 
-import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from acp_server.session.lazy_imports import find_similar_names
-from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.session.commands.command import (
+    Command,
+    CommandInvocation,
+    ListedCommand,
+    PromptCommand,
+    SlashCommand,
+)
+from acp_server.session.commands.similar_names import find_similar_names
+from acp_server.session.ports.observer import NullObserver, SessionObserver
 from acp_server.turn.ports import TurnSink
 from acp_server.version import __version__
-
-_FIRST_WORD = re.compile(r"/([a-z][\w.:-]{0,99})(?:\s+(.*))?", re.DOTALL)
-
-
-@frozen_dataclass
-class SlashCommand:
-    """A slash command that the session answers itself, without the model."""
-
-    name: str
-    description: str
-    run: Callable[[str, TurnSink], Awaitable[str]]
-    """Takes the argument text and a sink for progress events; returns Markdown."""
-    hint: str | None = None
-
-
-@frozen_dataclass
-class PromptCommand:
-    """A prompt command: the model carries it out in a turn whose prompt replaces the typed text.
-
-    `prepare` takes the argument text and returns the prompt. It raises PromptCommandError.
-    """
-
-    name: str
-    description: str
-    prepare: Callable[[str], Awaitable[str]]
-    hint: str | None = None
-
-
-class PromptCommandError(Exception):
-    """The command cannot be carried out now; the text tells the user why and how to proceed."""
-
-
-@frozen_dataclass
-class ListedCommand:
-    """A command that is listed here but answered elsewhere, such as a skill."""
-
-    name: str
-    description: str
-    hint: str | None = None
-
-
-@frozen_dataclass
-class CommandInvocation:
-    """A command as the user typed it."""
-
-    name: str
-    arguments: str
-
-
-def parse_invocation(text: str) -> CommandInvocation | None:
-    """Parse a prompt as a slash command; return None for ordinary text.
-
-    A command is a slash and a name without another slash as the first word, so `/etc/hosts is
-    broken` is ordinary text.
-    """
-    found = _FIRST_WORD.fullmatch(text.strip())
-    return CommandInvocation(found[1], (found[2] or "").strip()) if found else None
 
 
 class CommandRegistry:
     """The commands of a session, by name."""
 
-    def __init__(self, commands: Sequence[SlashCommand | PromptCommand] = ()) -> None:
-        self.on_change: Callable[[], None] = _ignore_change
-        """Called when an owner has replaced the commands it serves."""
+    def __init__(
+        self,
+        commands: Sequence[SlashCommand | PromptCommand] = (),
+        observer: SessionObserver | None = None,
+    ) -> None:
+        """Start with these commands; the observer learns of later changes."""
+        self._observer = observer or NullObserver()
         self._commands: dict[str, SlashCommand | PromptCommand] = {}
         self._owned: dict[str, Mapping[str, SlashCommand | PromptCommand]] = {}
         self._listed: dict[str, ListedCommand] = {}
@@ -87,12 +40,18 @@ class CommandRegistry:
 
     def set_owned(self, owner: str, commands: Iterable[SlashCommand | PromptCommand]) -> None:
         """Replace the commands that an owner serves; commands from `add` take precedence."""
+        # Clients get the complete command list with each update, so unchanged lists are not sent.
+        before = _listing(self._owned.get(owner, {}).values())
         self._owned[owner] = {command.name: command for command in commands}
-        self.on_change()
+        if _listing(self._owned[owner].values()) != before:
+            self._observer.commands_changed(self.all())
 
     def set_listed(self, commands: Iterable[ListedCommand]) -> None:
-        """Replace the offered commands; commands answered here take precedence in the list."""
+        """Replace the listed commands; commands answered here take precedence in the list."""
+        before = _listing(self._listed.values())
         self._listed = {command.name: command for command in commands}
+        if _listing(self._listed.values()) != before:
+            self._observer.commands_changed(self.all())
 
     def is_known(self, name: str) -> bool:
         """Return whether a command of this name is answered here."""
@@ -103,7 +62,7 @@ class CommandRegistry:
         command = self._find(name)
         return command if isinstance(command, PromptCommand) else None
 
-    def all(self) -> tuple[SlashCommand | PromptCommand | ListedCommand, ...]:
+    def all(self) -> tuple[Command, ...]:
         """Return the commands sorted by name."""
         found = self._all()
         return tuple(found[name] for name in sorted(found))
@@ -138,7 +97,7 @@ class CommandRegistry:
         served = (commands[name] for commands in self._owned.values() if name in commands)
         return self._commands.get(name) or next(served, None)
 
-    def _all(self) -> Mapping[str, SlashCommand | PromptCommand | ListedCommand]:
+    def _all(self) -> Mapping[str, Command]:
         # The same precedence as in `_find`; the last mapping below wins.
         served = {n: each for commands in self._owned.values() for n, each in commands.items()}
         return {**self._listed, **served, **self._commands}
@@ -149,7 +108,7 @@ class CommandRegistry:
         return f"There is no command `/{name}`.{guess} `/help` lists them all."
 
 
-def _format_usage(command: SlashCommand | PromptCommand | ListedCommand) -> str:
+def _format_usage(command: Command) -> str:
     return f"`/{command.name} {command.hint}`" if command.hint else f"`/{command.name}`"
 
 
@@ -158,4 +117,6 @@ async def _version(arguments: str, sink: TurnSink) -> str:
     return f"acp-server {__version__}"
 
 
-def _ignore_change() -> None: ...
+def _listing(commands: Iterable[Command]) -> Sequence[tuple[str, str, str | None]]:
+    """Return what clients show of commands."""
+    return [(each.name, each.description, each.hint) for each in commands]

@@ -1,19 +1,18 @@
 """Prompt routing: to the model, or to a slash command that is answered here."""
 
-from collections.abc import Awaitable, Callable
-
-from acp_server.session.commands.registry import (
+from acp_server.session.commands.command import (
     CommandInvocation,
-    CommandRegistry,
     PromptCommandError,
     parse_invocation,
 )
-from acp_server.session.ports.skills import SkillCallError, SkillCommands
+from acp_server.session.commands.registry import CommandRegistry
+from acp_server.session.ids import new_id
+from acp_server.session.ports.skills import SkillCallError
+from acp_server.session.tools import SessionTools
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import Text, UserMessage, prompt_to_text
 from acp_server.turn.events import MessageChunk
 from acp_server.turn.ports import TurnSink
-from acp_server.turn.step import NewId
 
 
 @frozen_dataclass
@@ -21,10 +20,7 @@ class PromptRouter:
     """Routes the prompts of one session."""
 
     commands: CommandRegistry
-    skills: SkillCommands
-    prepare: Callable[[], Awaitable[object]]
-    """Loads the skills and waits briefly for MCP prompts."""
-    new_id: NewId
+    tools: SessionTools
 
     async def route(self, message: UserMessage, sink: TurnSink) -> UserMessage | None:
         """Return the message for the model; None if a command answered the prompt.
@@ -43,7 +39,7 @@ class PromptRouter:
             if prepared is not None:
                 return prepared
             answer = await self.commands.run(invocation, sink)
-        await sink.emit(MessageChunk(self.new_id(), answer))
+        await sink.emit(MessageChunk(new_id(), answer))
         return None
 
     async def _expand(
@@ -52,7 +48,7 @@ class PromptRouter:
         """Return the prompt that a command expands to; None if it is not a prompt command."""
         # An unknown name may belong to a skill or server prompt that is not loaded yet.
         if not self.commands.is_known(invocation.name):
-            await self.prepare()
+            await self.tools.for_turn()
         prompt_command = self.commands.find_prompt_command(invocation.name)
         if prompt_command is not None:
             # The prompt replaces the typed text alone; links and images go along.
@@ -60,4 +56,15 @@ class PromptRouter:
             return UserMessage(
                 (Text(await prompt_command.prepare(invocation.arguments)), *attached)
             )
-        return await self.skills.expand(message)
+        return await self._expand_skills(message)
+
+    async def _expand_skills(self, message: UserMessage) -> UserMessage | None:
+        """Return the prompt with the texts of the called skills; None if it calls none."""
+        for position, part in enumerate(message.parts):
+            if isinstance(part, Text) and part.text.strip():
+                # Only the first text counts: a command is recognised at the start of a prompt.
+                skills = self.tools.current.skills
+                text = await skills.expand_calls(part.text, self.commands.is_known)
+                before, after = message.parts[:position], message.parts[position + 1 :]
+                return UserMessage((*before, Text(text), *after)) if text else None
+        return None

@@ -1,21 +1,17 @@
-"""The MCP server port of a session, and its commands.
+"""The MCP server port of a session.
 
 How servers are started and spoken to is hidden behind the port. They contribute tools (through the
 toolbox), slash commands, notices for the model, and a status page for the user.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from pydantic import JsonValue
 
-from acp_server.session.commands.registry import CommandRegistry, PromptCommand, SlashCommand
-from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.commands.command import PromptCommand
 from acp_server.startup.fast_dataclass import frozen_dataclass
-from acp_server.turn.ports import TurnSink
 
-SHOW_SERVERS = "Show the MCP servers, their tools and prompts, and their problems"
-COMMAND_OWNER = "mcp"
 NO_SERVERS = "There are no MCP servers in this session."
 
 
@@ -32,8 +28,8 @@ class ProjectServers:
 class McpServersPort(Protocol):
     """The MCP servers of one session."""
 
-    def start(self) -> None:
-        """Start connecting in the background."""
+    def start(self, on_change: Callable[[], None]) -> None:
+        """Start connecting in the background; `on_change` is called when commands may differ."""
         ...
 
     async def wait_ready(self) -> None:
@@ -75,7 +71,7 @@ class McpServersPort(Protocol):
 class NoMcpServers:
     """A server port without servers."""
 
-    def start(self) -> None:
+    def start(self, on_change: Callable[[], None]) -> None:
         """Do nothing."""
 
     async def wait_ready(self) -> None:
@@ -107,79 +103,3 @@ class NoMcpServers:
 
     async def close(self) -> None:
         """Do nothing."""
-
-
-def _allow_all() -> None: ...
-
-
-class McpSession:
-    """MCP for one session: forwards to its servers, once set, and registers their commands."""
-
-    def __init__(
-        self,
-        commands: CommandRegistry,
-        requested: Sequence[ServerConfig] = (),
-        allowed: Callable[[], Collection[str] | None] = _allow_all,
-    ) -> None:
-        """Start without servers; `requested` are the ones that the editor named.
-
-        `allowed` returns the tools that the project restricts the session to, or None.
-        """
-        self.requested = tuple(requested)
-        self._allowed = allowed
-        self._registry = commands
-        self._servers: McpServersPort = NoMcpServers()
-        self._registered: Sequence[tuple[str, str, str | None]] = ()
-        self._is_closed = False
-
-    def set_servers(self, servers: McpServersPort) -> None:
-        """Use and connect these servers; does nothing in a closed session."""
-        if not self._is_closed:
-            self._servers = servers
-            servers.start()
-
-    def update_commands(self) -> None:
-        """Register the servers' commands again if they have changed."""
-        commands = self._servers.commands()
-        offered = [(each.name, each.description, each.hint) for each in commands]
-        # Clients get the complete command list with each update, so unchanged lists are not sent.
-        if offered != self._registered and not self._is_closed:
-            self._registered = offered
-            self._registry.set_owned(COMMAND_OWNER, commands)
-
-    async def wait_ready(self) -> None:
-        """Wait briefly for servers that are still connecting; only the first request does."""
-        await self._servers.wait_ready()
-
-    async def refresh_tools(self) -> None:
-        """Update the tool list that the model gets."""
-        await self._servers.refresh_tools()
-
-    def take_notices(self) -> Sequence[str]:
-        """Return server news for the next prompt, each in square brackets."""
-        return [f"[{notice}]" for notice in self._servers.take_notices(self._allowed())]
-
-    def register(self, entries: JsonValue) -> ProjectServers:
-        """Register the servers that the workspace requests; none is started."""
-        return self._servers.register(entries)
-
-    def start_registered(self) -> None:
-        """Start the servers that the workspace requested."""
-        if not self._is_closed:
-            self._servers.start_registered()
-
-    def command(self, prepare: Callable[[], Awaitable[object]]) -> SlashCommand:
-        """Return `/mcp`; `prepare` makes the servers available first."""
-
-        async def show(arguments: str, sink: TurnSink) -> str:
-            del arguments, sink
-            await prepare()
-            return self._servers.describe()
-
-        return SlashCommand("mcp", SHOW_SERVERS, show)
-
-    async def close(self) -> None:
-        """Stop all servers; if cancelled, the process watcher stops them."""
-        # Set before the await: servers that are still being set up must not start afterwards.
-        self._is_closed = True
-        await self._servers.close()

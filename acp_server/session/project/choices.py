@@ -9,6 +9,7 @@ import anyio
 from acp_server.permissions.modes import MODE_IDS, Mode, is_mode
 from acp_server.session.errors import UnknownModeError
 from acp_server.session.ports.model_catalog import ModelCatalog
+from acp_server.session.ports.observer import NullObserver, SessionObserver
 from acp_server.session.project.options import (
     MODE_OPTION,
     MODEL_OPTION,
@@ -22,7 +23,8 @@ MODEL_LIST_SECONDS = 10.0
 """How long to wait for an endpoint's model list; the endpoint may be slow or unreachable."""
 
 
-def _ignore_change() -> None: ...
+def _ignore_change(options: "SelectedOptions") -> None:
+    del options
 
 
 def _ignore_switch(model_id: str) -> None:
@@ -38,10 +40,11 @@ class SelectedOptions:
     chosen_model: str | None = None
     """None for the default model."""
     chosen_level: str | None = None
-    on_change: Callable[[], None] = field(default=_ignore_change)
-    """Called after every change."""
+    on_change: Callable[["SelectedOptions"], None] = field(default=_ignore_change)
+    """Stores the options after every change."""
     on_model_switch: Callable[[str], None] = field(default=_ignore_switch)
     """Called with the new model's id when it replaces another."""
+    observer: SessionObserver = field(default_factory=NullObserver)
     list_seconds: float = MODEL_LIST_SECONDS
     _awaited_model: str | None = field(default=None, init=False)
     """The latest model selection that still waits for its endpoint's list."""
@@ -70,6 +73,10 @@ class SelectedOptions:
             OptionSelection(self.mode, self.model_id, self.thought_level), self.catalog
         )
 
+    def announce(self) -> None:
+        """Report the options to the client, after a change that the client did not request."""
+        self.observer.options_changed(self.mode, self.options)
+
     def set_mode(self, mode: str) -> None:
         """Switch the mode.
 
@@ -79,7 +86,7 @@ class SelectedOptions:
         if not is_mode(mode):
             raise UnknownModeError(mode, MODE_IDS)
         self.mode = mode
-        self.on_change()
+        self.on_change(self)
 
     def set_option(self, option_id: str, value: str | bool) -> None:  # noqa: FBT001  a value
         """Select a value of an option.
@@ -95,7 +102,7 @@ class SelectedOptions:
             self._select_model(selected)
         else:
             self.chosen_level = selected
-        self.on_change()
+        self.on_change(self)
 
     def await_model_list(self, option_id: str, value: str | bool) -> bool:  # noqa: FBT001  a value
         """Return whether a value may be a model that its endpoint has not listed yet.

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
+from acp_server.session.ids import new_id
 from acp_server.session.prompting.compaction import Compactor
 from acp_server.session.prompting.provider import PromptProvider
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.startup.lazy_value import Lazy
 from acp_server.turn.conversation import Conversation
 from acp_server.turn.events import NoticeRaised
 from acp_server.turn.loop import Instructions, TurnContext
 from acp_server.turn.ports import TurnSink
-from acp_server.turn.step import NewId
 
 
 @frozen_dataclass
@@ -17,8 +18,7 @@ class SessionContextMaintenance:
     """Context maintenance for one session's conversation."""
 
     compactor: Compactor
-    prompt_provider: PromptProvider
-    new_id: NewId
+    provider: Lazy[PromptProvider]
 
     async def prepare_request(
         self, conversation: Conversation, context: TurnContext, sink: TurnSink
@@ -30,13 +30,14 @@ class SessionContextMaintenance:
         self, conversation: Conversation, touched: Mapping[str, Sequence[str]], sink: TurnSink
     ) -> Mapping[str, Instructions]:
         """Return instructions to add to tool results; tell the user about unusable files."""
-        found = await self.prompt_provider.find_instructions(conversation, touched)
+        provider = await self.provider.get()
+        found = await provider.find_instructions(conversation, touched)
         for delivery in found.values():
-            await show_notices(delivery.notices, sink, self.new_id)
+            await show_notices(delivery.notices, sink)
         return {key: Instructions(d.text, d.labels) for key, d in found.items() if d.text}
 
 
-async def show_notices(notices: Sequence[str], sink: TurnSink, new_id: NewId) -> None:
+async def show_notices(notices: Sequence[str], sink: TurnSink) -> None:
     """Show notices to the user, also in clients without notice support."""
     for notice in notices:
         await sink.emit(NoticeRaised("warning", notice, new_id(), is_said=True))

@@ -7,15 +7,14 @@ again exactly as it was sent first.
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from acp_server.session.context import SessionContext
 from acp_server.session.ports.external_memory import ExternalMemorySession
-from acp_server.session.ports.mcp import McpSession
-from acp_server.session.project.choices import SelectedOptions
 from acp_server.session.prompting.context_maintenance import SessionContextMaintenance
 from acp_server.session.prompting.mode_notes import remark_on_mode
+from acp_server.session.tools import SessionTools
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.conversation import (
     Attachment,
-    Conversation,
     Link,
     Text,
     UserMessage,
@@ -28,11 +27,10 @@ from acp_server.turn.ports import Toolbox, TurnSink
 class PromptEnricher:
     """Enriches the prompts of one session."""
 
-    conversation: Conversation
+    context: SessionContext
+    tools: SessionTools
     maintenance: SessionContextMaintenance
     external_memory: ExternalMemorySession
-    options: SelectedOptions
-    servers: McpSession
 
     async def enrich(
         self, message: UserMessage, toolbox: Toolbox, active_file: Path | None, sink: TurnSink
@@ -41,19 +39,19 @@ class PromptEnricher:
         parts: list[UserPart] = []
         for part in message.parts:
             parts += await toolbox.attach(part, sink) if isinstance(part, Link) else (part,)
-        mode_remark = remark_on_mode(self.conversation, self.options.mode)
-        server_notices = self.servers.take_notices()
+        conversation = self.context.conversation
+        provider = await self.maintenance.provider.get()
         remarks = (
-            *self.maintenance.prompt_provider.prompt_remarks(self.conversation),
-            mode_remark,
-            *server_notices,
+            *provider.prompt_remarks(conversation),
+            remark_on_mode(conversation, self.context.options.mode),
+            *self.tools.take_server_notices(),
         )
         parts += [Text(remark) for remark in remarks if remark]
         # The original message: the query holds only the user's own words.
         parts += await self.external_memory.recall(message)
         touched = _touched_paths(message, active_file)
         if touched:
-            found = await self.maintenance.find_instructions(self.conversation, {"": touched}, sink)
+            found = await self.maintenance.find_instructions(conversation, {"": touched}, sink)
             parts += [Text(instructions.text) for instructions in found.values()]
         return UserMessage(tuple(parts))
 

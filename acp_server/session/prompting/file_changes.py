@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
 
+from acp_server.session.ports.observer import ShowNotice, hide_notice
 from acp_server.session.prompting.file_watch import FileWatch, Subscription
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from prompt_engine.facts import SourcedText
@@ -86,10 +87,13 @@ class FileChangeReporter:
         watch: FileWatch | None,
         home: Path,
         compare: Callable[[], Awaitable[tuple[FileDigests, FileDigests]]],
+        show: ShowNotice = hide_notice,
     ) -> None:
-        """Watch for a session in `home`; `compare` returns the delivered and current digests."""
-        self.show: Callable[[str], bool] = _never_shown
-        """Shows a sentence immediately; returns whether that was possible."""
+        """Watch for a session in `home`; `compare` returns the delivered and current digests.
+
+        `show` shows a notice immediately and returns whether that was possible.
+        """
+        self._show = show
         self._watch = watch
         self._home = home
         self._compare = compare
@@ -165,7 +169,7 @@ class FileChangeReporter:
         return True
 
     def _show_or_queue(self, sentence: str, queue: list[str]) -> None:
-        if not self._is_closed and not self.show(sentence):
+        if not self._is_closed and not self._show(sentence):
             queue.append(sentence)
 
 
@@ -182,8 +186,3 @@ def _find_differences(
             yield _FileDifference(label, delivered, "was deleted")
     for label in after.keys() - before.keys():
         yield _FileDifference(label, "", "now applies")
-
-
-def _never_shown(sentence: str) -> bool:
-    del sentence
-    return False

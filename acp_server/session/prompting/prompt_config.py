@@ -5,10 +5,12 @@ from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
-from acp_server.startup.fast_dataclass import frozen_dataclass
+from pydantic import PositiveInt
 
-MEMORY_LIMIT = 2_200
-USER_LIMIT = 1_375
+from acp_server.config.setting import setting
+from acp_server.config.values import PlatformHint
+from acp_server.memory.config import MemoryConfig
+from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
 def _trust_nothing(path: Path, sha256: str) -> bool:
@@ -17,32 +19,59 @@ def _trust_nothing(path: Path, sha256: str) -> bool:
 
 
 @frozen_dataclass
+class PromptSettings:
+    """The user's settings of the system prompt."""
+
+    enforcement: bool | Literal["auto"] | tuple[str, ...] = setting(
+        "auto",
+        "Whether to urge the model to use tools: by family, always, never, or these ids",
+        "agent.tool_use_enforcement",
+        name="tool_use_enforcement",
+    )
+    should_probe_python: bool = setting(
+        True,
+        "Whether to detect an unusual Python setup",
+        "agent.environment_probe",
+        name="environment_probe",
+    )
+    environment_hint: str = setting(
+        "",
+        "A note for the model about this machine",
+        "agent.environment_hint",
+        name="environment_hint",
+    )
+    system_message: str = setting(
+        "", "Additional text for the system prompt", "agent.system_prompt", name="system_message"
+    )
+    max_characters: PositiveInt | None = setting(
+        None,
+        "The maximum characters per instruction file",
+        "context_file_max_chars",
+    )
+    agents_md_scope: Literal["chain", "cwd"] = setting(
+        "chain",
+        "Whether AGENTS.md files in parent directories count",
+        "agents_md_scope",
+    )
+    platform_hints: Mapping[str, PlatformHint] = setting(
+        {},
+        "Changes to the prompt's hint for a surface, such as `acp`",
+        "platform_hints",
+    )
+
+
+@frozen_dataclass
 class PromptConfig:
-    """Prompt settings shared by all sessions of a server."""
+    """Configuration of the system prompt, shared by all sessions of a server."""
 
     home: Path
     """HERMES_HOME."""
     variables: Mapping[str, str]
     """The environment variables, without our secrets."""
+    settings: PromptSettings = field(default_factory=PromptSettings)
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
     provider: str = ""
     platform: str = "acp"
-    enforcement: bool | Literal["auto"] | tuple[str, ...] = "auto"
-    """Whether to add tool-use enforcement: by model family, always, never, or for ids with these
-    parts."""
-    environment_hint: str = ""
-    should_probe_python: bool = True
-    max_characters: int | None = None
-    """Explicit size limit for each instruction file."""
-    agents_md_scope: Literal["chain", "cwd"] = "chain"
-    hint_overrides: Mapping[str, tuple[str, str]] = field(
-        default_factory=dict[str, tuple[str, str]]
-    )
-    """By surface: a replacement for its hint, and text to add to it."""
-    system_message: str = ""
-    has_memory: bool = True
-    has_user_profile: bool = True
-    memory_limit: int = MEMORY_LIMIT
-    user_limit: int = USER_LIMIT
     should_skip_context_files: bool = False
     """Whether to leave out SOUL.md and the project's instructions, as for sub-agents."""
     is_trusted: Callable[[Path, str], bool] = _trust_nothing

@@ -4,7 +4,7 @@ The system prompt is written from facts that are read once and then frozen. Inst
 subdirectories are delivered with the results of the tool calls that touched those directories.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -98,13 +98,6 @@ class PromptProvider(Protocol):
         """Return new instructions for touched absolute paths, with the same keys in order."""
         ...
 
-    def on_notice(self, show: Callable[[str], bool]) -> None:
-        """Register `show`, called with one sentence when an instruction file changes on disk.
-
-        `show` returns whether the user sees it immediately; otherwise it is added to the notices.
-        """
-        ...
-
     def close(self) -> None:
         """Stop reporting changes."""
         ...
@@ -164,9 +157,6 @@ class FixedPromptProvider:
         """Return no instructions."""
         del conversation, touched
         return {}
-
-    def on_notice(self, show: Callable[[str], bool]) -> None:
-        """Do nothing: a fixed prompt never changes."""
 
     def close(self) -> None:
         """Do nothing."""

@@ -5,14 +5,11 @@ read by itself. Independent of the data that is read.
 """
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
 from anyio import to_thread
-
-if TYPE_CHECKING:
-    from acp_server.session.prompting.workspace_reader import EnvironmentFacts, InstructionFiles
 
 Result = TypeVar("Result")
 
@@ -83,12 +80,3 @@ class SingleFlight(Generic[Result]):
             if pending_read.next is shared_read:
                 pending_read.next = _SharedRead[Result]()
             shared_read.is_done.set()
-
-
-class SharedReads:
-    """Shared reads of sessions with the same prompt settings."""
-
-    def __init__(self) -> None:
-        """Start without pending reads."""
-        self.environment_facts: SingleFlight[EnvironmentFacts] = SingleFlight()
-        self.instruction_files: SingleFlight[InstructionFiles] = SingleFlight()

@@ -14,9 +14,14 @@ import anyio
 from anyio import to_thread
 from pydantic import JsonValue
 
+from acp_server.session.ports.observer import ShowNotice, hide_notice
 from acp_server.session.prompting.context_messages import file_notices, format_row, prompt_notices
 from acp_server.session.prompting.day_change import remark_on_day
-from acp_server.session.prompting.file_changes import FileChangeReporter, FileDigests, digest_files
+from acp_server.session.prompting.file_changes import (
+    FileChangeReporter,
+    FileDigests,
+    digest_files,
+)
 from acp_server.session.prompting.file_watch import FileWatch
 from acp_server.session.prompting.loaded_files import loaded_context, loaded_hints
 from acp_server.session.prompting.prompt_config import PromptConfig
@@ -25,13 +30,10 @@ from acp_server.session.prompting.provider import (
     LoadedFile,
     SystemPromptRequest,
 )
-from acp_server.session.prompting.single_flight import SharedReads
-from acp_server.session.prompting.workspace_reader import (
-    EnvironmentFacts,
-    InstructionFiles,
-    WorkspaceReader,
-)
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.prompting.shared_reads import SharedReads
+from acp_server.session.prompting.workspace_facts import EnvironmentFacts, InstructionFiles
+from acp_server.session.prompting.workspace_reader import WorkspaceReader
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.turn.conversation import Conversation, Message, Text, ToolResult
 from prompt_engine.assemble import AssembledPrompt, build_prompt
 from prompt_engine.facts import SourcedText
@@ -64,8 +66,13 @@ class WorkspacePromptProvider:
         watch: FileWatch | None = None,
         today: Callable[[], date] = date.today,
         shared_reads: SharedReads | None = None,
+        show_notice: ShowNotice = hide_notice,
     ) -> None:
-        """Prepare; `shared_reads` is shared by all sessions with the same settings."""
+        """Prepare; `shared_reads` is shared by all sessions with the same settings.
+
+        `show_notice` is called when an instruction file changes on disk; a notice that it cannot
+        show goes with the next turn.
+        """
         self._config = config
         self._workspace = workspace
         self._secret = secrets.token_bytes(32)
@@ -85,7 +92,9 @@ class WorkspacePromptProvider:
         """Instruction files delivered with tool results, by label."""
         self._delivered_digests = FileDigests()
         """Digests of the files as they were delivered to the model."""
-        self._file_changes = FileChangeReporter(watch, self._reader.home, self._compare_digests)
+        self._file_changes = FileChangeReporter(
+            watch, self._reader.home, self._compare_digests, show_notice
+        )
         self._read_lock = anyio.Lock()
         """One reader thread at a time: the first prompt waits for a running `gather_facts`."""
 
@@ -113,10 +122,6 @@ class WorkspacePromptProvider:
     def take_notices(self) -> Sequence[str]:
         """Return notices about project and user files that the model does not see in full."""
         return (*self._take_new_notices(self._notices), *self._file_changes.take_notices())
-
-    def on_notice(self, show: Callable[[str], bool]) -> None:
-        """Register `show` for changed files; it returns whether the user sees it immediately."""
-        self._file_changes.show = show
 
     def close(self) -> None:
         """Stop watching files."""

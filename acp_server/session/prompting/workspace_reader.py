@@ -4,7 +4,7 @@ Concurrent reads by sessions of the same workspace are shared. Independent of pr
 and sessions.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -16,8 +16,9 @@ from acp_server.session.prompting.file_changes import (
     locate_files,
 )
 from acp_server.session.prompting.prompt_config import PromptConfig
-from acp_server.session.prompting.single_flight import SharedReads
-from acp_server.session.services import SessionWorkspace
+from acp_server.session.prompting.shared_reads import SharedReads
+from acp_server.session.prompting.workspace_facts import EnvironmentFacts, InstructionFiles
+from acp_server.session.workspace import SessionWorkspace
 from prompt_engine.context_file_types import ContextFileNote
 from prompt_engine.facts import AgentIdentity, HintOverride, PromptFacts, SourcedText
 from prompt_engine.sources.context_files import (
@@ -32,25 +33,6 @@ from prompt_engine.sources.memory_snapshot import read_memory
 from prompt_engine.sources.soul import read_soul
 from prompt_engine.sources.workspace_snapshot import read_workspace
 from prompt_engine.threats import prepare_scan, scan
-
-
-@dataclass(frozen=True, slots=True)
-class EnvironmentFacts:
-    """Facts that are slow to read, and so are read before a prompt needs them."""
-
-    facts: PromptFacts
-    """Without user-written texts, which are read when the prompt is written."""
-    locations: FileLocations
-    """Where instruction files may be."""
-
-
-@dataclass(frozen=True, slots=True)
-class InstructionFiles:
-    """The contents and locations of instruction files."""
-
-    found: ProjectContext
-    soul: SourcedText
-    locations: FileLocations
 
 
 class WorkspaceReader:
@@ -93,12 +75,13 @@ class WorkspaceReader:
         config, workspace = self._config, self._workspace
         home = config.home
         memory = home / "memories"
+        settings = config.settings
         environment = read_environment(
             config.variables,
             HostInfo.current(),
             tool_shell="bash",
-            hint=config.environment_hint,
-            is_python_probed=config.should_probe_python,
+            hint=settings.environment_hint,
+            is_python_probed=settings.should_probe_python,
         )
         facts = PromptFacts(
             day=date.min,  # placeholder; the prompt names the day on which it is written
@@ -106,18 +89,21 @@ class WorkspaceReader:
             provider=config.provider,
             platform=config.platform,
             identity=AgentIdentity(skips_context_files=config.should_skip_context_files),
-            enforcement=config.enforcement,
+            enforcement=settings.enforcement,
             environment=replace(environment, profile=profile_name(home)),
-            hint_overrides={n: HintOverride(*o) for n, o in config.hint_overrides.items()},
-            system_message=SourcedText(config.system_message, "agent.system_prompt"),
+            hint_overrides={
+                name: HintOverride(hint.replace, hint.append)
+                for name, hint in settings.platform_hints.items()
+            },
+            system_message=SourcedText(settings.system_message, "agent.system_prompt"),
             workspace=read_workspace(
                 workspace.cwd, config.variables, workspace.additional_directories
             ),
-            memory=read_memory(memory / "MEMORY.md", config.memory_limit, scan)
-            if config.has_memory
+            memory=read_memory(memory / "MEMORY.md", config.memory.char_limit, scan)
+            if config.memory.is_enabled
             else None,
-            user=read_memory(memory / "USER.md", config.user_limit, scan)
-            if config.has_user_profile
+            user=read_memory(memory / "USER.md", config.memory.user_char_limit, scan)
+            if config.memory.has_user_profile
             else None,
         )
         return EnvironmentFacts(facts, self.locate_files(FileDigests()))
@@ -135,8 +121,8 @@ class WorkspaceReader:
         return ContextRequest(
             workspace.cwd,
             workspace.additional_directories,
-            config.agents_md_scope,
-            config.max_characters,
+            config.settings.agents_md_scope,
+            config.settings.max_characters,
             window_tokens,
         )
 

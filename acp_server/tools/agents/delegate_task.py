@@ -4,13 +4,13 @@ Delegating has no effect of its own, so it needs no permission: every effect of 
 the session's permission gate.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from acp_server.permissions.gate import Gate
-from acp_server.session.session import Session
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.subagents.reports import render_overview_lines, render_report, results_as_json
 from acp_server.subagents.runner import SubAgentRunner
@@ -84,7 +84,7 @@ class DelegateUse(TypedToolUse[DelegateArguments]):
         # questions of its sub-agents would wait behind it forever.
         self._delegation.gate.yield_queue(self.reporter.call_id)
         try:
-            tasks = await self._delegation.build_tasks(arguments)
+            tasks = self._delegation.build_tasks(arguments)
         except UnknownToolsetError as error:
             return ToolOutcome(str(error), is_error=True)
         if not all(task.goal.strip() for task in tasks):
@@ -112,7 +112,7 @@ class DelegateUse(TypedToolUse[DelegateArguments]):
             self.reporter.show_transient((Text(text),))
 
     def _outcome(self, reason: str, *, is_error: bool) -> ToolOutcome:
-        root = self._delegation.session.workspace.cwd
+        root = self._delegation.root
         report = render_report(self._tasks, partial(display_path, root=root)) if self._tasks else ""
         text = "\n\n".join(part for part in (reason, report) if part)
         return ToolOutcome(text, is_error, raw_output={"tasks": results_as_json(self._tasks)})
@@ -122,17 +122,20 @@ class DelegateUse(TypedToolUse[DelegateArguments]):
 class DelegationContext:
     """Dependencies of the tool `delegate_task` in one session."""
 
-    session: Session
+    root: Path
+    """The session's directory; shown paths are relative to it."""
+    tool_names: Callable[[], Collection[str]]
+    """Returns the names of the tools that the session may use now."""
     gate: Gate
     runner: SubAgentRunner
 
-    async def build_tasks(self, arguments: DelegateArguments) -> Sequence[SubAgentTask]:
+    def build_tasks(self, arguments: DelegateArguments) -> Sequence[SubAgentTask]:
         """Return the tasks that a call asks for, numbered from 1.
 
         Raises:
             UnknownToolsetError: A task asks for a toolset that sub-agents cannot have.
         """
-        available_tools = sorted(await self.session.tool_names())
+        available_tools = sorted(self.tool_names())
         shared_context = _join_texts(arguments.context)
         if arguments.tasks and arguments.goal:
             shared_context = _join_texts(SHARED_CONTEXT.format(goal=arguments.goal), shared_context)

@@ -18,7 +18,7 @@ from acp_server.checkpoints.turn_recorder import TouchedFile
 from acp_server.permissions.effects import ReadFiles, WriteFiles
 from acp_server.permissions.gate import Gate
 from acp_server.permissions.questions import PermissionQuestion
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import display_path, target_for
@@ -170,7 +170,7 @@ class EditFlow:
     async def run(
         self, paths: Sequence[Path], planner: ChangePlanner, *, can_retry: bool = False
     ) -> ToolOutcome:
-        """Plan, show, ask and apply; with `may_redo`, start again if a file changed in between.
+        """Plan, show, ask and apply; with `can_retry`, start again if a file changed in between.
 
         New problems are waited for after the files are unlocked, so that other edits can go on.
         """

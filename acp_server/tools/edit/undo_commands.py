@@ -14,9 +14,9 @@ from pathlib import Path
 from acp_server.checkpoints.errors import CheckpointError
 from acp_server.checkpoints.manager import CheckpointManager
 from acp_server.checkpoints.records import TurnRecord
+from acp_server.session.context import SessionContext
 from acp_server.session.ids import new_id
 from acp_server.session.recorder import make_title
-from acp_server.session.session import Session
 from acp_server.session.steering import prompt_parts
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.display_paths import display_path
@@ -66,7 +66,7 @@ class _UndoRequest:
 class SessionCheckpoints:
     """Records the file changes of one session's turns, and undoes them."""
 
-    session: Session
+    session: SessionContext
     services: EditServices
     manager: CheckpointManager
     root: Path

@@ -14,7 +14,7 @@ from typing import TypeVar
 import anyio
 
 from acp_server.session.ports.editor import EditorError, EditorPort
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.files.encoding import BOM, TextForm, convert_newlines, detect_newline
 from acp_server.tools.files.paths import ResolvedPath, is_below_root

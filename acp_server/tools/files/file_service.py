@@ -15,7 +15,7 @@ from anyio import from_thread, to_thread
 
 from acp_server.checkpoints.files import FileImage, read_file_image, replace_file
 from acp_server.session.ports.editor import EditorError, EditorPort
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.files import disk
 from acp_server.tools.files.buffers import EditorBuffers
 from acp_server.tools.files.encoding import TextForm, decode

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path, PurePath
 
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.files.paths import ResolvedPath
 from skills_store.pinned_folder import PinnedFolder
 

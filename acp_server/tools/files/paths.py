@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from acp_server.permissions.symlinks import resolve_links
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.files.errors import FileChangedError, InvalidPathError
 

@@ -6,9 +6,9 @@ passed in.
 
 from collections.abc import Collection, Mapping
 
-MARK_VARIABLE = "ACP_SERVER_COMMAND"
-"""Identifies the command that a process belongs to, even in another process group; see `processes`.
-"""
+MARK_VARIABLE = "ACP_SERVER_COMMAND_ID"
+"""Identifies the command that a process belongs to, even in another process group: see
+`process_groups`."""
 
 MIN_SECRET_LENGTH = 8
 """Shorter values, such as 1 or true, are too common to identify a secret."""

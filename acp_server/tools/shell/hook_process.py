@@ -11,8 +11,8 @@ from pathlib import Path
 
 import anyio
 
+from acp_server.config.values import TurnHook
 from acp_server.hooks.hook_protocol import HookResult
-from acp_server.hooks.rules import Hook
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.shell.child import Child
 from acp_server.tools.shell.errors import ShellError
@@ -29,7 +29,7 @@ class HookProcessRunner:
     shell: ShellSession
     cwd: Path
 
-    async def run(self, hook: Hook, payload: bytes) -> HookResult:
+    async def run(self, hook: TurnHook, payload: bytes) -> HookResult:
         """Run a hook until it exits or its timeout expires. A failure is returned, not raised."""
         log = OutputLog(MAX_OUTPUT_BYTES, 0)
 
@@ -59,7 +59,7 @@ async def _write_stdin(child: Child, payload: bytes) -> None:
     child.close_stdin()
 
 
-def _failure(child: Child, hook: Hook, timeout_scope: anyio.CancelScope) -> str:
+def _failure(child: Child, hook: TurnHook, timeout_scope: anyio.CancelScope) -> str:
     if timeout_scope.cancelled_caught:
         return f"its time was up after {hook.timeout_seconds:g} s"
     return f"it was ended by {child.exit.signal}" if child.exit.code is None else ""

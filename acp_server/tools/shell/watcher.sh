@@ -15,7 +15,7 @@ reach_all() { # signal all registered and marked processes; fails if there are n
     for group in $groups; do
         kill -s "$1" -- "-$group" && status=0
     done
-    for file in $(grep -lsF "ACP_SERVER_COMMAND=$mark" /proc/[0-9]*/environ); do
+    for file in $(grep -lsF "ACP_SERVER_COMMAND_ID=$mark" /proc/[0-9]*/environ); do
         process=${file#/proc/}
         kill -s "$1" -- "${process%/environ}" && status=0
     done

@@ -1,9 +1,9 @@
 """Lazy web client: imports the HTTP libraries in a thread, at the first request."""
 
-import anyio
-from anyio import to_thread
+from functools import partial
 
-from acp_server.tools.lazy_imports import WebConfig
+from acp_server.startup.lazy_value import Lazy
+from acp_server.tools.config import WebConfig
 from acp_server.tools.web.addresses import WebAddress
 from acp_server.tools.web.responses import WebClient, WebResponse
 
@@ -12,9 +12,7 @@ class LazyWebClient:
     """Client whose implementation is imported at the first request."""
 
     def __init__(self, config: WebConfig) -> None:
-        self._config = config
-        self._lock = anyio.Lock()
-        self._client: WebClient | None = None
+        self._client = Lazy(partial(_create_client, config))
 
     async def get(self, address: WebAddress, timeout_seconds: float) -> WebResponse:
         """Request a page.
@@ -22,12 +20,8 @@ class LazyWebClient:
         Raises:
             WebError: The page could not be fetched.
         """
-        # Single-flight: concurrent first requests share one import. The request itself runs outside
-        # the lock.
-        async with self._lock:
-            if self._client is None:
-                self._client = await to_thread.run_sync(_create_client, self._config)
-        return await self._client.get(address, timeout_seconds)
+        client = await self._client.get()
+        return await client.get(address, timeout_seconds)
 
 
 def _create_client(config: WebConfig) -> WebClient:

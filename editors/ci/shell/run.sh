@@ -5,7 +5,7 @@ set -uo pipefail
 
 task=${1:?usage: run.sh TASK.md [options]}
 shift
-wait_seconds=${ACP_WAIT_SECONDS:-30}
+retry_delay=${ACP_RETRY_DELAY_SECONDS:-${ACP_WAIT_SECONDS:-30}}  # the second is an old name
 max_cost=${ACP_MAX_COST-1}  # empty for models whose price nobody knows
 code=75
 for try in 1 2 3; do
@@ -13,7 +13,7 @@ for try in 1 2 3; do
     --timeout "${ACP_TIMEOUT:-900}" "$@" > acp-server.json < /dev/null
   code=$?
   [ "$code" -eq 75 ] || break
-  [ "$try" -eq 3 ] || sleep "$((wait_seconds * try))"
+  [ "$try" -eq 3 ] || sleep "$((retry_delay * try))"
 done
 case $code in
   0) echo "done" >&2 ;;

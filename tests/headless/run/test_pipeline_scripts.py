@@ -61,11 +61,12 @@ def variables_of(place: PipelineStep, **more: str) -> dict[str, str]:
     return found | {"PATH": f"{place.folder / 'bin'}:{found['PATH']}", **more}
 
 
+@pytest.mark.parametrize("delay", ["ACP_RETRY_DELAY_SECONDS", "ACP_WAIT_SECONDS"])
 def test_the_shell_script_retries_retryable_failures_and_keeps_the_exit_code(
-    tmp_path: Path,
+    tmp_path: Path, delay: str
 ) -> None:
     program(tmp_path / "bin/acp-server", FAILING)
-    variables = variables_of(PipelineStep(tmp_path, ""), ACP_WAIT_SECONDS="0")
+    variables = variables_of(PipelineStep(tmp_path, ""), **{delay: "0"})
     script = f"{FOLDER / 'shell/run.sh'} task.md"
     code, printed = run_script(f"bash {script}", tmp_path, variables)
     assert (code, (tmp_path / "tries").read_text()) == (5, "try\n" * 3)

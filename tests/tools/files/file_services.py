@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from acp_server.session.ports.editor import EditorPort, NullEditor
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.files.file_service import FileService
 from acp_server.tools.files.snapshot import FileSnapshot, WriteResult
 from tests.support.fake_editors import (

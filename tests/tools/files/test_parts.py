@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from anyio import fail_after
 
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.files.disk import MAX_BYTES
 from acp_server.tools.files.errors import BinaryFileError, HugeFileError, NoSuchFileError
 from acp_server.tools.files.parts import MAX_PART_CHARACTERS, MAX_STREAM_BYTES, stream_lines

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.files.errors import InvalidPathError
 from acp_server.tools.files.paths import ResolvedPath, lexical_path, lock_key, resolve_path
 

@@ -14,7 +14,7 @@ from acp_server.checkpoints.files import (
     remove_empty_directory,
     replace_file,
 )
-from acp_server.session.session import SessionWorkspace
+from acp_server.session.workspace import SessionWorkspace
 from acp_server.tools.files import disk
 from acp_server.tools.files.errors import FileChangedError, FileError
 from acp_server.tools.files.paths import ResolvedPath, resolve_path

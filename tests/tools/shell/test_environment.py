@@ -9,7 +9,7 @@ OWN = {"HOME": "/home/me", "PAGER": "less", "KEY": "sk-1234567890"}
 def test_a_command_inherits_variables_except_those_that_would_block_it() -> None:
     assert build_command_environment(OWN, ["KEY"], "a.1.2.") == {
         "HOME": "/home/me",
-        "ACP_SERVER_COMMAND": "a.1.2.",
+        "ACP_SERVER_COMMAND_ID": "a.1.2.",
         "PAGER": "cat",
         "GIT_PAGER": "cat",
         "MANPAGER": "cat",

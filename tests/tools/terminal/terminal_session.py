@@ -12,7 +12,7 @@
 import json
 import signal
 import subprocess
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,12 +30,17 @@ from acp_server.handlers.workspace import EditorWorkspace
 from acp_server.jsonrpc.memory import create_memory_pair
 from acp_server.models.fixed_catalog import FixedCatalog
 from acp_server.permissions.modes import Mode
+from acp_server.session.context import SessionContext
+from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.ports.toolset import SessionToolset
 from acp_server.session.registry import SessionRegistry
 from acp_server.session.session import Session
-from acp_server.tools.lazy_imports import SessionToolContext, ToolConfig, ToolLoader
+from acp_server.startup.lazy_value import Lazy
+from acp_server.tools.factory import ToolFactory
+from acp_server.tools.lazy_imports import create_tool_factory
 from acp_server.tools.shell.confinement.config import SandboxConfig
+from acp_server.tools.tool_config import ToolConfig
 from acp_server.turn.conversation import ToolCall, ToolResult, UserMessage
-from acp_server.turn.ports import Toolbox
 from tests.support.editor import Object, PendingResponse
 from tests.support.server_parts import MODEL_ID, make_auth_handlers, make_services
 from tests.tools.editor_session import Answer, AnsweringEditor, CallUpdates, ToolEditorSession
@@ -73,7 +78,7 @@ class TerminalSession(ToolEditorSession):
 
     def pending_result(self, made: ToolCall) -> str:
         """Return the notice about a call that the model gets with the next prompt."""
-        messages = [m for m in self.session.conversation if isinstance(m, UserMessage)]
+        messages = [m for m in self.session.context.conversation if isinstance(m, UserMessage)]
         results = [part for m in messages for part in m.parts if isinstance(part, ToolResult)]
         return next(each.text for each in results if each.call_id == made.id)
 
@@ -123,9 +128,10 @@ async def open_terminal_sessions(
     editor = AnsweringEditor(editor_end, server_end, answers or {})
     link = ClientConnection.from_transport(server_end)
     premises = ToolConfig(folder, own, VARIABLES, settings.secret_variables())
-    loader = ToolLoader(replace(premises, sandbox=sandbox or premises.sandbox))
+    premises = replace(premises, sandbox=sandbox or premises.sandbox)
+    loader = Lazy(partial(create_tool_factory, premises))
     plain = make_services(FixedCatalog(MODEL_ID, MODEL_ID, lambda: model), mode=mode)
-    registry = SessionRegistry(replace(plain, toolbox=partial(_toolbox, link, loader)))
+    registry = SessionRegistry(replace(plain, toolset=partial(_build_toolset, link, loader)))
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(editor.serve, AgentConnection(link, registry, make_auth_handlers()))
@@ -141,7 +147,8 @@ async def open_terminal_sessions(
     finally:
         # a cancelled test must still end its commands
         with anyio.CancelScope(shield=True):
-            await loader.close()
+            if loader.loaded is not None:
+                await loader.loaded.close()
     assert editor.schema_errors() == []
 
 
@@ -222,10 +229,16 @@ def printed_output(told: CallUpdates) -> str:
     return "".join(str(each["data"]) for each in meta_values(told, "terminal_output"))
 
 
-async def _toolbox(link: ClientConnection, loader: ToolLoader, session: Session) -> Toolbox:
-    maker = await loader.load()
-    editor, asker = EditorWorkspace(link, session.id), EditorPermissionAsker(link, session.id)
-    return maker.create_toolbox(SessionToolContext(session, editor, asker, link.background))
+async def _build_toolset(
+    link: ClientConnection,
+    factory: Lazy[ToolFactory],
+    context: SessionContext,
+    servers: Sequence[ServerConfig],
+) -> SessionToolset:
+    del servers
+    editor, asker = EditorWorkspace(link, context.id), EditorPermissionAsker(link, context.id)
+    maker = await factory.get()
+    return maker.create_toolset(context, editor, asker, link.background)
 
 
 def _first(error: BaseException) -> BaseException:

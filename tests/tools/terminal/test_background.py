@@ -201,6 +201,6 @@ def _end(name: str, how: str, command: str) -> str:
 
 def _remarks(room: TerminalSession) -> list[str]:
     """What the model was told besides results, prompts left out."""
-    messages = [each for each in room.session.conversation if isinstance(each, UserMessage)]
+    messages = [each for each in room.session.context.conversation if isinstance(each, UserMessage)]
     texts = [part.text for each in messages for part in each.parts if isinstance(part, Text)]
     return [text for text in texts if text.startswith("[A background")]

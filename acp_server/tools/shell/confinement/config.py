@@ -1,8 +1,9 @@
 """Sandbox settings of the user. Imports no tools, because it is needed before they are loaded."""
 
 from pathlib import Path
-from typing import Literal
 
+from acp_server.config.setting import setting
+from acp_server.config.values import Paths, SandboxMode
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
 
@@ -10,10 +11,22 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 class SandboxConfig:
     """How commands are confined, where the system supports it."""
 
-    mode: Literal["off", "workspace", "strict"] = "off"
-    has_network: bool = False
-    writable_directories: tuple[Path, ...] = ()
-    """Directories that commands may write besides the session's and the temporary ones."""
+    mode: SandboxMode = setting(
+        "workspace",
+        "Sandbox of commands: writes only in the workspace; strict: reads too",
+        "sandbox.mode",
+        "ACP_SERVER_SANDBOX",
+        "--sandbox",
+    )
+    has_network: bool = setting(
+        False,
+        "Whether sandboxed commands may use the network",
+        "sandbox.network",
+        "ACP_SERVER_SANDBOX_NETWORK",
+    )
+    writable_directories: Paths = setting(
+        (), "More directories that sandboxed commands may write", "sandbox.writable"
+    )
     temporary_directories: tuple[Path, ...] = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108
     """Temporary directories besides the user's own. They are shared: a command finds there files of
     the file tools, the user and other commands."""

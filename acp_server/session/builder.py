@@ -1,0 +1,129 @@
+"""Builds sessions: the only module that knows all their parts.
+
+Each part receives only parts that exist before it, so the order of the lines is the order of
+dependencies.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from acp_server.permissions.modes import is_mode
+from acp_server.session.commands.builtin import BuiltinCommands
+from acp_server.session.commands.registry import CommandRegistry
+from acp_server.session.commands.router import PromptRouter
+from acp_server.session.context import SessionContext
+from acp_server.session.diagnostics import DiagnosticsStore
+from acp_server.session.ports.external_memory import ExternalMemorySession
+from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.ports.observer import (
+    ObserverFactory,
+    SessionObserver,
+    unobserved,
+)
+from acp_server.session.project.choices import SelectedOptions
+from acp_server.session.project.requests import ProjectRequests
+from acp_server.session.project.restrictions import restore_restrictions
+from acp_server.session.prompt_runner import PromptRunner
+from acp_server.session.prompting.compaction import Compactor
+from acp_server.session.prompting.context_maintenance import SessionContextMaintenance
+from acp_server.session.prompting.enricher import PromptEnricher
+from acp_server.session.prompting.system_prompt import SystemPrompt
+from acp_server.session.recorder import SessionRecorder
+from acp_server.session.running_tasks import RunningTasks
+from acp_server.session.services import SessionServices, SessionSnapshot, new_snapshot
+from acp_server.session.session import Session
+from acp_server.session.session_models import SessionModels
+from acp_server.session.tools import SessionTools
+from acp_server.session.turn_contexts import TurnContextBuilder
+from acp_server.session.turn_queue import TurnQueue
+from acp_server.session.user_notices import UserNotices
+from acp_server.session.workspace import SessionWorkspace
+from acp_server.turn.conversation import Conversation
+
+
+def build_session(
+    workspace: SessionWorkspace,
+    services: SessionServices,
+    snapshot: SessionSnapshot | None = None,
+    servers: Sequence[ServerConfig] = (),
+    observe: ObserverFactory = unobserved,
+) -> Session:
+    """Start a session or continue one; `servers` are the MCP servers named by the editor."""
+    snapshot = snapshot or new_snapshot(workspace, services)
+    observer = observe(snapshot.facts.id)
+    context = _build_context(workspace, services, snapshot, observer)
+    tools = SessionTools(context, services.toolset, servers)
+    provider = services.prompt_provider(workspace, observer.show_notice)
+    memory = ExternalMemorySession(services.memory, context.notices, context.conversation)
+    is_restored = context.recorder.facts.system is not None
+    system = SystemPrompt(context, provider, tools, memory, is_unverified=is_restored)
+    compactor = Compactor(context.totals, system.rewrite, services.compaction_threshold)
+    maintenance = SessionContextMaintenance(compactor, provider)
+    turn_contexts = TurnContextBuilder(
+        context, tools, system, maintenance, services.max_turn_requests
+    )
+    # Before skills are loaded: a skill with the name of a built-in command gets a prefix.
+    builtin = BuiltinCommands(
+        context, tools, provider, system, compactor, turn_contexts, services.read_memory
+    )
+    context.commands.add(*builtin.all())
+    trust = services.trust(context) if services.trust is not None else None
+    prompting = PromptRunner(
+        context,
+        tools,
+        provider,
+        memory,
+        system,
+        turn_contexts,
+        ProjectRequests(context, provider, tools, system, trust),
+        PromptRouter(context.commands, tools),
+        PromptEnricher(context, tools, maintenance, memory),
+    )
+    reviews = services.reviews(context, turn_contexts.build)
+    return Session(context, tools, prompting, reviews, services.busy_mode)
+
+
+def _build_context(
+    workspace: SessionWorkspace,
+    services: SessionServices,
+    snapshot: SessionSnapshot,
+    observer: SessionObserver,
+) -> SessionContext:
+    """Return the parts of a session that exist before its tools."""
+    journal, stored = snapshot.journal, snapshot.facts
+    # A stored mode may come from another version, which may know modes that this one lacks.
+    mode = stored.mode if is_mode(stored.mode) else services.mode
+    facts = replace(
+        stored,
+        cwd=workspace.cwd,
+        additional_directories=workspace.additional_directories,
+        mode=mode,
+    )
+    # The journal already holds these messages; only later ones are written.
+    conversation = Conversation(snapshot.messages, journal)
+    notices = UserNotices(conversation, observer)
+    recorder = SessionRecorder(journal, facts, facts.usage, observer)
+    options = SelectedOptions(
+        services.catalog,
+        mode,
+        facts.model_id,
+        facts.thought_level,
+        recorder.save_options,
+        notices.add_model_switch,
+        observer,
+    )
+    return SessionContext(
+        id=facts.id,
+        workspace=workspace,
+        conversation=conversation,
+        totals=facts.usage,
+        options=options,
+        restrictions=restore_restrictions({} if facts.system is None else facts.system.state),
+        models=SessionModels(options, recorder),
+        recorder=recorder,
+        notices=notices,
+        diagnostics=DiagnosticsStore(),
+        tasks=RunningTasks(),
+        queue=TurnQueue(),
+        commands=CommandRegistry(observer=observer),
+    )

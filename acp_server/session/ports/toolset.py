@@ -1,0 +1,51 @@
+"""The tools port of a session: everything that is built together, at the first use."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import field
+from typing import Protocol
+
+from acp_server.session.context import SessionContext
+from acp_server.session.ports.checkpoints import Checkpoints, NoCheckpoints
+from acp_server.session.ports.mcp import McpServersPort, NoMcpServers
+from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.ports.skills import NoSkills, SkillsPort
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.ports import Toolbox
+
+NoticeSource = Callable[[], Sequence[str]]
+"""Returns its notices for the model since the last call, each in square brackets.
+
+A notice is an event that no call of the model asked for, for example that a background command
+ended. Notices are delivered with the next request; none is made just for them.
+"""
+
+
+def _no_notices() -> Sequence[str]:
+    return ()
+
+
+def _ignore_end(reason: str) -> None:
+    del reason
+
+
+@frozen_dataclass
+class SessionToolset:
+    """The tools of one session, and the services that are built with them."""
+
+    toolbox: Toolbox
+    skills: SkillsPort = field(default_factory=NoSkills)
+    servers: McpServersPort = field(default_factory=NoMcpServers)
+    checkpoints: Checkpoints = field(default_factory=NoCheckpoints)
+    take_notices: NoticeSource = _no_notices
+    on_turn_end: Callable[[str], None] = _ignore_end
+    """Called with the reason when a turn has ended; not waited for."""
+
+
+class BuildToolset(Protocol):
+    """Builds the toolset of a session; `servers` are the MCP servers that the editor named."""
+
+    def __call__(
+        self, context: SessionContext, servers: Sequence[ServerConfig]
+    ) -> Awaitable[SessionToolset]:
+        """Return the toolset, with nothing started yet."""
+        ...

@@ -1,0 +1,191 @@
+"""Runs the prompts of a session: routing, enrichment, the turn, and what is recorded of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from acp_server.session.commands.command import parse_invocation
+from acp_server.session.commands.router import PromptRouter
+from acp_server.session.context import SessionContext
+from acp_server.session.ids import new_id
+from acp_server.session.ports.external_memory import ExternalMemorySession
+from acp_server.session.project.requests import ProjectRequests
+from acp_server.session.prompt_results import PromptResult
+from acp_server.session.prompting.context_maintenance import show_notices
+from acp_server.session.prompting.enricher import PromptEnricher
+from acp_server.session.prompting.provider import LoadedFile, PromptProvider
+from acp_server.session.prompting.system_prompt import SystemPrompt
+from acp_server.session.recorder import RecordingSink
+from acp_server.session.steering import BusyMode, MidTurnInputSource, Steering, turn_result
+from acp_server.session.tools import SessionTools
+from acp_server.session.turn_contexts import TurnContextBuilder
+from acp_server.session.turn_queue import EventSink, QueuedPrompt, TurnJob
+from acp_server.startup.lazy_value import Lazy
+from acp_server.turn.conversation import UserMessage, prompt_to_text
+from acp_server.turn.errors import TurnError
+from acp_server.turn.events import MessageChunk
+from acp_server.turn.loop import Turn, TurnContext, UsageTotals
+from acp_server.turn.ports import StopReason, TurnSink
+
+
+@dataclass(slots=True)
+class PromptRunner:
+    """Runs the queued prompts of one session."""
+
+    context: SessionContext
+    tools: SessionTools
+    provider: Lazy[PromptProvider]
+    external_memory: ExternalMemorySession
+    system: SystemPrompt
+    turn_contexts: TurnContextBuilder
+    project: ProjectRequests
+    router: PromptRouter
+    enricher: PromptEnricher
+    active_file: Path | None = field(default=None, init=False)
+    """The file in the user's view, if the editor reports it."""
+    _steering: Steering = field(default_factory=Steering, init=False)
+    _running: QueuedPrompt | None = field(default=None, init=False)
+
+    @property
+    def instructions(self) -> Sequence[LoadedFile]:
+        """The instruction files delivered to the model so far."""
+        provider = self.provider.loaded
+        return () if provider is None else provider.loaded_files()
+
+    def enqueue(self, message: UserMessage, mode: BusyMode = "queue") -> QueuedPrompt:
+        """Enqueue a prompt; must be called in the order in which prompts arrive.
+
+        While a turn runs, the prompt may join that turn or replace it, depending on `mode`.
+        """
+        if mode == "interrupt":
+            # Before `enqueue`: afterwards it would cancel the new prompt as well.
+            self.context.queue.cancel_all()
+        queued_prompt = self.context.queue.enqueue()
+        # Commands are never steered: they are answered here and would reach the model as text.
+        # A prompt that is already next has no running turn to join.
+        is_text = parse_invocation(prompt_to_text(message.parts)) is None
+        if mode == "steer" and is_text and not queued_prompt.is_next.is_set():
+            self._steering.offer(queued_prompt, message)
+        return queued_prompt
+
+    async def run(
+        self,
+        queued: QueuedPrompt,
+        message: UserMessage,
+        sink: EventSink,
+        abandon: Callable[[], None],
+    ) -> PromptResult:
+        """Run a queued prompt; `abandon` is called if the turn does not react to cancellation.
+
+        Raises:
+            TurnError: the model cannot be asked, or failed; the user has been told why.
+        """
+        turns: list[Turn] = []
+        totals, recorder = self.context.totals, self.context.recorder
+        before: UsageTotals | None = None
+
+        async def run(turn_sink: TurnSink) -> StopReason:
+            nonlocal before
+            before = totals.copy()  # not earlier: other prompts may run while this one waits
+            # The previous turn may have taken this prompt: then it is answered already.
+            end = self._steering.take_end(queued)
+            if end is not None:
+                return turn_result(end)
+            self._running = queued
+            # Marked before the prompt is stored: after a crash, a prompt without a turn end tells
+            # the next process to repair the conversation.
+            recorder.journal.begin_turn()
+            recorder.record_prompt(message)
+            try:
+                prompt = await self.router.route(message, turn_sink)
+                return await self._run_turn(prompt, turn_sink, turns) if prompt else "end_turn"
+            except TurnError as error:
+                # Also shown as a message: many clients hide the data of a JSON-RPC error.
+                # An error caused by the cancel itself is not news for the user.
+                if not queued.is_cancelled.is_set():
+                    await turn_sink.emit(MessageChunk(new_id(), error.reason))
+                raise
+
+        def flush() -> None:
+            # `turns` is empty if the prompt never got as far as its turn.
+            for turn in turns:
+                turn.flush()
+            self._end_prompt(queued)
+
+        recording_sink = RecordingSink(recorder.journal, sink)
+        try:
+            reason = await self.context.queue.run(
+                queued, recording_sink, TurnJob(run, flush, abandon)
+            )
+        finally:
+            self._end_prompt(queued)
+        return PromptResult(reason, UsageTotals() if before is None else totals.since(before))
+
+    def _end_prompt(self, queued_prompt: QueuedPrompt) -> None:
+        """Record the end of a prompt, unless the next one has started meanwhile."""
+        # An abandoned prompt ends twice (in `flush`, and when it returns at last). The second
+        # time another prompt may be running, whose turn must not be recorded as over.
+        if self._running is queued_prompt:
+            self._running = None
+            self.context.recorder.end_turn()
+            self.external_memory.end_turn()
+
+    async def _run_turn(
+        self, message: UserMessage, sink: TurnSink, turns: list[Turn]
+    ) -> StopReason:
+        """Assemble a turn's context and run the turn; `turns` receives it for `flush`."""
+        # First: system prompt, context window and price all depend on the resolved model.
+        await self.context.options.catalog.resolve_default()
+        turn_context = await self.turn_contexts.build()
+        await show_notices(await self._take_notices(), sink)
+        # Project settings are known only after the prompt was written from the project's files,
+        # and may change model, tools or mode: then the context must be built again.
+        if await self.project.apply(sink):
+            turn_context = await self.turn_contexts.build()
+        prompt = await self.enricher.enrich(message, turn_context.toolbox, self.active_file, sink)
+        conversation, totals = self.context.conversation, self.context.totals
+        turn = Turn(conversation, self._with_mid_turn_input(turn_context), sink, totals)
+        # Known to `flush` before it runs: an abandoned turn must be able to record its remains.
+        turns.append(turn)
+        toolset = self.tools.current
+        end: StopReason | TurnError = "cancelled"  # holds if cancellation skips both branches below
+        try:
+            # `message` is the prompt before enrichment: the checkpoint takes its title from it.
+            async with toolset.checkpoints.record_turn(message, conversation):
+                end = reason = await turn.run(prompt)
+            return reason
+        except TurnError as error:
+            end = error
+            raise
+        finally:
+            self._steering.finish(end)
+            toolset.on_turn_end("failed" if isinstance(end, TurnError) else end)
+
+    def _with_mid_turn_input(self, turn_context: TurnContext) -> TurnContext:
+        """Return the turn context extended by mid-turn input and notices for the model."""
+
+        async def enrich(message: UserMessage, sink: TurnSink) -> UserMessage:
+            # No active file: its instructions went with the prompt that started the turn.
+            return await self.enricher.enrich(message, turn_context.toolbox, None, sink)
+
+        mid_turn_input = MidTurnInputSource(
+            self._steering, enrich, self.context.recorder.record_prompt
+        )
+        return replace(
+            turn_context,
+            mid_turn_input=mid_turn_input,
+            take_notices=self.tools.current.take_notices,
+        )
+
+    async def _take_notices(self) -> Sequence[str]:
+        """Return the notices to show before the turn, once."""
+        rewritten = self.system.take_notice()
+        provider = await self.provider.get()
+        notices = self.context.notices.take()
+        return [*notices, *([rewritten] if rewritten else ()), *provider.take_notices()]
+
+    def stop_following(self) -> None:
+        """Stop reporting changes of instruction files."""
+        provider = self.provider.loaded
+        if provider is not None:
+            provider.close()

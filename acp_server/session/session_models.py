@@ -1,0 +1,44 @@
+"""The models of a session: turn contexts for them, and requests outside the conversation."""
+
+from acp_server.session.empty_toolbox import EmptyToolbox
+from acp_server.session.ids import new_id
+from acp_server.session.project.choices import SelectedOptions
+from acp_server.session.recorder import SessionRecorder
+from acp_server.session.side_requests import NullSink, ask_model
+from acp_server.turn.conversation import Text, UserMessage
+from acp_server.turn.loop import TurnContext
+from acp_server.turn.ports import Model, ModelRequest, Toolbox
+
+
+class SessionModels:
+    """The adapters of the models that a session has used, one per model."""
+
+    def __init__(self, options: SelectedOptions, recorder: SessionRecorder) -> None:
+        self._options = options
+        self._recorder = recorder
+        self._models: dict[str, Model] = {}
+
+    def context_for(self, model_id: str, toolbox: Toolbox, system: str) -> TurnContext:
+        """Return a turn context for a model, for the conversation or for a side request."""
+        catalog = self._options.catalog
+        if model_id not in self._models:
+            self._models[model_id] = catalog.model(model_id)
+        return TurnContext(
+            model=self._models[model_id],
+            meter=catalog.meter(model_id),
+            toolbox=toolbox,
+            new_id=new_id,
+            system=system,
+            thought_level=self._options.thought_level,
+            durability=self._recorder,
+        )
+
+    async def ask(self, instructions: str, text: str) -> str:
+        """Return the selected model's answer to a text, outside the conversation.
+
+        Raises:
+            TurnError: the model cannot be asked, failed, or returned no text.
+        """
+        context = self.context_for(self._options.model_id, EmptyToolbox(), instructions)
+        request = ModelRequest((UserMessage((Text(text),)),), instructions)
+        return await ask_model(request, context, self._recorder.totals, NullSink())

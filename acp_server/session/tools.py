@@ -1,0 +1,95 @@
+"""The tools of a session: built on first use, and ready once its MCP servers are."""
+
+from collections.abc import Sequence
+
+import anyio
+
+from acp_server.session.context import SessionContext
+from acp_server.session.empty_toolbox import EmptyToolbox
+from acp_server.session.filtered_toolbox import FilteredToolbox
+from acp_server.session.ports.mcp_configs import ServerConfig
+from acp_server.session.ports.toolset import BuildToolset, SessionToolset
+from acp_server.turn.ports import Toolbox
+
+MCP_COMMANDS = "mcp"
+
+
+class SessionTools:
+    """Builds and provides one session's tools, and lists the commands that come with them."""
+
+    def __init__(
+        self, context: SessionContext, build: BuildToolset, servers: Sequence[ServerConfig] = ()
+    ) -> None:
+        """Prepare; `servers` are the MCP servers that the editor named."""
+        self.current = SessionToolset(EmptyToolbox())
+        """The toolset as far as it is built: empty at first."""
+        self._context = context
+        self._build = build
+        self._servers = servers
+        self._build_lock = anyio.Lock()
+        self._is_built = False
+        self._has_skills = False
+        self._is_closed = False
+
+    async def prepare(self) -> SessionToolset:
+        """Return the toolset, built at the first call together with the session's skills."""
+        # The warm-up and a first prompt may both come here; only one may build the tools.
+        async with self._build_lock:
+            if not self._is_built:
+                self.current = await self._build(self._context, self._servers)
+                self._is_built = True
+                if self._is_closed:  # `close` ran during the build and saw no toolset to close
+                    await self.current.toolbox.close()
+                else:
+                    self.current.servers.start(self._list_server_commands)
+            # Skills come second: if loading them fails, the tools are not built again by the retry.
+            if not self._has_skills:
+                await self.current.skills.load(self._list_skills)
+                self._has_skills = True
+                self._list_skills()
+                if self._is_closed:
+                    self.current.skills.close()
+        return self.current
+
+    async def for_turn(self) -> Toolbox:
+        """Return the tools for a turn, including those of MCP servers."""
+        toolset = await self.prepare()
+        # Only before a request, not in `prepare`: slow servers must not delay the warm-up.
+        await toolset.servers.wait_ready()
+        allowed = self._context.restrictions.allowed_tools
+        return toolset.toolbox if allowed is None else FilteredToolbox(toolset.toolbox, allowed)
+
+    async def names(self) -> frozenset[str]:
+        """Return the names of the tools for a turn."""
+        return frozenset(spec.name for spec in (await self.for_turn()).specs)
+
+    def take_server_notices(self) -> Sequence[str]:
+        """Return news of the MCP servers for the next prompt, each in square brackets."""
+        notices = self.current.servers.take_notices(self._context.restrictions.allowed_tools)
+        return [f"[{notice}]" for notice in notices]
+
+    def start_project_servers(self) -> None:
+        """Start the MCP servers that the workspace requested, after it was trusted."""
+        if not self._is_closed:
+            self.current.servers.start_registered()
+
+    def stop_following(self) -> None:
+        """Stop following the skills, so that no change is reported to a closing session."""
+        self._is_closed = True
+        self.current.skills.close()
+
+    async def close(self) -> None:
+        """Stop everything that the tools left running; tools being built are closed afterwards."""
+        # Set before the await: servers that are still being set up must not start afterwards.
+        self._is_closed = True
+        async with anyio.create_task_group() as closing:
+            closing.start_soon(self.current.servers.close)
+            closing.start_soon(self.current.toolbox.close)
+
+    def _list_server_commands(self) -> None:
+        if not self._is_closed:
+            self._context.commands.set_owned(MCP_COMMANDS, self.current.servers.commands())
+
+    def _list_skills(self) -> None:
+        commands = self._context.commands
+        commands.set_listed(self.current.skills.commands(commands.is_known))

@@ -1,0 +1,31 @@
+"""Turn contexts: everything that a turn of a session runs with."""
+
+from dataclasses import replace
+
+from acp_server.session.context import SessionContext
+from acp_server.session.prompting.context_maintenance import SessionContextMaintenance
+from acp_server.session.prompting.system_prompt import SystemPrompt
+from acp_server.session.tools import SessionTools
+from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.turn.loop import TurnContext
+
+
+@frozen_dataclass
+class TurnContextBuilder:
+    """Builds the turn contexts of one session."""
+
+    context: SessionContext
+    tools: SessionTools
+    system: SystemPrompt
+    maintenance: SessionContextMaintenance
+    max_requests: int
+
+    async def build(self) -> TurnContext:
+        """Return the context of the next turn; the system prompt is written once per model."""
+        toolbox, model_id = await self.tools.for_turn(), self.context.options.model_id
+        system = await self.system.get_text(model_id)
+        return replace(
+            self.context.models.context_for(model_id, toolbox, system),
+            max_requests=self.max_requests,
+            maintenance=self.maintenance,
+        )
