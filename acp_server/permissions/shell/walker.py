@@ -16,7 +16,12 @@ from acp_server.permissions.shell.command_line import (
 )
 from acp_server.permissions.shell.conditions import judge_test, split_test
 from acp_server.permissions.shell.findings import CommandFindings, UndecidableCommand
-from acp_server.permissions.shell.grammar import is_comment, is_fully_parsed, node_text
+from acp_server.permissions.shell.grammar import (
+    is_comment,
+    is_fully_parsed,
+    iter_nodes,
+    node_text,
+)
 from acp_server.permissions.shell.loops import read_loop_values, read_loop_variable
 from acp_server.permissions.shell.read_only_commands import READ_ONLY_COMMANDS, command_name
 from acp_server.permissions.shell.redirects import judge_redirect
@@ -33,7 +38,7 @@ MAX_DEPTH = 40
 
 Directories = tuple[str, ...]
 _SEPARATORS = frozenset({";", "\n"})
-_REDIRECT_NODES = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
+_SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 
 
 @frozen_dataclass
@@ -81,6 +86,13 @@ class CommandWalker:
         if any(end.strip(b" \t\n") for end in ends):
             self.findings.add_reason("it cannot be read unambiguously")
         self._statement(root, scope)
+        # Security: fails closed if a handler forgets a part of the tree. The loop is skipped if the
+        # command asks in any case.
+        if not self.findings.reasons and any(
+            node.type in _SUBSTITUTIONS and node.start_byte not in self._source.judged_substitutions
+            for node in iter_nodes(root)
+        ):
+            self.findings.add_reason("it runs a command inside a word that cannot be judged")
 
     def _statement(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         # Fail closed: constructs that are not in the table ask.
@@ -235,6 +247,9 @@ class CommandWalker:
         """Judge a command again, with the words that follow its redirects."""
         if body.type != "command":
             raise UndecidableCommand("it cannot be read unambiguously")
+        # The walk over the body has not seen these words.
+        for node in trailing_nodes:
+            self._judge_substitutions(node, scope)
         nodes = (*collect_words(body, self._source), *trailing_nodes)
         words = tuple(self._source.expand_word(node, scope) for node in nodes)
         # The outcome was computed without these words, and would be another directory with them.
@@ -248,9 +263,7 @@ class CommandWalker:
         return _unchanged(scope)
 
     def _command(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
-        # Judged here; in the words around them, their output counts as unknown.
-        for inner in iter_substitutions(node):
-            self._subshell(inner, scope)
+        self._judge_substitutions(node, scope)
         # The grammar puts a here-string among the words of its command.
         herestrings = [child for child in node.children if child.type == "herestring_redirect"]
         for redirect in herestrings:
@@ -260,12 +273,19 @@ class CommandWalker:
             tuple(self._source.expand_word(each, scope) for each in nodes), scope
         )
 
+    def _judge_substitutions(self, node: "Node", scope: ShellScope) -> None:
+        """Judge the commands of each `$(...)`; in the word around it, its output is unknown."""
+        for inner in iter_substitutions(node):
+            self._subshell(inner, scope)
+            self._source.judged_substitutions.add(inner.start_byte)
+
     def _simple_command(self, words: tuple[Word, ...], scope: ShellScope) -> DirectoryOutcome:
         access = AccessRecorder(self.findings, scope)
         # Order: record the writes before the command raises, so that the question can show them.
         record_changes(words, access)
         name = command_name(words[0])
-        if name == "cd":
+        # A program of that name, such as /usr/bin/cd of macOS, changes no folder of the shell.
+        if words[0].text == "cd":
             return _change_directory(words[1:], access)
         if name in {"test", "["}:
             judge_test(words, access)

