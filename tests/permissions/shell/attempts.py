@@ -202,6 +202,12 @@ ATTEMPTS: dict[str, str] = {
     "printf into a variable": "printf -v PATH .",
     "printf counting": "printf '%n' 'a[$(touch x)]'",
     "test of a variable": "test -v 'a[$(touch x)]'",
+    "operator by a pattern": "test -f *",
+    "operator by a pattern in brackets": "[ x = * ]",
+    "operator by a pattern without a bracket": "test x = *",
+    "operator by a pattern of a name": "[ -f [-]* ]",
+    "operator known only when it runs": 'test -f"$(echo o)" x',
+    "negation inside a test": "test -f ! x",
     "arithmetic": "((x=1))",
     "let": "let x=1",
     # flags that write or run
