@@ -324,6 +324,10 @@ ATTEMPTS: dict[str, str] = {
     "one dot leader": "cat \u2024env",
     "long s": "cat \u017f",
     "variation selector": "cat a\ufe0f",
+    "supplementary variation selector": "cat a\U000e0101",
+    "grapheme joiner": "cat a\u034f",
+    "filler of hangul": "cat a\u115f",
+    "blank of braille": "cat a\u2800",
     "private character": "cat \ue000",
     "half a character": "cat \ud800",
     # directories
