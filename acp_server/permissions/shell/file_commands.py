@@ -1,7 +1,9 @@
 """Commands that show files and directories, with the flags that keep them read-only."""
 
+from collections.abc import Sequence
+
 from acp_server.permissions.shell.access import AccessRecorder
-from acp_server.permissions.shell.findings import SearchedTree
+from acp_server.permissions.shell.findings import SearchedTree, UndecidableCommand
 from acp_server.permissions.shell.options import (
     AllowedOptions,
     ParsedArguments,
@@ -12,6 +14,7 @@ from acp_server.permissions.shell.options import (
     read_here,
     read_none,
 )
+from acp_server.permissions.shell.words import Word
 
 # Absent: `-c`, which reads the files that a list names.
 _DIGEST = ReadOnlyCommand(
@@ -24,9 +27,25 @@ _DIGEST = ReadOnlyCommand(
 
 def _judge_diff(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge diff; of two directories all files are read, and symlinks among them followed."""
+    read_all(ParsedArguments(files=parsed.files), access)
     for word in parsed.operands:
         if word.text != "-":
             access.record_search(word, SearchedTree("", follows_symlinks=True))
+
+
+def _judge_strings(words: Sequence[Word], access: AccessRecorder) -> None:
+    """Judge strings; it replaces a word `@FILE` by the words in that file."""
+    if any(word.text.startswith("@") or word.could_be_flag for word in words):
+        raise UndecidableCommand("it takes words from a file")
+    ReadOnlyCommand(_STRINGS, read_all)(words, access)
+
+
+_STRINGS = AllowedOptions(
+    "af",
+    value_flags="nte",
+    long_flags="all print-file-name",
+    long_value_flags="bytes radix encoding",
+)
 
 
 FILE_COMMANDS: dict[str, WordsJudge] = {
@@ -122,6 +141,9 @@ FILE_COMMANDS: dict[str, WordsJudge] = {
             long_flags="dirsfirst noreport prune gitignore matchdirs ignore-case si du"
             " inodes device",
             long_value_flags="filelimit sort charset",
+            flags_anywhere=True,
+            # Security: it takes values from the next word only; the `o` of `-Io` is a flag.
+            short_words=r"-[adfilpsughDFrtcUCnAqNQ]*[LIP]?",
         ),
         read_here,
     ),
@@ -185,27 +207,27 @@ FILE_COMMANDS: dict[str, WordsJudge] = {
     ),
     # The second operand of xxd is its output file.
     "xxd": ReadOnlyCommand(
-        AllowedOptions("abeEiupP", value_flags="cglos"), limit_operands(1, read_all)
+        AllowedOptions(
+            "abeEiup",
+            value_flags="cglos",
+            flags_first=True,
+            # Security: it has no clusters: `-ac` is `-a`, and `-ps` is `-p`.
+            short_words=r"-[abeEiup]|-[cglos][0-9a-fx+]*",
+        ),
+        limit_operands(1, read_all),
     ),
     "od": ReadOnlyCommand(
         AllowedOptions(
             "abcdfhilosxv",
-            value_flags="AjNtSw",
-            long_flags="output-duplicates",
-            long_value_flags="address-radix skip-bytes read-bytes format width",
+            value_flags="AjNtS",
+            optional_value_flags="w",
+            long_flags="output-duplicates width",
+            long_value_flags="address-radix skip-bytes read-bytes format",
         ),
         read_all,
     ),
     "hexdump": ReadOnlyCommand(AllowedOptions("bcCdovx", value_flags="nse"), read_all),
-    "strings": ReadOnlyCommand(
-        AllowedOptions(
-            "af",
-            value_flags="nte",
-            long_flags="all print-file-name",
-            long_value_flags="bytes radix encoding",
-        ),
-        read_all,
-    ),
+    "strings": _judge_strings,
     "base64": ReadOnlyCommand(
         AllowedOptions("d", value_flags="w", long_flags="decode", long_value_flags="wrap"),
         limit_operands(1, read_all),

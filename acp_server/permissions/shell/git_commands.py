@@ -14,6 +14,7 @@ from acp_server.permissions.shell.access import AccessRecorder
 from acp_server.permissions.shell.findings import SearchedTree, UndecidableCommand
 from acp_server.permissions.shell.options import AllowedOptions, WordsJudge, parse_arguments
 from acp_server.permissions.shell.scope import normalize_path
+from acp_server.permissions.shell.search_commands import searched_operands
 from acp_server.permissions.shell.words import Word
 
 _COMMIT_LONG = (
@@ -85,8 +86,11 @@ def _read_operand(word: Word, access: AccessRecorder) -> None:
         raise UndecidableCommand("git itself would pick the files by a pattern")
     access.record_read(word)
     # `REVISION:path` names a file of the repository; the path is recorded, too.
-    if word.is_literal and ":" in word.text:
-        access.record_path_read(word.text.partition(":")[2])
+    if word.is_literal:
+        # The revision may hold a colon, too: `HEAD^{/fix: x}:path`.
+        parts = word.text.split(":")
+        for index in range(1, len(parts)):
+            access.record_path_read(":".join(parts[index:]))
 
 
 def _judge_names(options: AllowedOptions, words: Sequence[Word], access: AccessRecorder) -> None:
@@ -108,7 +112,7 @@ def _judge_grep(words: Sequence[Word], access: AccessRecorder) -> None:
         takes_number=True,
     )
     parsed = parse_arguments(options, words)
-    operands = parsed.operands if parsed.has("-e") else parsed.operands[1:]
+    operands = searched_operands(parsed, has_pattern=parsed.has("-e"))
     for word in operands:
         _read_operand(word, access)
         access.record_search(word, SearchedTree(""))
@@ -154,7 +158,8 @@ def _judge_worktree(words: Sequence[Word], access: AccessRecorder) -> None:
 
 
 def _judge_reflog(words: Sequence[Word], access: AccessRecorder) -> None:
-    if words and words[0].text in {"expire", "delete", "drop", "write"}:
+    changing = {"expire", "delete", "drop", "write"}
+    if any(not word.is_literal or word.text in changing for word in words):
         raise UndecidableCommand("git reflog changes history")
     rest = words[1:] if words and words[0] == Word("show") else words
     _judge_show(_LOG, rest, access)

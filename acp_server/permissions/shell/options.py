@@ -36,6 +36,12 @@ class AllowedOptions:
     """Whether `-5` is a flag."""
     takes_any_file_name: bool = False
     """Whether a file named `-something` that a glob matches is harmless as a flag."""
+    flags_first: bool = False
+    """Whether a flag after an operand asks, because it may count as an operand there."""
+    flags_anywhere: bool = False
+    """Whether all versions of the program know flags after operands."""
+    short_words: str = ""
+    """Regular expression of all words of short flags, if the program has its own rules for them."""
 
 
 @dataclass(slots=True)
@@ -93,6 +99,8 @@ def parse_arguments(options: AllowedOptions, words: Sequence[Word]) -> ParsedArg
         if not word.text.startswith("-") or word.text == "-":
             _check_operand(options, word)
             parsed.operands.append(word)
+        elif options.flags_first and parsed.operands:
+            raise UndecidableCommand("a flag in it may be an operand, because it follows one")
         elif not word.is_literal and not _is_value_a_glob(options, word):
             raise UndecidableCommand("a flag in it is only known when it runs")
         elif word.text == "--":
@@ -102,6 +110,8 @@ def parse_arguments(options: AllowedOptions, words: Sequence[Word]) -> ParsedArg
             parsed.flags["-0"] = word
         elif word.text.startswith("--"):
             _take_long(options, word.text, rest, parsed)
+        elif options.short_words and not re.fullmatch(options.short_words, word.text):
+            raise UndecidableCommand(f"the flag {word.text} is not known to only read")
         else:
             _take_short(options, word.text, rest, parsed)
     return parsed
@@ -137,9 +147,8 @@ def _take_long(
     is_file = name in options.long_file_flags.split()
     if not is_file and name not in options.long_value_flags.split():
         raise UndecidableCommand(f"the flag {flag} is not known to only read")
-    _store_value(
-        parsed, flag, Word(value) if has_value else _take_value(flag, rest), is_file=is_file
-    )
+    word = Word(value) if has_value else _take_value(options, flag, rest, parsed)
+    _store_value(parsed, flag, word, is_file=is_file)
 
 
 def _take_short(
@@ -154,17 +163,24 @@ def _take_short(
             parsed.flags[flag] = Word(attached)
             return
         elif letter in options.value_flags + options.file_flags:
-            value = Word(attached) if attached else _take_value(flag, rest)
+            value = Word(attached) if attached else _take_value(options, flag, rest, parsed)
             _store_value(parsed, flag, value, is_file=letter in options.file_flags)
             return
         else:
             raise UndecidableCommand(f"the flag {flag} is not known to only read")
 
 
-def _take_value(flag: str, rest: list[Word]) -> Word:
+def _take_value(
+    options: AllowedOptions, flag: str, rest: list[Word], parsed: ParsedArguments
+) -> Word:
     if not rest:
         raise UndecidableCommand(f"the flag {flag} lacks its value")
-    return rest.pop()
+    value = rest.pop()
+    # Security: on macOS, and with POSIXLY_CORRECT, many programs look for no flags after an
+    # operand; they would read this value as a file.
+    if parsed.operands and not options.flags_anywhere:
+        parsed.files.append(value)
+    return value
 
 
 def _store_value(parsed: ParsedArguments, flag: str, value: Word, *, is_file: bool) -> None:

@@ -1,6 +1,7 @@
 """Search commands with the flags that keep them read-only: grep, rg, find, fd."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from acp_server.permissions.shell.access import AccessRecorder
 from acp_server.permissions.shell.findings import SearchedTree, UndecidableCommand
@@ -14,6 +15,11 @@ from acp_server.permissions.shell.options import (
 )
 from acp_server.permissions.shell.words import Word
 
+_PLAIN_NAME = re.compile(r"[\w.*?-]+")
+_RG_SEARCH_MODES = (
+    *("--json", "--count", "--count-matches", "--files-with-matches", "--files-without-match"),
+    *("-c", "-l"),
+)
 # Absent on purpose: `-exec`, `-delete`, `-fprint` and the like, and `-files0-from`.
 _FIND_TESTS = frozenset(
     [
@@ -95,19 +101,44 @@ _FIND_FLAGS = frozenset(
 def _judge_grep(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge grep: a pattern, then files; with -r directories that are read completely."""
     has_pattern = parsed.has("-e", "-f", "--regexp", "--file")
-    operands = parsed.operands if has_pattern else parsed.operands[1:]
+    operands = searched_operands(parsed, has_pattern=has_pattern)
     if any(word.could_be_flag for word in parsed.operands):
         _check_globbed_flags(parsed, access)
     follows_symlinks = parsed.has("-R", "--dereference-recursive")
     if not follows_symlinks and not parsed.has("-r", "--recursive"):
         read_all(ParsedArguments(files=parsed.files, operands=operands), access)
         return
-    names = tuple(value.text for value in parsed.values_of("--include"))
+    selections = [
+        flag for flag, _ in parsed.values if flag in {"--include", "--exclude", "--exclude-from"}
+    ]
+    # If the first of these flags excludes, grep also reads all files that match none of them.
+    names = (
+        _plain_names(value.text for value in parsed.values_of("--include"))
+        if selections[:1] == ["--include"]
+        else ()
+    )
     read_all(ParsedArguments(files=parsed.files), access)
     for word in operands or [Word(".")]:
         access.record_search(
             word, SearchedTree("", follows_symlinks=follows_symlinks, name_patterns=names)
         )
+
+
+def searched_operands(parsed: ParsedArguments, *, has_pattern: bool) -> list[Word]:
+    """Return the operands that are read; the first one is a text, unless a flag gives it."""
+    # The first name that a glob matches is the text, and the others are read.
+    if has_pattern or any(word.pattern is not None for word in parsed.operands[:1]):
+        return parsed.operands
+    return parsed.operands[1:]
+
+
+def _plain_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return globs of file names; none, which means all files, if one is not read alike by all.
+
+    Programs differ in escapes and sets: the glob `[^x]env` may match `.env`, or not.
+    """
+    globs = tuple(names)
+    return globs if all(_PLAIN_NAME.fullmatch(glob) for glob in globs) else ()
 
 
 def _check_globbed_flags(parsed: ParsedArguments, access: AccessRecorder) -> None:
@@ -125,27 +156,25 @@ def _check_globbed_flags(parsed: ParsedArguments, access: AccessRecorder) -> Non
 def _judge_rg(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge rg: everything below its directories is read, except hidden and ignored files."""
     is_listing = parsed.has("--files", "--type-list", "--version")
+    if is_listing and parsed.has(*_RG_SEARCH_MODES):
+        raise UndecidableCommand("the last of its flags chooses whether it lists or searches")
     has_pattern = is_listing or parsed.has("-e", "-f", "--regexp", "--file")
-    operands = parsed.operands if has_pattern else parsed.operands[1:]
+    operands = searched_operands(parsed, has_pattern=has_pattern)
     read_all(ParsedArguments(files=parsed.files), access)
     globs = tuple(value.text for value in parsed.values_of("-g", "--glob", "--iglob"))
     names = tuple(glob for glob in globs if not glob.startswith("!"))
+    ignores_case = parsed.has("--iglob", "--glob-case-insensitive")
     # A glob given to rg also selects hidden and ignored files.
     hidden = bool(names) or parsed.has("--hidden", "-.", "-u", "--unrestricted")
+    file_names = [name.rstrip("/").rpartition("/")[2] for name in names]
+    patterns = () if ignores_case or "**" in file_names else _plain_names(file_names)
     for word in operands or [Word(".")]:
         if is_listing:
             access.record_read(word)
         else:
             access.record_search(
-                word,
-                SearchedTree("", includes_hidden=hidden, name_patterns=_file_name_parts(names)),
+                word, SearchedTree("", includes_hidden=hidden, name_patterns=patterns)
             )
-
-
-def _file_name_parts(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the file-name parts of globs; none if one ends in a directory or a list."""
-    parts = tuple(name.rstrip("/").rpartition("/")[2] for name in names)
-    return () if any(part in {"", "**"} or "{" in part for part in parts) else parts
 
 
 def judge_find(words: Sequence[Word], access: AccessRecorder) -> None:
@@ -196,8 +225,10 @@ _GREP = AllowedOptions(
     long_flags="extended-regexp fixed-strings basic-regexp perl-regexp ignore-case invert-match"
     " word-regexp line-regexp count color colour files-without-match files-with-matches"
     " only-matching quiet silent no-messages byte-offset with-filename no-filename line-number"
-    " initial-tab null text binary recursive dereference-recursive no-ignore-case null-data",
-    long_value_flags="regexp max-count after-context before-context context include exclude"
+    " initial-tab null text binary recursive dereference-recursive no-ignore-case null-data"
+    # The value of `--context` is optional on macOS.
+    " context",
+    long_value_flags="regexp max-count after-context before-context include exclude"
     " exclude-dir label binary-files",
     long_file_flags="file exclude-from",
     takes_number=True,
@@ -218,6 +249,7 @@ _RG = AllowedOptions(
     " max-filesize glob iglob type type-not replace sort sortr color colors threads encoding"
     " engine context-separator field-match-separator",
     long_file_flags="file ignore-file",
+    flags_anywhere=True,
 )
 # Absent: `-x` and `-X` run programs, `--base-directory` and `--search-path` move the search.
 _FD = AllowedOptions(
@@ -228,6 +260,7 @@ _FD = AllowedOptions(
     " case-sensitive fixed-strings print0 quiet show-errors",
     long_value_flags="max-depth min-depth exact-depth extension type exclude size changed-within"
     " changed-before color threads max-results",
+    flags_anywhere=True,
 )
 
 

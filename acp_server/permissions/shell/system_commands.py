@@ -16,6 +16,7 @@ from acp_server.permissions.shell.options import (
 from acp_server.permissions.shell.words import Word
 
 _PS_LETTERS = re.compile(r"[auxwf]+")
+_PS_FLAGS_BESIDE_E = frozenset({"-e", "-A", "-a", "-f", "-F", "-l", "-d", "-o", "--sort"})
 _PS_COLUMNS = frozenset(
     [
         "pid",
@@ -53,7 +54,9 @@ _DATE_FORMAT = re.compile(r"\+[^\x00-\x1f]*")
 
 # Flags that only show the version. Security: deliberately absent are programs for which a file of
 # the project selects the code that runs even then: rustc, cargo (rust-toolchain.toml), yarn
-# (yarnPath), pnpm, go (toolchain), gradle, mvn (jvm.config), pytest (plug-ins).
+# (yarnPath), pnpm, go (toolchain), gradle, mvn (jvm.config), pytest (plug-ins). npm and uv show
+# their version only: `uv pip list` runs the interpreter of the project's `.venv`, and `npm ls`
+# writes logs and asks for updates where the project's `.npmrc` says.
 _VERSION_FLAGS = {
     "bash": "--version",
     "cc": "--version",
@@ -99,7 +102,12 @@ def _judge_date(parsed: ParsedArguments, access: AccessRecorder) -> None:
 def _judge_ps(parsed: ParsedArguments, access: AccessRecorder) -> None:
     """Judge ps; the letter `e` would show the environment of processes."""
     read_none(parsed, access)
-    if any(_PS_LETTERS.fullmatch(word.text) is None for word in parsed.operands):
+    # Security: if ps cannot read its flags in the style of System V, for example because of a `x`
+    # or an unknown user, it reads all of them in the style of BSD, where `-e` is that letter.
+    may_be_bsd = parsed.operands or not _PS_FLAGS_BESIDE_E.issuperset(parsed.flags)
+    if (parsed.has("-e") and may_be_bsd) or any(
+        _PS_LETTERS.fullmatch(word.text) is None for word in parsed.operands
+    ):
         raise UndecidableCommand("it may show the environment of processes")
     columns = [name for word in parsed.values_of("-o") for name in word.text.split(",")]
     if any(column.partition("=")[0] not in _PS_COLUMNS for column in columns):
@@ -127,24 +135,6 @@ def _judge_pip(words: Sequence[Word], access: AccessRecorder) -> None:
     if not name.is_literal or name.text not in {"list", "show", "freeze"}:
         raise UndecidableCommand("it is not known to only list packages")
     ReadOnlyCommand(options, read_none)(rest, access)
-
-
-def _judge_npm(words: Sequence[Word], access: AccessRecorder) -> None:
-    """Judge npm's list of installed packages."""
-    name, *rest = words or [Word("")]
-    if not name.is_literal or name.text not in {"ls", "list", "root", "bin"}:
-        raise UndecidableCommand("it is not known to only list packages")
-    ReadOnlyCommand(
-        AllowedOptions("ag", long_flags="all json long parseable global", long_value_flags="depth"),
-        read_none,
-    )(rest, access)
-
-
-def _judge_uv(words: Sequence[Word], access: AccessRecorder) -> None:
-    """Judge uv's queries through its pip interface."""
-    if not words or words[0] != Word("pip") or words[1:2] == [Word("check")]:
-        raise UndecidableCommand("it is not known to only list packages")
-    _judge_pip(words[1:], access)
 
 
 def allow_version_flag(name: str, judge: WordsJudge | None) -> WordsJudge:
@@ -183,7 +173,7 @@ SYSTEM_COMMANDS: dict[str, WordsJudge] = {
     ),
     "which": ReadOnlyCommand(AllowedOptions("as"), read_none),
     "type": ReadOnlyCommand(AllowedOptions("aptPf"), read_none),
-    "command": ReadOnlyCommand(AllowedOptions("vVp"), _judge_command),
+    "command": ReadOnlyCommand(AllowedOptions("vVp", flags_first=True), _judge_command),
     "nproc": ReadOnlyCommand(AllowedOptions(long_flags="all"), _NO_OPERANDS),
     "uname": ReadOnlyCommand(
         AllowedOptions("amnoprsvi", long_flags="all kernel-name machine"), _NO_OPERANDS
@@ -217,8 +207,6 @@ SYSTEM_COMMANDS: dict[str, WordsJudge] = {
     ),
     "pip": _judge_pip,
     "pip3": _judge_pip,
-    "npm": _judge_npm,
-    "uv": _judge_uv,
 }
 
 SYSTEM_AND_VERSION_COMMANDS: dict[str, WordsJudge] = {

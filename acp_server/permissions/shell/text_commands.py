@@ -73,6 +73,7 @@ TEXT_COMMANDS: dict[str, WordsJudge] = {
             value_flags="fsw",
             long_flags="count repeated unique ignore-case all-repeated",
             long_value_flags="skip-fields skip-chars check-chars",
+            flags_first=True,
         ),
         # The second operand is the output file.
         limit_operands(1, read_all),
@@ -109,6 +110,7 @@ TEXT_COMMANDS: dict[str, WordsJudge] = {
             " sort-keys monochrome-output"
             " color-output ascii-output join-output exit-status tab",
             long_value_flags="indent",
+            flags_anywhere=True,
         ),
         _judge_jq,
     ),
@@ -119,6 +121,8 @@ TEXT_COMMANDS: dict[str, WordsJudge] = {
             value_flags="e",
             long_flags="quiet silent regexp-extended null-data unbuffered separate",
             long_value_flags="expression",
+            # In `sed SCRIPT FILE -e p`, some versions run the first word as the script.
+            flags_first=True,
         ),
         judge_sed,
     ),
