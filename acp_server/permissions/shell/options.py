@@ -1,11 +1,11 @@
 """Parse the arguments of a command against its allowed flags; any other flag is undecidable.
 
-Each command's table lists the flags that only read. Long flags must be spelled out, because an
-abbreviation may stand for another flag. A flag counts anywhere before `--`.
+The table of read-only commands lists the flags that only read. Long flags must be spelled out,
+because an abbreviation may stand for another flag. A flag counts anywhere before `--`.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from acp_server.permissions.shell.access import AccessRecorder
@@ -61,27 +61,6 @@ class ParsedArguments:
     def values_of(self, *flags: str) -> tuple[Word, ...]:
         """Return the values of these flags in order."""
         return tuple(value for flag, value in self.values if flag in flags)
-
-
-ArgumentsJudge = Callable[[ParsedArguments, AccessRecorder], None]
-WordsJudge = Callable[[Sequence[Word], AccessRecorder], None]
-"""Records the effects of a command by the words after its name, or raises UndecidableCommand."""
-
-
-@frozen_dataclass
-class ReadOnlyCommand:
-    """A read-only command: its allowed flags and the judge of its arguments."""
-
-    options: AllowedOptions
-    judge: ArgumentsJudge
-
-    def __call__(self, words: Sequence[Word], access: AccessRecorder) -> None:
-        """Judge the words after the command's name.
-
-        Raises:
-            UndecidableCommand: The words are not known to only read.
-        """
-        self.judge(parse_arguments(self.options, words), access)
 
 
 def parse_arguments(options: AllowedOptions, words: Sequence[Word]) -> ParsedArguments:
@@ -223,14 +202,9 @@ def read_none(parsed: ParsedArguments, access: AccessRecorder) -> None:
         raise UndecidableCommand("a word in it is only known when it runs")
 
 
-def limit_operands(max_operands: int, judge: ArgumentsJudge) -> ArgumentsJudge:
-    """Return a judge that asks if there are more operands: a further one may be an output file."""
-
-    def judge_few(parsed: ParsedArguments, access: AccessRecorder) -> None:
-        # A glob may expand to more operands than the line shows.
-        has_too_many = len(parsed.operands) > max_operands
-        if has_too_many or (max_operands and any(not word.is_literal for word in parsed.operands)):
-            raise UndecidableCommand("it has more operands than the ones it reads")
-        judge(parsed, access)
-
-    return judge_few
+def searched_operands(parsed: ParsedArguments, *, has_pattern: bool) -> list[Word]:
+    """Return the operands that a search reads; the first one is a text, unless a flag gives it."""
+    # The first name that a glob matches is the text, and the others are read.
+    if has_pattern or any(word.pattern is not None for word in parsed.operands[:1]):
+        return parsed.operands
+    return parsed.operands[1:]

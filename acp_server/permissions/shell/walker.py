@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from acp_server.permissions.shell.access import AccessRecorder
+from acp_server.permissions.shell.command_judges import command_name, judge_command
 from acp_server.permissions.shell.command_line import (
     CommandSource,
     collect_words,
@@ -23,7 +24,6 @@ from acp_server.permissions.shell.grammar import (
     node_text,
 )
 from acp_server.permissions.shell.loops import read_loop_values, read_loop_variable
-from acp_server.permissions.shell.read_only_commands import READ_ONLY_COMMANDS, command_name
 from acp_server.permissions.shell.redirects import judge_redirect
 from acp_server.permissions.shell.scope import ShellScope, has_dotdot_after_name, merge_directories
 from acp_server.permissions.shell.words import Word
@@ -283,16 +283,13 @@ class CommandWalker:
         access = AccessRecorder(self.findings, scope)
         # Order: record the writes before the command raises, so that the question can show them.
         record_changes(words, access)
-        name = command_name(words[0])
         # A program of that name, such as /usr/bin/cd of macOS, changes no folder of the shell.
         if words[0].text == "cd":
             return _change_directory(words[1:], access)
-        if name in {"test", "["}:
+        if command_name(words[0]) in {"test", "["}:
             judge_test(words, access)
-        elif name in READ_ONLY_COMMANDS:
-            READ_ONLY_COMMANDS[name](words[1:], access)
         else:
-            raise UndecidableCommand(f"{words[0].text} is not known to only read")
+            judge_command(words, access)
         return _unchanged(scope)
 
 
