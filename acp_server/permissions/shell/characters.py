@@ -41,14 +41,10 @@ def _find_unicode_fault(command: str) -> str | None:
         # file system take it for another one.
         if unicodedata.normalize("NFKC", character) != character:
             return "it holds characters that look like others"
-    runs = _LETTERS.findall(command)
-    if any(not run.isascii() and _has_mixed_scripts(run) for run in runs):
+    words = (word for word in _LETTERS.findall(command) if not word.isascii())
+    if any(len(set(map(_script_name, word))) > 1 for word in words):
         return "it mixes letters of several scripts in one word"
     return None
-
-
-def _has_mixed_scripts(run: str) -> bool:
-    return len({_script_name(character) for character in run}) > 1
 
 
 @lru_cache(maxsize=1024)

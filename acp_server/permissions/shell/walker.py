@@ -38,6 +38,15 @@ MAX_DEPTH = 40
 
 Directories = tuple[str, ...]
 _SEPARATORS = frozenset({";", "\n"})
+_UNKNOWN_CONSTRUCT = "it holds a construct that is not known to only read"
+_UNKNOWN_NODES = {
+    "variable_assignment": "it sets a variable",
+    "variable_assignments": "it sets variables",
+    "function_definition": "it defines a function",
+    "declaration_command": "it sets or shows variables",
+    "while_statement": "it repeats commands until something changes",
+    "case_statement": "it chooses between commands",
+}
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 
 
@@ -98,7 +107,7 @@ class CommandWalker:
         # Fail closed: constructs that are not in the table ask.
         judge = self._handlers.get(node.type)
         if judge is None:
-            self.findings.add_reason(_unknown_node_reason(node))
+            self.findings.add_reason(_UNKNOWN_NODES.get(node.type, _UNKNOWN_CONSTRUCT))
             return _unchanged(scope)
         # Bounds on hostile input: nesting would exceed Python's recursion, and loops multiply
         # statements.
@@ -126,7 +135,11 @@ class CommandWalker:
             if child.is_named and child.type != "comment":
                 yield child
             elif not is_comment(child, self._source.text) and child.type not in tokens:
-                raise UndecidableCommand(_unknown_token_reason(child))
+                raise UndecidableCommand(
+                    "it leaves a command running in the background"
+                    if node_text(child) == "&"
+                    else _UNKNOWN_CONSTRUCT
+                )
 
     def _sequence(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk consecutive statements; each may follow a failure of the previous one."""
@@ -185,14 +198,17 @@ class CommandWalker:
     def _if_statement(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk an `if`: in every branch, its parts run in text order."""
         # Branches are not kept apart: assuming that every part may have run only adds directories.
+        folders = self._parts(node, scope, {"if", "then", "elif", "else", "fi"})
+        return DirectoryOutcome(folders, folders)
+
+    def _parts(self, node: "Node", scope: ShellScope, tokens: set[str]) -> Directories:
+        """Walk parts that may run or not; return the directories after any of them."""
         folders = scope.directories
-        for part in self._child_statements(
-            node, _SEPARATORS | {"if", "then", "elif", "else", "fi"}
-        ):
+        for part in self._child_statements(node, _SEPARATORS | tokens):
             folders = merge_directories(
                 folders, self._statement(part, scope.with_directories(folders)).either
             )
-        return DirectoryOutcome(folders, folders)
+        return folders
 
     def _loop(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk the body of a `for` loop once per value."""
@@ -209,17 +225,9 @@ class CommandWalker:
             # An iteration may fail or change the directory, so the next one starts in any directory
             # so far.
             body_scope = scope.with_directories(folders).with_value(name, value)
-            folders = merge_directories(folders, self._loop_body(body, body_scope))
+            self._check_separators(body)
+            folders = merge_directories(folders, self._parts(body, body_scope, {"do", "done"}))
         return DirectoryOutcome(folders, folders)
-
-    def _loop_body(self, node: "Node", scope: ShellScope) -> Directories:
-        self._check_separators(node)
-        folders = scope.directories
-        for part in self._child_statements(node, _SEPARATORS | {"do", "done"}):
-            folders = merge_directories(
-                folders, self._statement(part, scope.with_directories(folders)).either
-            )
-        return folders
 
     def _redirected_statement(self, node: "Node", scope: ShellScope) -> DirectoryOutcome:
         """Walk a redirected statement, then its redirects in every possible directory."""
@@ -304,34 +312,13 @@ def _change_directory(words: tuple[Word, ...], access: AccessRecorder) -> Direct
     if has_dotdot_after_name(target.text):
         raise UndecidableCommand("it changes to a folder that depends on links")
     access.record_read(target)
-    after = tuple(
-        path for folder in scope.directories for path in _cd_targets(folder, target.text, scope)
+    # The last path from each directory: bash removes `..` lexically from the written path.
+    after = (
+        scope.with_directories((folder,)).resolve_paths(target.text)[-1:]
+        for folder in scope.directories
     )
-    return DirectoryOutcome(merge_directories(after), scope.directories)
-
-
-def _cd_targets(folder: str, text: str, scope: ShellScope) -> Directories:
-    """Return the target of `cd`: bash removes `..` lexically from the written path."""
-    return scope.with_directories((folder,)).resolve_paths(text)[-1:]
+    return DirectoryOutcome(merge_directories(*after), scope.directories)
 
 
 def _unchanged(scope: ShellScope) -> DirectoryOutcome:
     return DirectoryOutcome(scope.directories, scope.directories)
-
-
-def _unknown_node_reason(node: "Node") -> str:
-    phrases = {
-        "variable_assignment": "it sets a variable",
-        "variable_assignments": "it sets variables",
-        "function_definition": "it defines a function",
-        "declaration_command": "it sets or shows variables",
-        "while_statement": "it repeats commands until something changes",
-        "case_statement": "it chooses between commands",
-    }
-    return phrases.get(node.type, "it holds a construct that is not known to only read")
-
-
-def _unknown_token_reason(node: "Node") -> str:
-    if node_text(node) == "&":
-        return "it leaves a command running in the background"
-    return "it holds a construct that is not known to only read"
