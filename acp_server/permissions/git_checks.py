@@ -174,11 +174,10 @@ def has_git_secrets(folder: Path) -> bool:
 def _has_secret(file: Path) -> bool:
     text = _text(file)
     # Fail closed: a file too large to be read completely may contain a secret.
-    return len(text) > MAX_SETTINGS_BYTES or any(map(_is_secret, text.casefold().splitlines()))
-
-
-def _is_secret(line: str) -> bool:
-    return any(word in line for word in _SECRETS) or bool(_ADDRESS.search(line))
+    return len(text) > MAX_SETTINGS_BYTES or any(
+        _ADDRESS.search(line) or any(word in line for word in _SECRETS)
+        for line in text.casefold().splitlines()
+    )
 
 
 def _text(file: Path) -> str:
