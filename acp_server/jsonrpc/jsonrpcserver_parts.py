@@ -39,8 +39,7 @@ def _lazy_package(spec: ModuleSpec) -> ModuleType:
 _register_lazy_package("oslash")
 _register_lazy_package("jsonrpcserver")
 
-from jsonrpcserver.async_dispatcher import dispatch_request
-from jsonrpcserver.dispatcher import to_response
+from jsonrpcserver.dispatcher import dispatch_request, to_response
 from jsonrpcserver.exceptions import JsonRpcError
 from jsonrpcserver.methods import Method, Methods
 from jsonrpcserver.request import Request as DispatchRequest

@@ -1,9 +1,9 @@
 """One end of a JSON-RPC connection: request ids, pending requests, cancellation and ordering.
 
-The read loop awaits no handler. For each message it runs the synchronous part in arrival order (a
-handler is a plain function that registers its state and returns a job), then starts the job in its
-own task and cancel scope, dispatched by jsonrpcserver. All output goes through the transport's
-single FIFO queue, so everything a job sends before its response precedes it on the wire.
+The read loop awaits no handler. For each request jsonrpcserver selects the handler and calls it, in
+arrival order (a handler is a plain function that registers its state and returns a job); the job
+then runs in its own task and cancel scope. All output goes through the transport's single FIFO
+queue, so everything a job sends before its response precedes it on the wire.
 """
 
 import itertools
@@ -17,12 +17,13 @@ from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
 from acp_server.jsonrpc.chunk_template import ChunkTemplate
-from acp_server.jsonrpc.dispatching import Job, Reply, build_method_table, dispatch, failing_job
+from acp_server.jsonrpc.dispatching import Job, build_method_table, dispatch
 from acp_server.jsonrpc.errors import (
     INVALID_REQUEST,
     REQUEST_CANCELLED,
     ConnectionClosedError,
     InternalError,
+    InvalidRequestError,
     MalformedError,
     RemoteError,
     RpcError,
@@ -66,7 +67,6 @@ class InboundRequest:
         """The action of `$/cancel_request`; a handler may install a gentler one."""
         self.is_answered = False
         self.is_done = anyio.Event()
-        self.job: Job
         self._answer = answer
 
     def succeed(self, result: Payload) -> None:
@@ -78,10 +78,11 @@ class InboundRequest:
             self.is_answered = True
             self._answer(line)
 
-    def fail(self, error: ErrorObject) -> None:
+    def fail(self, error: RpcError) -> None:
         """Send an error now, unless the request is already answered."""
         if not self.is_answered:
-            line = error_line(self.request.id, error)
+            body = ErrorObject(error.code, error.message, error.data)
+            line = error_line(self.request.id, body)
             self.is_answered = True
             self._answer(line)
 
@@ -270,28 +271,42 @@ class Peer:
         # request is read next and must find it in `_inbound_requests`.
         call = InboundRequest(request, self._transport.send)
         key = (type(request.id), request.id)
-        # Null ids cannot be told apart and are all served.
-        if request.id is not None and key in self._inbound_requests:
-            reason = f"id {request.id!r} is in use by a request that is not answered yet"
-            call.fail(ErrorObject(INVALID_REQUEST, "Invalid Request", {"message": reason}))
+        try:
+            # Null ids cannot be told apart and are all served.
+            if request.id is not None and key in self._inbound_requests:
+                reason = f"id {request.id!r} is in use by a request that is not answered yet"
+                raise InvalidRequestError(reason)
+            job = dispatch(self._methods, request, call)
+        except RpcError as error:
+            call.fail(error)
             return
-        handler = self._handlers.requests.get(request.method)
-        if handler is not None:
-            call.job = _prepare_job(handler, call)
         self._inbound_requests[key] = call
         self._unfinished.add(call)
-        # An unknown method is started too: `dispatch` answers it like any other error.
-        self._tasks.start_soon(self._run_request, call, key)
+        self._tasks.start_soon(self._run_request, call, job, key)
 
-    async def _run_request(self, call: InboundRequest, key: tuple[type, RequestId]) -> None:
+    async def _run_request(
+        self, call: InboundRequest, job: Job, key: tuple[type, RequestId]
+    ) -> None:
+        """Await the job, send the response and run its follow-up; answer every failure."""
         try:
             with call.scope:
-                await _respond(call, await dispatch(self._methods, call))
+                try:
+                    reply = await job()
+                except RpcError as error:
+                    call.fail(error)
+                    return
+                call.succeed(reply.result)
+                if reply.after_response is not None:
+                    await reply.after_response()
+        except Exception as error:
+            # If the response was already sent, `fail` does nothing and only the log line remains.
+            logger.exception("%s failed", call.request.method)
+            call.fail(InternalError(f"{type(error).__name__}: {error}"))
         finally:
             # Cancelled by the client or from inside the job: either way the request needs an
             # answer. Not while the peer shuts down, when the client is gone.
             if not self._tasks.cancel_scope.cancel_called:
-                call.fail(ErrorObject(REQUEST_CANCELLED, "Request cancelled"))
+                call.fail(RpcError(REQUEST_CANCELLED, "Request cancelled"))
             call.is_done.set()
             self._unfinished.discard(call)
             # A later request with id null may have taken the entry.
@@ -335,50 +350,3 @@ class Peer:
         for pending_request in self._pending_requests.values():
             # Only wakes them; each removes itself from the dict later, so iterating it is safe.
             pending_request.resolve(None)
-
-
-def _prepare_job(handler: RequestHandler, call: InboundRequest) -> Job:
-    """Run a handler's synchronous part; if it fails, return a job that raises that error."""
-    try:
-        job = handler(call.request.params, call)
-    except RpcError as error:
-        return failing_job(error)
-    except Exception as error:
-        logger.exception("%s failed before it began", call.request.method)
-        return failing_job(_internal_error(error))
-    return _with_error_boundary(job, call)
-
-
-def _with_error_boundary(job: Job, call: InboundRequest) -> Job:
-    """Return the job with every unexpected failure turned into one error answer."""
-
-    async def run() -> Reply:
-        try:
-            return await job()
-        except RpcError:
-            raise
-        except Exception as error:
-            logger.exception("%s failed", call.request.method)
-            raise _internal_error(error) from error
-
-    return run
-
-
-def _internal_error(error: Exception) -> RpcError:
-    return InternalError(f"{type(error).__name__}: {error}")
-
-
-async def _respond(call: InboundRequest, outcome: Reply | ErrorObject) -> None:
-    """Send the response, then run its follow-up; a failure in either ends here."""
-    try:
-        if isinstance(outcome, ErrorObject):
-            call.fail(outcome)
-            return
-        call.succeed(outcome.result)
-        if outcome.after_response is not None:
-            await outcome.after_response()
-    except Exception as error:
-        logger.exception("%s failed at its answer", call.request.method)
-        # If the response was already sent, `fail` does nothing and the log line is all there is.
-        failure = _internal_error(error)
-        call.fail(ErrorObject(failure.code, failure.message, failure.data))
