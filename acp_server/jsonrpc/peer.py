@@ -119,11 +119,9 @@ class Peer:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._handlers = Handlers()
-        # Keyed by type too: in Python 1 == 1.0 == True, in JSON-RPC they are different ids.
-        self._inbound_requests: dict[tuple[type, RequestId], InboundRequest] = {}
-        # Not derivable from `_inbound_requests`: requests may share the id null, a single key
-        # there.
-        self._unfinished: set[InboundRequest] = set()
+        # Keyed by id and its type: in Python 1 == 1.0 == True, in JSON-RPC they are different ids.
+        # Requests with id null cannot be told apart and are all served, so each is its own key.
+        self._inbound_requests: dict[Hashable, InboundRequest] = {}
         self._pending_requests: dict[RequestId, _PendingRequest] = {}
         self.has_ended = anyio.Event()
         """Set when the other side has ended its stream, however long the shutdown takes."""
@@ -224,8 +222,8 @@ class Peer:
 
     async def wait_until_answered(self) -> None:
         """Wait until every request read so far is finished."""
-        # A copy: the set shrinks while waiting, and requests that arrive later do not count.
-        for call in tuple(self._unfinished):
+        # A copy: the dict shrinks while waiting, and requests that arrive later do not count.
+        for call in tuple(self._inbound_requests.values()):
             await call.is_done.wait()
 
     def _handle_line(self, line: Line) -> None:
@@ -270,10 +268,9 @@ class Peer:
         # Runs inside the read loop, without awaiting: a `$/cancel_request` directly behind this
         # request is read next and must find it in `_inbound_requests`.
         call = InboundRequest(request, self._transport.send)
-        key = (type(request.id), request.id)
+        key = call if request.id is None else (type(request.id), request.id)
         try:
-            # Null ids cannot be told apart and are all served.
-            if request.id is not None and key in self._inbound_requests:
+            if key in self._inbound_requests:
                 reason = f"id {request.id!r} is in use by a request that is not answered yet"
                 raise InvalidRequestError(reason)
             job = dispatch(self._methods, request, call)
@@ -281,12 +278,9 @@ class Peer:
             call.fail(error)
             return
         self._inbound_requests[key] = call
-        self._unfinished.add(call)
         self._tasks.start_soon(self._run_request, call, job, key)
 
-    async def _run_request(
-        self, call: InboundRequest, job: Job, key: tuple[type, RequestId]
-    ) -> None:
+    async def _run_request(self, call: InboundRequest, job: Job, key: Hashable) -> None:
         """Await the job, send the response and run its follow-up; answer every failure."""
         try:
             with call.scope:
@@ -308,10 +302,7 @@ class Peer:
             if not self._tasks.cancel_scope.cancel_called:
                 call.fail(RpcError(REQUEST_CANCELLED, "Request cancelled"))
             call.is_done.set()
-            self._unfinished.discard(call)
-            # A later request with id null may have taken the entry.
-            if self._inbound_requests.get(key) is call:
-                del self._inbound_requests[key]
+            del self._inbound_requests[key]
 
     def _handle_notification(self, notification: Notification) -> None:
         if notification.method == CANCEL_METHOD:
@@ -333,10 +324,16 @@ class Peer:
     def _handle_cancel(self, params: JsonValue) -> None:
         # False marks "absent": it is not a valid id, whereas null is.
         identifier: object = params.get("requestId", False) if isinstance(params, dict) else False
-        if is_request_id(identifier):
+        if identifier is None:
+            # Any of the requests with id null may be meant: take the newest without an answer.
+            unnamed = [call for call in self._inbound_requests.values() if call.request.id is None]
+            call = next((call for call in reversed(unnamed) if not call.is_answered), None)
+        elif is_request_id(identifier):
             call = self._inbound_requests.get((type(identifier), identifier))
-            if call is not None:
-                call.on_cancel()
+        else:
+            call = None
+        if call is not None:
+            call.on_cancel()
 
     def _handle_response(self, response: Response) -> None:
         pending_request = self._pending_requests.pop(response.id, None)
