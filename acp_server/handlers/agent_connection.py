@@ -131,7 +131,7 @@ class AgentConnection:
         prompts = PromptHandlers(self._connection, self._sessions)
         check = self._require_initialize
         requests: dict[str, RequestHandler] = {
-            "initialize": request_handler(InitializeRequest, self._initialize, _no_precondition),
+            "initialize": request_handler(InitializeRequest, self._initialize),
             "authenticate": request_handler(AuthenticateRequest, auth.authenticate, check),
             "logout": request_handler(LogoutRequest, auth.logout, check),
             "session/new": request_handler(NewSessionRequest, sessions.new, check),
@@ -182,6 +182,3 @@ class AgentConnection:
         if not self._is_initialized:
             reason = "send `initialize` first"
             raise InvalidRequestError(reason)
-
-
-def _no_precondition() -> None: ...

@@ -30,12 +30,15 @@ def parse_params(model: type[P], params: JsonValue) -> P:
 
 
 def request_handler(
-    model: type[P], handle: Callable[[P, InboundRequest], Job], check: Callable[[], None]
+    model: type[P],
+    handle: Callable[[P, InboundRequest], Job],
+    check: Callable[[], None] | None = None,
 ) -> RequestHandler:
     """Adapt a handler that takes a model; `check` runs first and may refuse."""
 
     def admit(params: JsonValue, call: InboundRequest) -> Job:
-        check()
+        if check is not None:
+            check()
         with translate_errors():
             job = handle(parse_params(model, params), call)
 
