@@ -16,7 +16,6 @@ from anyio import lowlevel
 from anyio.abc import TaskGroup
 from pydantic import JsonValue
 
-from acp_server.jsonrpc.chunk_template import ChunkTemplate
 from acp_server.jsonrpc.dispatching import Job, build_method_table, dispatch
 from acp_server.jsonrpc.errors import (
     INVALID_REQUEST,
@@ -117,7 +116,8 @@ class Peer:
     """A bidirectional JSON-RPC endpoint; `run` serves until the stream ends."""
 
     def __init__(self, transport: Transport) -> None:
-        self._transport = transport
+        self.transport = transport
+        """Where to queue notification lines without waiting, and to learn how much is unsent."""
         self._handlers = Handlers()
         # Keyed by id and its type: in Python 1 == 1.0 == True, in JSON-RPC they are different ids.
         # Requests with id null cannot be told apart and are all served, so each is its own key.
@@ -137,33 +137,33 @@ class Peer:
 
         Then outgoing requests fail with ConnectionClosedError. If the input was a file, inbound
         requests are finished. Otherwise `on_disconnect` is called to end long-running work,
-        requests that end within FAREWELL_SECONDS are answered, and the rest is cancelled.
+        requests that end within DRAIN_SECONDS are answered, and the rest is cancelled.
         """
         self._handlers = handlers
         self._methods = build_method_table(handlers.requests)
         async with anyio.create_task_group() as self._tasks:
-            while batch := await self._transport.receive():
+            while batch := await self.transport.receive():
                 for line in batch:
                     # Only for a file: waiting here on a live stream would also delay a cancel
                     # behind a full queue. A file has no live sender to deadlock with.
-                    if self._transport.finishes_requests_at_end:
-                        await self._transport.wait_for_capacity()
+                    if self.transport.finishes_requests_at_end:
+                        await self.transport.wait_for_capacity()
                     self._handle_line(line)
                 # `receive` may return without waiting: let the tasks just started run.
                 await lowlevel.checkpoint()
             # Before the drain: a job that waits for the client's answer could never end otherwise.
-            self._fail_pending_requests()
+            self._is_closed = True
+            for pending_request in self._pending_requests.values():
+                # Only wakes them; each removes itself from the dict later, so iterating it is safe.
+                pending_request.resolve(None)
             self.has_ended.set()
-            if not self._transport.finishes_requests_at_end:
-                await self._drain(on_disconnect)
+            if not self.transport.finishes_requests_at_end:
+                # A script may close its end right after its last request: let quick ones finish.
+                if on_disconnect is not None:
+                    with anyio.move_on_after(DRAIN_SECONDS):
+                        await on_disconnect()
+                        await self.wait_until_answered()
                 self._tasks.cancel_scope.cancel()
-
-    async def _drain(self, on_disconnect: Callable[[], Awaitable[None]] | None) -> None:
-        """Let quick requests finish: a script may close its end right after its last request."""
-        if on_disconnect is not None:
-            with anyio.move_on_after(DRAIN_SECONDS):
-                await on_disconnect()
-                await self.wait_until_answered()
 
     async def request(self, method: str, params: Payload) -> JsonValue:
         """Send a request and return its result. Cancelling the wait cancels it on the other side.
@@ -177,12 +177,12 @@ class Peer:
         number, pending_request = next(self._ids), _PendingRequest()
         # Register before sending: the response may be read before this task runs again.
         self._pending_requests[number] = pending_request
-        self._transport.send(request_line(number, method, params))
+        self.transport.send(request_line(number, method, params))
         try:
             await pending_request.done.wait()
         except anyio.get_cancelled_exc_class():
             # `send` does not wait, so it also works inside a cancelled scope.
-            self._transport.send(notification_line(CANCEL_METHOD, {"requestId": number}))
+            self.transport.send(notification_line(CANCEL_METHOD, {"requestId": number}))
             raise
         finally:
             # A response that arrives after a cancel finds no entry and is ignored.
@@ -193,32 +193,10 @@ class Peer:
             raise RemoteError(pending_request.response.error)
         return pending_request.response.result
 
-    async def notify(self, method: str, params: Payload, replace_key: Hashable = None) -> None:
-        """Send a notification, first waiting while too much is unsent.
-
-        With `replace_key`, an unsent notification with the same key is dropped in favour of this
-        one.
-        """
-        await self.wait_for_capacity()
-        self.notify_now(method, params, replace_key)
-
-    def notify_now(self, method: str, params: Payload, replace_key: Hashable = None) -> None:
-        """Send a notification at once, however much is unsent."""
-        self._transport.send(notification_line(method, params), replace_key)
-
-    def notify_chunk(self, template: ChunkTemplate, text: str) -> None:
-        """Send a chunk of text at once; unread chunks of the same template may be coalesced."""
-        self._transport.send(template.render(text), coalesce_key=template.coalesce_key)
-
-    @property
-    def has_capacity(self) -> bool:
-        """Whether the unsent bytes are below the transport's bound."""
-        return self._transport.has_capacity
-
-    async def wait_for_capacity(self) -> None:
-        """Wait while too much is unsent."""
-        if not self._transport.has_capacity:
-            await self._transport.wait_for_capacity()
+    async def notify(self, method: str, params: Payload) -> None:
+        """Send a notification, first waiting while too much is unsent."""
+        await self.transport.wait_for_capacity()
+        self.transport.send(notification_line(method, params))
 
     async def wait_until_answered(self) -> None:
         """Wait until every request read so far is finished."""
@@ -233,7 +211,11 @@ class Peer:
         try:
             message = parse_message(line)
         except MalformedError as malformed:
-            self._reject_malformed(malformed)
+            logger.debug("malformed line: %s", malformed)
+            # Without an id the client cannot match the answer, and a stream of garbage must not
+            # fill the queue without bound while the client does not read.
+            if malformed.request_id is not None or self.transport.has_capacity:
+                self.transport.send(error_line(malformed.request_id, malformed.error))
             return
         match message:
             case Request():
@@ -254,20 +236,12 @@ class Peer:
         if starts_as_response(line.head):
             self._handle_response(Response(identifier, error=error))
         else:
-            self._transport.send(error_line(identifier, error))
-
-    def _reject_malformed(self, malformed: MalformedError) -> None:
-        """Answer a line that is not a message, unless it has no id and the reader is behind."""
-        logger.debug("malformed line: %s", malformed)
-        # Without an id the client cannot match the answer, and a stream of garbage must not fill
-        # the queue without bound.
-        if malformed.request_id is not None or self._transport.has_capacity:
-            self._transport.send(error_line(malformed.request_id, malformed.error))
+            self.transport.send(error_line(identifier, error))
 
     def _start_request(self, request: Request) -> None:
         # Runs inside the read loop, without awaiting: a `$/cancel_request` directly behind this
         # request is read next and must find it in `_inbound_requests`.
-        call = InboundRequest(request, self._transport.send)
+        call = InboundRequest(request, self.transport.send)
         key = call if request.id is None else (type(request.id), request.id)
         try:
             if key in self._inbound_requests:
@@ -341,9 +315,3 @@ class Peer:
             logger.debug("ignored a response to %r: no request is pending under it", response.id)
         else:
             pending_request.resolve(response)
-
-    def _fail_pending_requests(self) -> None:
-        self._is_closed = True
-        for pending_request in self._pending_requests.values():
-            # Only wakes them; each removes itself from the dict later, so iterating it is safe.
-            pending_request.resolve(None)

@@ -8,7 +8,7 @@ one hop for each batch. Neither thread keeps the process alive.
 import os
 import select
 import stat
-from collections.abc import Callable, Coroutine, Hashable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from threading import Lock, Thread
 from types import TracebackType
 from typing import Self
@@ -18,7 +18,7 @@ from anyio import from_thread, lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from acp_server.jsonrpc.framing import MAX_MESSAGE_BYTES, Line, LineSplitter
-from acp_server.jsonrpc.outbox import CAPACITY_BYTES, CoalesceKey, Outbox
+from acp_server.jsonrpc.outbox import CAPACITY_BYTES, Outbox
 from acp_server.jsonrpc.transport import CapacityWaiters
 from acp_server.startup.fast_dataclass import frozen_dataclass
 
@@ -50,6 +50,8 @@ class StdioTransport:
         self.finishes_requests_at_end = stat.S_ISREG(os.fstat(descriptors.read).st_mode)
         self._splitter = LineSplitter(limit_bytes)
         self._outbox = Outbox(capacity_bytes)
+        self.send = self._outbox.put
+        """Queues a line for the writer."""
         self._capacity_waiters = CapacityWaiters(self._outbox)
         self._receive_stream: MemoryObjectReceiveStream[Sequence[Line]]
         self._send_stream: MemoryObjectSendStream[Sequence[Line]]
@@ -85,12 +87,6 @@ class StdioTransport:
             return await self._receive_stream.receive()
         except anyio.EndOfStream:
             return ()
-
-    def send(
-        self, line: bytes, replace_key: Hashable = None, coalesce_key: CoalesceKey | None = None
-    ) -> None:
-        """Queue a line for the writer."""
-        self._outbox.put(line, replace_key, coalesce_key)
 
     @property
     def has_capacity(self) -> bool:
