@@ -50,9 +50,11 @@ class StdioTransport:
         self.finishes_requests_at_end = stat.S_ISREG(os.fstat(descriptors.read).st_mode)
         self._splitter = LineSplitter(limit_bytes)
         self._outbox = Outbox(capacity_bytes)
-        self.send = self._outbox.put
-        """Queues a line for the writer."""
         self._capacity_waiters = CapacityWaiters(self._outbox)
+        # Sending and waiting are the queue's own: no layer is in between.
+        self.send = self._outbox.put
+        self.wait_for_capacity = self._capacity_waiters.wait_for_capacity
+        self.flush = self._capacity_waiters.wait_until_empty
         self._receive_stream: MemoryObjectReceiveStream[Sequence[Line]]
         self._send_stream: MemoryObjectSendStream[Sequence[Line]]
         self._loop_bridge: _LoopBridge
@@ -92,14 +94,6 @@ class StdioTransport:
     def has_capacity(self) -> bool:
         """Whether the queue is below its bound."""
         return self._outbox.has_capacity
-
-    async def wait_for_capacity(self) -> None:
-        """Wait until the writer has taken enough."""
-        await self._capacity_waiters.wait_for_capacity()
-
-    async def flush(self) -> None:
-        """Wait until the writer has written everything."""
-        await self._capacity_waiters.wait_until_empty()
 
     def _read_all(self) -> None:
         for chunk in _read_chunks(self._descriptors):
