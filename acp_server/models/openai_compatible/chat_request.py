@@ -95,7 +95,7 @@ def _effort(request: ModelRequest, target: RequestTarget) -> Block:
     if q.EFFORT_NONE in target.rejected:
         return {"reasoning_effort": "none"}
     level = closest_thought_level(target.family, request.thought_level)
-    if level is None or target.profile.effort is None or q.NO_EFFORT in target.rejected:
+    if level is None or target.profile.effort == "none" or q.NO_EFFORT in target.rejected:
         return {}
     is_object = target.profile.effort == "object"
     return {"reasoning": {"effort": level}} if is_object else {"reasoning_effort": level}

@@ -10,11 +10,6 @@ OpenAiFormat = Literal["chat", "responses"]
 Role = Literal["system", "developer"]
 
 
-def _system_role(model_id: str) -> Role:
-    del model_id
-    return "system"
-
-
 @frozen_dataclass
 class EndpointProfile:
     """Known properties of an endpoint; further ones are learned from its error messages.
@@ -23,7 +18,8 @@ class EndpointProfile:
         api_format: The API format.
         sign_in_hint: Advice for the user when the endpoint rejects the key.
         system_role: Returns the role of the system message for a model id.
-        effort: How a thought level is sent: `reasoning_effort`, or `effort` within `reasoning`.
+        effort: How a thought level is sent: `reasoning_effort`, `effort` within `reasoning`, or
+            not at all.
         requires_reasoning: Whether it rejects calls sent back without the reasoning before them.
         signs_calls: Whether it signs each call and rejects one sent back without its signature.
         allows_parallel_calls: Whether a reply may contain more than one call.
@@ -34,8 +30,8 @@ class EndpointProfile:
 
     api_format: OpenAiFormat = "chat"
     sign_in_hint: str = "run `acp-server setup` to store another key"
-    system_role: Callable[[str], Role] = _system_role
-    effort: Literal["field", "object"] | None = "field"
+    system_role: Callable[[str], Role] = lambda _: "system"
+    effort: Literal["field", "object", "none"] = "field"
     requires_reasoning: bool = False
     signs_calls: bool = False
     allows_parallel_calls: bool = True

@@ -75,7 +75,7 @@ def _tool(tool: ToolSpec, omitted: frozenset[str]) -> Block:
 def _reasoning(request: ModelRequest, target: RequestTarget) -> Block:
     """Return the reasoning fields; empty for a model that does not reason."""
     level = closest_thought_level(target.family, request.thought_level)
-    if level is None or target.profile.effort is None or q.NO_EFFORT in target.rejected:
+    if level is None or target.profile.effort == "none" or q.NO_EFFORT in target.rejected:
         return {}
     reasoning: Block = {"effort": level}
     if q.NO_REASONING_SUMMARY not in target.rejected:
