@@ -6,6 +6,7 @@ the status and the endpoint's message. Imports no SDK.
 
 import re
 from http import HTTPStatus
+from math import isfinite
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.errors import FailureKind
@@ -121,11 +122,12 @@ def failure_kind_of_status(status: int) -> FailureKind:
 
 
 def parse_retry_after(header: str | None) -> float | None:
-    """Parse a `retry-after` header; None unless it is a number of seconds."""
+    """Parse a `retry-after` header; None unless it is a finite number of seconds."""
     try:
-        return float(header or "")
+        seconds = float(header or "")
     except ValueError:
         return None
+    return seconds if isfinite(seconds) else None
 
 
 def shorten_message(text: str) -> str:
