@@ -213,16 +213,12 @@ def thinking_fields(family: ModelFamily, effort: str | None) -> "dict[str, JsonV
         return {}
     if level == OFF:
         return {"thinking": {"type": family.off}}
-    fields: dict[str, JsonValue] = {"thinking": _thinking_field(family, level)}
+    fields: dict[str, JsonValue] = {"thinking": {"type": "adaptive", "display": "summarized"}}
+    if family.thinking == "budget":
+        fields["thinking"] = {"type": "enabled", "budget_tokens": BUDGET_TOKENS[level]}
     if family.efforts:
         fields["output_config"] = {"effort": level}
     return fields
-
-
-def _thinking_field(family: ModelFamily, level: str) -> "dict[str, JsonValue]":
-    if family.thinking == "budget":
-        return {"type": "enabled", "budget_tokens": BUDGET_TOKENS[level]}
-    return {"type": "adaptive", "display": "summarized"}
 
 
 def cost_usd(
