@@ -4,30 +4,16 @@ Independent of the API format: the decision depends on the streamed answer and t
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
 
 import anyio
 
 from acp_server.models.failures import ProviderFailure
 from acp_server.models.rejected_fields import RejectedFields
 from acp_server.models.retry_policy import RetryPolicy
+from acp_server.models.sse import StreamedAnswer
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.turn.errors import ModelFailedError, ModelInterruptedError
 from acp_server.turn.ports import ModelStop, ReceiveEvent, Retrying
-
-
-class StreamedAnswer(Protocol):
-    """State of an answer that is being streamed."""
-
-    @property
-    def stop(self) -> ModelStop | None:
-        """The stop reason; None until it has arrived."""
-        ...
-
-    @property
-    def has_content(self) -> bool:
-        """Whether any content was passed on; the user may have seen it."""
-        ...
 
 
 @frozen_dataclass
