@@ -215,16 +215,21 @@ class ArchiveWriter:
         self._drop_sessions(lost, SESSION_LOST)
 
     def _sync(self) -> None:
-        """Sync to the disk, index new texts for search, and send a heartbeat."""
+        """Sync to the disk, index new texts for search, and send a heartbeat.
+
+        A requested sync that fails stays due: it is repeated once the database can be used again.
+        """
         self._next_heartbeat_seconds = time.monotonic() + self._heartbeat_seconds
-        self._is_sync_due, is_durable = False, self._is_sync_due
-        if self._problem is None:
-            try:
-                with self._database.transaction(is_durable=is_durable) as connection:
-                    text_index.index_pending(connection)
-                    leases.send_heartbeat(connection, self._holder)
-            except SessionStoreError as error:
-                self._handle_failure(error)
+        if self._problem is not None:
+            return
+        try:
+            with self._database.transaction(is_durable=self._is_sync_due) as connection:
+                text_index.index_pending(connection)
+                leases.send_heartbeat(connection, self._holder)
+        except SessionStoreError as error:
+            self._handle_failure(error)
+        else:
+            self._is_sync_due = False
 
     def _handle_failure(self, error: SessionStoreError) -> None:
         """Continue without the database, or with a new one."""
