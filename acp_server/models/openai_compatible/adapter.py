@@ -1,7 +1,9 @@
 """Model port over the OpenAI API formats: one streamed request with retries and cancellation."""
 
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from uuid import uuid4
 
 import anyio
@@ -13,11 +15,7 @@ from acp_server.models.families import ModelFamily, estimate_tokens
 from acp_server.models.openai_compatible.chat_request import RequestTarget, build_chat_body
 from acp_server.models.openai_compatible.chat_stream import ChatStream
 from acp_server.models.openai_compatible.endpoint import OpenAiEndpoint
-from acp_server.models.openai_compatible.endpoint_profile import (
-    CHAT_REJECTIONS,
-    RESPONSES_REJECTIONS,
-    EndpointProfile,
-)
+from acp_server.models.openai_compatible.endpoint_profile import EndpointProfile
 from acp_server.models.openai_compatible.failures import classify_error, classify_response
 from acp_server.models.openai_compatible.responses_request import build_responses_body
 from acp_server.models.openai_compatible.responses_stream import ResponsesStream
@@ -60,15 +58,16 @@ class OpenAiApi:
     path: str
     build_body: Callable[[ModelRequest, RequestTarget], dict[str, JsonValue]]
     new_answer: Callable[[ReasoningSignature, Callable[[str], str]], AnswerStream]
-    new_rejected_fields: Callable[[], RejectedFields]
+    rejections: Mapping[str, str]
 
 
-CHAT = OpenAiApi(
-    "chat/completions", build_chat_body, ChatStream, lambda: RejectedFields(CHAT_REJECTIONS)
+_REJECTIONS: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_name("rejections.toml").read_text("utf-8")
 )
-RESPONSES = OpenAiApi(
-    "responses", build_responses_body, ResponsesStream, lambda: RejectedFields(RESPONSES_REJECTIONS)
-)
+_CHAT_REJECTIONS = _REJECTIONS["chat"] | _REJECTIONS["media"]
+_RESPONSES_REJECTIONS = _REJECTIONS["responses"] | _REJECTIONS["media"]
+CHAT = OpenAiApi("chat/completions", build_chat_body, ChatStream, _CHAT_REJECTIONS)
+RESPONSES = OpenAiApi("responses", build_responses_body, ResponsesStream, _RESPONSES_REJECTIONS)
 
 
 @dataclass(slots=True)
@@ -84,7 +83,7 @@ class OpenAiTarget:
     def __post_init__(self) -> None:
         """Choose the API format; no rejections are known yet."""
         self.api = RESPONSES if self.profile.api_format == "responses" else CHAT
-        self.rejected = self.api.new_rejected_fields()
+        self.rejected = RejectedFields(self.api.rejections)
 
 
 class OpenAiModel:
