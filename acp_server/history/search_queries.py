@@ -46,14 +46,14 @@ class SearchTerm:
 
 @frozen_dataclass
 class SearchQuery:
-    """Texts that have a term of each `wanted` group and no `unwanted` term."""
+    """Texts that have a term of each `required` group and no `excluded` term."""
 
     required: tuple[tuple[SearchTerm, ...], ...]
     excluded: tuple[SearchTerm, ...] = ()
 
     @property
     def terms(self) -> tuple[SearchTerm, ...]:
-        """All wanted terms."""
+        """All required terms."""
         return tuple(term for group in self.required for term in group)
 
 

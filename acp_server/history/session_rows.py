@@ -1,8 +1,8 @@
 """One session being saved: turns its records into database writes.
 
 Holds the state the next rows depend on: numbers, calls that still change, and the messages, by
-reference. Writes are collected (`record`, then `rows`) and executed by the archive writer, all or
-none; until `mark_written` reports success, they count as not written.
+reference. Writes are collected (`record`, then `pending_writes`) and executed by the archive
+writer, all or none; until `mark_written` reports success, they count as not written.
 
 If writes fail, the session has a gap (`suspend`): from then on only the messages are recorded.
 Once there is a database again (`recover`), the missing messages are written, so the conversation is
@@ -139,7 +139,7 @@ class SessionRowWriter:
     def mark_written(self) -> None:
         """Note that all pending writes were committed."""
         self._writes = []
-        # Only now and not in `rows`: a failed transaction must write the facts again.
+        # Only now and not in `pending_writes`: a failed transaction must write the facts again.
         self._saved_facts = self._facts
         self.is_new = self._are_messages_replaced = False
         # During a turn its calls still change; releasing them would mean reading them back each
