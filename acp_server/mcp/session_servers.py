@@ -5,7 +5,7 @@ changed tool list invalidates the prompt cache. Changes in between become notice
 Sessions share nothing but the SDK and the watcher process that ends servers if this one dies.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
