@@ -114,13 +114,13 @@ class InstallPlan:
 class Installer:
     """Installs skills into one agent home. All calls block.
 
-    `text_scan` checks each text for injected instructions; `now` gives the times in records.
+    `text_scan` checks each text for harm; `now` gives the times in records.
     """
 
     home: AgentHome
     git: GitCloner
     is_name_taken: IsNameTaken
-    text_scan: TextScan | None = None
+    text_scan: TextScan
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def plan(self, source: str, trust: SkillTrust) -> InstallPlan:

@@ -1,13 +1,13 @@
 """Structural checks of a skill: size, links out of it, unreadable programs.
 
-Judges names, sizes and the first bytes of files; the rules judge their text.
+Judges names, sizes and the first bytes of files; the scan judges their text.
 """
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from skills_store.guard.contents import MAX_BYTES, MAX_FILES, SkillContents
-from skills_store.guard.verdict import Category, Severity, SkillFinding
+from skills_store.guard.verdict import Severity, SkillFinding
 
 SKILL_FILE = "SKILL.md"
 
@@ -77,7 +77,6 @@ _AUTO_LOADED_FILES = {
     ".vscode/tasks.json", ".envrc", ".claude/settings.json", ".mcp.json", ".npmrc", ".pypirc",
     "sitecustomize.py", "usercustomize.py", "conftest.py", ".gitmodules", ".pre-commit-config.yaml",
 }  # fmt: skip
-_CATEGORY: Category = "structure"
 
 
 def structure_findings(contents: SkillContents) -> Iterator[SkillFinding]:
@@ -148,4 +147,4 @@ def _claims_media(suffix: str) -> bool:
 
 
 def _finding(name: str, severity: Severity, description: str) -> SkillFinding:
-    return SkillFinding(name, 0, _CATEGORY, severity, description)
+    return SkillFinding(name, 0, "structure", severity, description)

@@ -1,21 +1,9 @@
-"""Verdict of the guard: findings and the resulting risk level. Independent of the rules."""
+"""Verdict of the guard: findings and the resulting risk level. Independent of the patterns."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Category = Literal[
-    "exfiltration",
-    "injection",
-    "destructive",
-    "persistence",
-    "network",
-    "obfuscation",
-    "privilege",
-    "supply-chain",
-    "secrets",
-    "structure",
-]
 Severity = Literal["note", "caution", "dangerous"]
 RiskLevel = Literal["safe", "caution", "dangerous"]
 
@@ -32,7 +20,8 @@ class SkillFinding:
     """Path within the skill, with slashes; empty for the entire directory."""
     line: int
     """Counted from 1; 0 for the entire file."""
-    category: Category
+    category: str
+    """Kind of harm, such as `exfiltration`; `structure` for the file itself."""
     severity: Severity
     description: str
     """Short description for the user. Never quotes the skill, whose text may be hostile."""
