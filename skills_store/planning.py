@@ -38,8 +38,8 @@ from skills_store.ownership import (
     should_change_in_place,
 )
 from skills_store.patching import NotFoundError, PatchError
+from skills_store.paths import is_skill_file_path, parse_support_path
 from skills_store.skill import LINKED_FOLDERS, SKILL_FILE, Skill
-from skills_store.support_paths import is_skill_file_path, parse_support_path
 from skills_store.usage import Clock, SkillUsageStore
 from skills_store.write_errors import (
     InvalidCallError,

@@ -9,9 +9,17 @@ gate still authorises each of its actions.
 
 from skills_store.guard.collecting import collect_skill_files
 from skills_store.guard.contents import SkillContents
-from skills_store.guard.policy import POLICY, SkillDecision, SkillTrust, decide
 from skills_store.guard.scanning import TextScan, scan_skill
-from skills_store.guard.verdict import RiskLevel, Severity, SkillFinding, SkillVerdict
+from skills_store.guard.verdict import (
+    POLICY,
+    RiskLevel,
+    Severity,
+    SkillDecision,
+    SkillFinding,
+    SkillTrust,
+    SkillVerdict,
+    decide,
+)
 
 __all__ = [
     "POLICY",

@@ -5,7 +5,7 @@ the server brings the scan along.
 """
 
 import codecs
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -54,28 +54,22 @@ class TextScan(Protocol):
 
 def scan_skill(contents: SkillContents, text_scan: TextScan) -> SkillVerdict:
     """Scan a skill and return the verdict. Never raises, for any content."""
-    return build_verdict(_findings(contents, text_scan))
-
-
-def _findings(contents: SkillContents, text_scan: TextScan) -> Iterator[SkillFinding]:
-    yield from structure_findings(contents)
+    findings = list(structure_findings(contents))
     bytes_left = MAX_SCANNED_BYTES
-    for name, data in sorted(contents.files.items(), key=_scan_order):
+    for name, data in sorted(contents.files.items(), key=lambda file: (_is_data(*file), file[0])):
         if is_opaque(name, data):
             continue
         if len(data) > bytes_left:
             severity: Severity = "caution" if _is_data(name, data) else "dangerous"
-            yield SkillFinding(name, 0, "structure", severity, "was only partly scanned")
+            findings.append(SkillFinding(name, 0, "structure", severity, "was only partly scanned"))
         text = _decode(data[: max(bytes_left, 0)])
         bytes_left -= len(data)
         is_program = PurePosixPath(name.lower()).suffix not in _PROSE or text.startswith("#!")
-        for found in text_scan(text, is_program=is_program):
-            yield SkillFinding(name, found.line, found.category, found.severity, found.description)
-
-
-def _scan_order(file: tuple[str, bytes]) -> tuple[bool, str]:
-    name, data = file
-    return _is_data(name, data), name
+        findings += [
+            SkillFinding(name, found.line, found.category, found.severity, found.description)
+            for found in text_scan(text, is_program=is_program)
+        ]
+    return build_verdict(findings)
 
 
 def _is_data(name: str, data: bytes) -> bool:

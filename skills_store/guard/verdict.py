@@ -1,6 +1,6 @@
-"""Verdict of the guard: findings and the resulting risk level. Independent of the patterns."""
+"""Verdict of the guard: findings, the risk level, and the decision by trust in the source."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +10,17 @@ RiskLevel = Literal["safe", "caution", "dangerous"]
 SEVERITIES: tuple[Severity, ...] = ("note", "caution", "dangerous")
 RISK_LEVELS: tuple[RiskLevel, ...] = ("safe", "caution", "dangerous")
 """Risk level by position in `SEVERITIES`: a note alone leaves a skill safe."""
+
+SkillTrust = Literal["builtin", "trusted", "community", "agent-created"]
+"""Author: this package; a source named in the user's settings; the public; the model."""
+SkillDecision = Literal["allow", "ask", "block"]
+
+POLICY: Mapping[SkillTrust, Mapping[RiskLevel, SkillDecision]] = {
+    "builtin": {"safe": "allow", "caution": "allow", "dangerous": "allow"},
+    "trusted": {"safe": "allow", "caution": "allow", "dangerous": "block"},
+    "community": {"safe": "allow", "caution": "block", "dangerous": "block"},
+    "agent-created": {"safe": "allow", "caution": "allow", "dangerous": "ask"},
+}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,3 +57,8 @@ def build_verdict(findings: Iterable[SkillFinding]) -> SkillVerdict:
     found = tuple(sorted(set(findings)))
     worst = max((SEVERITIES.index(finding.severity) for finding in found), default=0)
     return SkillVerdict(RISK_LEVELS[worst], found)
+
+
+def decide(trust: SkillTrust, level: RiskLevel) -> SkillDecision:
+    """Return the decision for a skill of this level from such a source."""
+    return POLICY[trust][level]
