@@ -76,20 +76,6 @@ def should_change_in_place(skill: Skill, owner: Owner) -> bool:
             return skill.root.is_writable and skill.root.kind in {"workspace", "agents"}
 
 
-def check_deletable(skill: Skill, owner: Owner) -> None:
-    """Reject archiving a skill outside the user's own directory.
-
-    Raises:
-        ReadOnlySkillError: It is elsewhere.
-    """
-    if skill.root.kind != "home":
-        reason = (
-            "only skills in the user's own folder are archived; "
-            "the setting skills.disabled hides this one"
-        )
-        raise ReadOnlySkillError(skill.full_name, owner, reason)
-
-
 def check_origin(skill: Skill, owner: Owner, origin: ChangeOrigin, usage: SkillUsageStore) -> None:
     """Reject a background run's change of a skill that is pinned, or not the user's or an agent's.
 
@@ -116,7 +102,12 @@ def check_deletion(
         BackgroundChangeError: A background run may archive only skills made by an agent.
     """
     check_origin(skill, owner, origin, usage)
-    check_deletable(skill, owner)
+    if skill.root.kind != "home":
+        reason = (
+            "only skills in the user's own folder are archived; "
+            "the setting skills.disabled hides this one"
+        )
+        raise ReadOnlySkillError(skill.full_name, owner, reason)
     if usage.is_pinned(skill.name):
         raise PinnedSkillError(skill.name, is_background=False)
     if origin in BACKGROUND_ORIGINS and owner != "agent":
