@@ -47,8 +47,15 @@ def read_installed_names(home: AgentHome) -> InstalledNames:
 def owner_of(skill: Skill, installed_names: InstalledNames, usage: SkillUsageStore) -> Owner:
     """Return the owner of a skill. Skills shared with other agents count as external."""
     match skill.root.kind:
+        case "home" if skill.name in installed_names.installed:
+            return "installed"
+        case "home" if skill.name in installed_names.hub:
+            return "hub"
+        case "home" if skill.name in installed_names.bundled:
+            return "bundled"
         case "home":
-            return _home_owner(skill.name, installed_names, usage)
+            record = usage.record(skill.name)
+            return "agent" if record is not None and record.created_by == "agent" else "user"
         case "agents" | "external":
             return "external"
         case "workspace" | "bundled" | "plugin":
@@ -112,17 +119,6 @@ def check_deletion(
         raise PinnedSkillError(skill.name, is_background=False)
     if origin in BACKGROUND_ORIGINS and owner != "agent":
         raise BackgroundChangeError(skill.full_name, owner, origin)
-
-
-def _home_owner(name: str, installed: InstalledNames, usage: SkillUsageStore) -> Owner:
-    if name in installed.installed:
-        return "installed"
-    if name in installed.hub:
-        return "hub"
-    if name in installed.bundled:
-        return "bundled"
-    record = usage.record(name)
-    return "agent" if record is not None and record.created_by == "agent" else "user"
 
 
 def _read_bundled_names(home: AgentHome) -> frozenset[str]:

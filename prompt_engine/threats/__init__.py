@@ -49,10 +49,10 @@ def scan(text: str, scope: ScanScope) -> tuple[ThreatFinding, ...]:
 
 
 def scan_skill_text(text: str, *, is_program: bool) -> tuple[SkillThreat, ...]:
-    """Return what a file of a skill would do, as far as patterns show it; comments excepted.
+    """Return the harmful commands and instructions found in a file of a skill.
 
-    In a program a match is only a mention if it is in a comment. Never raises, for any text, and
-    takes time linear in its length. Lines end with a line feed.
+    In a program, only a comment can mention a command without running it. Never raises, for any
+    text, and takes time linear in its length. Lines end with a line feed.
     """
     module = cast("_SkillScanModule", import_module("prompt_engine.threats.skill_scanning"))
     return tuple(module.scan_skill_text(text, is_program=is_program))
