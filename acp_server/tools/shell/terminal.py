@@ -14,6 +14,7 @@ from pydantic import Field, JsonValue
 
 from acp_server.permissions.effects import RunCommandEffect, SandboxStatus
 from acp_server.permissions.questions import PermissionQuestion
+from acp_server.session.commands.markdown import fenced_block
 from acp_server.session.ports.editor import (
     EditorError,
     EditorPort,
@@ -29,8 +30,6 @@ from acp_server.tools.edit.edit_flow import EditServices
 from acp_server.tools.files.errors import FileError
 from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.shell.background import BackgroundCommands
-from acp_server.tools.shell.command import CommandResult, LocalCommand
-from acp_server.tools.shell.confinement.denials import describe_denial
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox, TerminalConfinement
 from acp_server.tools.shell.editor_terminal import (
     TERMINAL_ENVIRONMENT,
@@ -45,13 +44,12 @@ from acp_server.tools.shell.live_output import (
     OutputView,
     TerminalOutputView,
     TextOutputView,
-    fenced_block,
     output_block,
     run_with_view,
 )
 from acp_server.tools.shell.named_paths import find_named_paths
 from acp_server.tools.shell.output import OutputLog, render_for_model
-from acp_server.tools.shell.session import ShellSession
+from acp_server.tools.shell.session import CommandResult, ShellSession
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallChanged, CallContent, Location, TerminalView
@@ -143,7 +141,9 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             return ToolOutcome(NUL_IN_COMMAND, is_error=True)
         try:
             resolved = await self._services.resolve(arguments.workdir or ".")
-            self._sandbox_status = await self._determine_sandbox_status(arguments)
+            if self._shell.sandbox is not None:
+                is_unconfined = isinstance(arguments, ConfinedArguments) and arguments.unconfined
+                self._sandbox_status = await self._shell.sandbox.status(is_unconfined=is_unconfined)
             refusal = await self._services.gate.authorize(self._build_question(resolved, arguments))
             if refusal is not None:
                 return ToolOutcome(refusal.reason, is_error=True)
@@ -151,10 +151,13 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             # Security: runs in the resolved directory that was asked about. A link that is
             # replaced meanwhile cannot lead the command elsewhere.
             async with self._services.tracking_file_changes():
-                outcome = await self._execute(arguments, resolved.real)
-            return replace(
-                outcome, touched_paths=await self._touched_paths(arguments, resolved.real)
+                run = self._start_in_background if arguments.background else self._run_in_foreground
+                outcome = await run(arguments, resolved.real)
+            place = resolved.real, self._services.home
+            touched_paths = await to_thread.run_sync(
+                find_named_paths, arguments.command, *place, abandon_on_cancel=True
             )
+            return replace(outcome, touched_paths=touched_paths)
         except (FileError, ShellError) as error:
             return ToolOutcome(error.reason, is_error=True)
         except EditorError as error:
@@ -183,21 +186,6 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             content=(Text(fenced_block(command, "sh")),),
             locations=(Location(str(resolved.path)),),
         )
-
-    async def _determine_sandbox_status(self, arguments: TerminalArguments) -> SandboxStatus:
-        is_unconfined = isinstance(arguments, ConfinedArguments) and arguments.unconfined
-        sandbox = self._shell.sandbox
-        return "free" if sandbox is None else await sandbox.status(is_unconfined=is_unconfined)
-
-    async def _touched_paths(self, arguments: TerminalArguments, cwd: Path) -> tuple[str, ...]:
-        """Return the command's directory and every path that it names."""
-        return await to_thread.run_sync(
-            find_named_paths, arguments.command, cwd, self._services.home, abandon_on_cancel=True
-        )
-
-    async def _execute(self, arguments: TerminalArguments, cwd: Path) -> ToolOutcome:
-        start = self._start_in_background if arguments.background else self._run_in_foreground
-        return await start(arguments, cwd)
 
     async def _start_in_background(self, arguments: TerminalArguments, cwd: Path) -> ToolOutcome:
         started = await self._shell.background.start(
@@ -243,18 +231,17 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         self, arguments: TerminalArguments, cwd: Path, view: OutputView, interval_seconds: float
     ) -> CommandResult:
         is_unconfined = self._sandbox_status == "unconfined"
-        command = LocalCommand(
-            self._shell.session, arguments.command, cwd, is_unconfined=is_unconfined
-        )
         result = CommandResult(TerminalExit(), timed_out=False)
 
-        async def receive(chunk: bytes) -> None:
+        def receive(chunk: bytes) -> None:
             self._log.write(chunk)
             view.write(chunk)
 
         async def work() -> None:
             nonlocal result
-            result = await command.run(receive, arguments.timeout)
+            result = await self._shell.session.run(
+                arguments.command, cwd, receive, arguments.timeout, is_unconfined=is_unconfined
+            )
 
         await run_with_view(view, interval_seconds, work)
         return result
@@ -340,7 +327,10 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
 
     def _outcome(self, result: CommandResult, arguments: TerminalArguments) -> ToolOutcome:
         output = render_for_model(self._log.text(), MAX_RESULT_CHARACTERS)
-        status, denial = _status(result, arguments), self._denial_hint(result)
+        status, denial, sandbox = _status(result, arguments), "", self._shell.sandbox
+        if sandbox is not None and self._sandbox_status == "confined":
+            has_failed = result.timed_out or result.exit != TerminalExit(code=0)
+            denial = sandbox.describe_denial(self._log.text(), has_failed=has_failed)
         raw: dict[str, JsonValue] = {
             "exit_code": result.exit.code,
             "signal": result.exit.signal,
@@ -352,15 +342,6 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         return ToolOutcome(
             text, has_failed, shown=self._shown_content(status, denial), raw_output=raw
         )
-
-    def _denial_hint(self, result: CommandResult) -> str:
-        """Return a hint that the sandbox may have denied something, for the model and the user."""
-        sandbox = self._shell.sandbox
-        if sandbox is None or self._sandbox_status != "confined":
-            return ""
-        has_failed = result.timed_out or result.exit != TerminalExit(code=0)
-        has_network = sandbox.scope.config.has_network
-        return describe_denial(self._log.text(), has_failed=has_failed, has_network=has_network)
 
     def _shown_content(self, status: str, denial: str = "") -> tuple[CallContent, ...]:
         denial_content = (Text(denial),) if denial else ()

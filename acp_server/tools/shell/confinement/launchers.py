@@ -7,7 +7,7 @@ Python, because it starts with every command and must be fast.
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -53,8 +53,16 @@ class PerlLauncher:
         self, limits: SandboxLimits, command_variables: Mapping[str, str]
     ) -> tuple[str, ...]:
         """Return perl, the script and the limits as its arguments."""
+        paths = {
+            "write": limits.writable,
+            "hide": limits.hidden,
+            "open": limits.opened,
+            "read": limits.readable or (),
+        }
+        limit_arguments = [f"{name}={path}" for name in paths for path in paths[name]]
+        network = f"net={'open' if limits.has_network else 'closed'}"
         variables = (f"var={name}={value}" for name, value in command_variables.items())
-        return (self.perl, str(SCRIPT), *_limit_arguments(limits), *variables, "--")
+        return (self.perl, str(SCRIPT), *limit_arguments, network, *variables, "--")
 
     def files(self) -> tuple[str, ...]:
         """Return perl and the script."""
@@ -125,14 +133,3 @@ def _probe(
     return MissingLauncher(
         reason.removeprefix(f"{FAILURE_PREFIX}: ").removesuffix("; nothing was run")
     )
-
-
-def _limit_arguments(limits: SandboxLimits) -> Iterator[str]:
-    for name, paths in (
-        ("write", limits.writable),
-        ("hide", limits.hidden),
-        ("open", limits.opened),
-        ("read", limits.readable or ()),
-    ):
-        yield from (f"{name}={path}" for path in paths)
-    yield f"net={'open' if limits.has_network else 'closed'}"
