@@ -5,7 +5,7 @@ from itertools import islice
 
 from pydantic import JsonValue
 
-from acp_server.turn.events import CallChanged, CallContent, CallStatus, Event, Location
+from acp_server.turn.events import CallChanged, CallContent, Location
 from acp_server.turn.ports import TurnSink
 
 MAX_RAW_CHARACTERS = 1_000
@@ -26,9 +26,11 @@ class CallReporter:
 
     def __init__(self, call_id: str, sink: TurnSink) -> None:
         self.call_id = call_id
-        self._sink = sink
         self._title: str | None = None
         self._locations: tuple[Location, ...] | None = None
+        # For events that are not about the tool call's own fields.
+        self.emit = sink.emit
+        self.emit_now = sink.emit_now
 
     async def describe(self, title: str, locations: tuple[Location, ...]) -> None:
         """Update the title (made a single line) and the locations, if they have changed."""
@@ -40,34 +42,23 @@ class CallReporter:
         )
         if update != CallChanged(self.call_id):
             self._title, self._locations = title, locations
-            await self._sink.emit(update)
+            await self.emit(update)
 
     async def show(self, content: tuple[CallContent, ...]) -> None:
         """Replace the content of the tool call."""
-        await self._sink.emit(CallChanged(self.call_id, content=content))
+        await self.emit(CallChanged(self.call_id, content=content))
 
     def show_transient(self, content: tuple[CallContent, ...]) -> None:
         """Replace the content by an intermediate state; may be dropped if the client is slow."""
-        self._sink.emit_now(CallChanged(self.call_id, content=content, is_passing=True))
+        self.emit_now(CallChanged(self.call_id, content=content, is_passing=True))
 
     async def show_arguments(self, arguments: Mapping[str, JsonValue]) -> None:
         """Send the complete arguments as the raw input, truncated."""
-        await self._sink.emit(CallChanged(self.call_id, raw_input=truncate_raw(arguments)))
+        await self.emit(CallChanged(self.call_id, raw_input=truncate_raw(arguments)))
 
     async def mark_in_progress(self) -> None:
         """Set the status to `in_progress`: from here on the call may take effect."""
-        await self._set_status("in_progress")
-
-    async def emit(self, event: Event) -> None:
-        """Send an event that is not about the tool call's own fields."""
-        await self._sink.emit(event)
-
-    def emit_now(self, event: Event) -> None:
-        """Send an event without awaiting, so also while the turn is being cancelled."""
-        self._sink.emit_now(event)
-
-    async def _set_status(self, status: CallStatus) -> None:
-        await self._sink.emit(CallChanged(self.call_id, status))
+        await self.emit(CallChanged(self.call_id, "in_progress"))
 
 
 def truncate_raw(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

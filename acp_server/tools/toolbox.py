@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Protocol
 
 import anyio
-from pydantic import JsonValue
 
 from acp_server.permissions.gate import Gate
 from acp_server.session.ports.mcp import McpServersPort, NoMcpServers
@@ -95,7 +94,9 @@ class SessionToolbox:
         tools = self._tools_by_name()
         tool = tools.get(name)
         if tool is None:
-            shown = _shown_name(name)
+            shown = " ".join(name.split()) or "(no name)"
+            if len(shown) > MAX_NAME_CHARACTERS:
+                shown = f"{shown[:MAX_NAME_CHARACTERS]}…"
             await sink.emit(CallAppeared(call_id, shown))
             return _UnknownToolCall(shown, tuple(tools), CallReporter(call_id, sink))
         await sink.emit(CallAppeared(call_id, name, tool.kind, tool.title))
@@ -138,19 +139,16 @@ class _LiveToolCall:
 
     async def run(self, call: ToolCall) -> ToolOutcome:
         """Run the tool; the result's text is added to the raw output for the user."""
-        return _with_raw_output(await self._run_in_queue(parse_arguments(call)))
-
-    async def _run_in_queue(self, arguments: Mapping[str, JsonValue]) -> ToolOutcome:
-        """Run the tool with its place in the permission gate's question queue."""
-        if self._gate is None:
-            return await self._use.run_call(arguments)
+        arguments = parse_arguments(call)
         # Before the first await: permission is asked in the order in which the calls begin,
         # although they run concurrently.
-        self._gate.enter_queue(self._id, self._tool)
+        if self._gate is not None:
+            self._gate.enter_queue(self._id, self._tool)
         try:
-            return await self._use.run_call(arguments)
+            return _with_raw_output(await self._use.run_call(arguments))
         finally:
-            self._gate.leave_queue(self._id)
+            if self._gate is not None:
+                self._gate.leave_queue(self._id)
 
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the outcome of the cancelled call."""
@@ -176,12 +174,6 @@ class _UnknownToolCall:
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the reason as an error."""
         return _with_raw_output(ToolOutcome(reason, is_error=True))
-
-
-def _shown_name(name: str) -> str:
-    """Return a tool name that the model made up, on one line and truncated."""
-    name = " ".join(name.split()) or "(no name)"
-    return name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS]}…"
 
 
 def _with_raw_output(outcome: ToolOutcome) -> ToolOutcome:

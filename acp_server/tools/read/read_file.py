@@ -110,17 +110,9 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
 
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the file and the first line as the title."""
-        raw_path = so_far.complete_text("path")
-        if raw_path is None:
-            return None
-        try:
-            path = self._services.lexical_path(raw_path)
-        except FileError:
-            return CallDescription(f"Read {raw_path}")
         offset = so_far.complete.get("offset")
         line = offset if isinstance(offset, int) and offset > 1 else None
-        title = f"Read {self._services.display_path(path)}" + (f" from line {line}" if line else "")
-        return CallDescription(title, (Location(str(path), line),))
+        return self._services.describe_file("Read", so_far.complete_text("path"), line)
 
     async def run(self, arguments: ReadFileArguments) -> ToolOutcome:
         """Ask permission and read the file."""

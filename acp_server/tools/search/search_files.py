@@ -62,11 +62,7 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
         title = f"Search `{_truncate(pattern)}`{location_text}" + (
             f" ({file_glob})" if file_glob else ""
         )
-        try:
-            lexical_path = self._services.lexical_path(path or ".")
-        except FileError:
-            return CallDescription(title)
-        return CallDescription(title, (Location(str(lexical_path)),))
+        return CallDescription(title, self._services.locations_of(path or "."))
 
     async def run(self, arguments: SearchFilesArguments) -> ToolOutcome:
         """Ask permission and search."""

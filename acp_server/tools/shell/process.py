@@ -131,7 +131,7 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
             return ToolOutcome(refusal.reason, is_error=True)
         await self.reporter.mark_in_progress()
         # The input may make the command change files, like a command of its own.
-        await self._services.checkpoint_hooks.before_command()
+        await self._services.checkpoints.before_command()
         self._services.files.note_command()
         await self._background.write(state.id, arguments.data.encode())
         return ToolOutcome(f"wrote {len(arguments.data):,} characters")

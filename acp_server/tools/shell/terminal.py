@@ -128,12 +128,8 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         if not command:
             return None
         title = inline_code(headline(command))
-        workdir = so_far.complete_text("workdir")
-        try:
-            path = self._services.lexical_path(workdir or ".")
-        except FileError:
-            return CallDescription(title)
-        return CallDescription(title, (Location(str(path)),))
+        workdir = so_far.complete_text("workdir") or "."
+        return CallDescription(title, self._services.locations_of(workdir))
 
     async def run(self, arguments: TerminalArguments) -> ToolOutcome:
         """Ask permission, run the command, return its output."""

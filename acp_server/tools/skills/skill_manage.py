@@ -22,7 +22,7 @@ from acp_server.skills.screening import find_doubts
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.edit.diffs import exact_diff
-from acp_server.tools.edit.growing_diff import GrowingDiff, matching_head
+from acp_server.tools.edit.growing_diff import GrowingDiff, TextPreview
 from acp_server.tools.skills.skill_view import failure_outcome
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import Text
@@ -90,8 +90,6 @@ class SkillManageUse(TypedToolUse[SkillManageArguments]):
         super().__init__(SkillManageArguments, reporter)
         self._services = services
         self._growing_diff = GrowingDiff(reporter)
-        self._base: tuple[Path, str | None] | None = None
-        self._has_loaded_base = False
 
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the action and the skill as the title, once both are known."""
@@ -109,15 +107,8 @@ class SkillManageUse(TypedToolUse[SkillManageArguments]):
         await super().draft(so_far)
         argument = _STREAMED_ARGUMENTS.get(so_far.complete_text("action") or "")
         text = so_far.text(argument) if argument else ""
-        if not text:
-            return
-        if not self._has_loaded_base:
-            self._has_loaded_base = True
-            self._base = await self._services.load_base(so_far)
-        if self._base is not None:
-            path, old = self._base
-            diff = partial(_partial_diff, str(path), old, text)
-            self._growing_diff.show_if_due(len(text), diff)
+        if text:
+            await self._growing_diff.show_text(text, partial(self._services.load_base, so_far))
 
     async def run(self, arguments: SkillManageArguments) -> ToolOutcome:
         """Plan the change, ask permission, apply it."""
@@ -159,7 +150,7 @@ class SkillEditServices:
         self.gate = gate
         self._roots = roots
 
-    async def load_base(self, so_far: PartialArguments) -> tuple[Path, str | None] | None:
+    async def load_base(self, so_far: PartialArguments) -> TextPreview | None:
         """Return the path that a streamed text will be written to, and its current text.
 
         None if the skill is not known yet. The text is None if there is no such file.
@@ -169,19 +160,18 @@ class SkillEditServices:
             return None
         if so_far.complete_text("action") == "create":
             folder = self.skills.home / (so_far.complete_text("category") or "") / name
-            return folder / SKILL_FILE, None
+            return TextPreview(folder / SKILL_FILE, None)
         path = so_far.complete_text("file_path") or SKILL_FILE
-        return await self.skills.text_of(name, path)
+        found = await self.skills.text_of(name, path)
+        return None if found is None else TextPreview(*found)
 
     def targets(self, change: SkillChange) -> tuple[FileTarget, ...]:
         """Return the files of a change in the form that the permission gate judges."""
         roots = [Path(os.path.realpath(root)) for root in self._roots]
         pairs = zip(change.paths, change.resolved_paths, strict=True)
-        return tuple(_target_for(path, real, roots) for path, real in pairs)
-
-
-def _target_for(path: Path, real: Path, roots: list[Path]) -> FileTarget:
-    return FileTarget(path, real, any(real.is_relative_to(root) for root in roots))
+        return tuple(
+            FileTarget(path, real, any(map(real.is_relative_to, roots))) for path, real in pairs
+        )
 
 
 def _title(change: SkillChange) -> str:
@@ -200,10 +190,6 @@ def _diff_blocks(change: SkillChange) -> tuple[FileDiff, ...]:
         for each in change.diffs
         for block in exact_diff(str(each.path), each.old, each.new or "")
     )
-
-
-def _partial_diff(path: str, old: str | None, text: str) -> tuple[FileDiff, ...]:
-    return (FileDiff(path, None if old is None else matching_head(old, text), text),)
 
 
 def skill_manage_tool(skills: SkillAccess, gate: Gate, roots: Sequence[Path] = ()) -> Tool:
