@@ -362,7 +362,7 @@ class EditFlow:
         text = change.text or ""
         if base is None or base.text != text or change.moved_to is None:
             written = await self._files.write(change.target, text, base)
-            self._changed_files.append(written_file(change.target, written.snapshot))
+            self._changed_files.append(written_file(change.target, written))
         verb = "moved" if change.moved_to else "created" if base is None else "edited"
         return f"{verb} {name}{change.note}"
 

@@ -148,10 +148,10 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
             )
             if outcome is not None and not outcome.is_error:
                 return outcome
-            excerpt = await file_service.read_lines(resolved, arguments.offset, arguments.limit)
-            return _page_outcome(
-                _fit_page(split_lines(excerpt.text), arguments.offset, excerpt.total_lines)
+            text, total_lines = await file_service.read_lines(
+                resolved, arguments.offset, arguments.limit
             )
+            return _page_outcome(_fit_page(split_lines(text), arguments.offset, total_lines))
         # Some PDFs are plain ASCII and decode as text.
         if snapshot.is_saved and snapshot.text.startswith(PDF_START):
             return await self._read_media(resolved, BinaryFileError(resolved.raw_path, "a PDF"))
