@@ -8,6 +8,7 @@ from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.edit.edit_flow import EditFlow, EditServices, PlannedChange
 from acp_server.tools.edit.growing_diff import GrowingDiff, TextPreview
+from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import FileError
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.ports import ToolOutcome
@@ -61,7 +62,7 @@ class WriteFileUse(TypedToolUse[WriteFileArguments]):
         async def plan() -> tuple[PlannedChange, ...]:
             resolved = await self._services.resolve(arguments.path)
             base = await self._services.files.read_if_exists(resolved)
-            lines = len(arguments.content.splitlines())
+            lines = len(split_lines(arguments.content))
             note = f" ({lines:,} line{'' if lines == 1 else 's'})"
             return (PlannedChange(resolved, base, arguments.content, note=note),)
 

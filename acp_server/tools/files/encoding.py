@@ -4,6 +4,7 @@ Pure functions. A decoded file always encodes to exactly the same bytes again.
 """
 
 import codecs
+import io
 from collections.abc import Iterator
 from typing import Literal
 
@@ -84,6 +85,15 @@ def detect_newline(text: str) -> Newline | None:
     if len(used) > 1:
         return None
     return used[0] if used else "\n"
+
+
+def split_lines(text: str) -> list[str]:
+    r"""Return the lines with their line ends.
+
+    Only `\n` ends a line, unlike in `str.splitlines`: line numbers must agree with those of
+    editors, `search_files` and `patch`.
+    """
+    return io.StringIO(text, newline="\n").readlines()
 
 
 def convert_newlines(text: str, newline: Newline | None) -> str:

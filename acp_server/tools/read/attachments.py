@@ -14,6 +14,7 @@ from acp_server.permissions.gate import Refusal
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.tools.display_paths import target_for
 from acp_server.tools.edit.edit_flow import EditServices
+from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import BinaryFileError, FileError, PathIsDirectoryError
 from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.read.media import MediaError, read_media
@@ -107,4 +108,4 @@ def lines_of(text: str, fragment: str) -> str:
         return text
     first = max(int(found[1]), 1)
     last = int(found[2] or first)
-    return "".join(text.splitlines(keepends=True)[first - 1 : last])
+    return "".join(split_lines(text)[first - 1 : last])

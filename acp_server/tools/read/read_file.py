@@ -1,6 +1,5 @@
 """The tool `read_file`: returns lines of a text file, or an image or a PDF document."""
 
-import io
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,6 +13,7 @@ from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import target_for
 from acp_server.tools.edit.edit_flow import EditServices
+from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import BinaryFileError, FileError, HugeFileError
 from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.read.media import MediaError, read_media
@@ -69,15 +69,6 @@ def page_of(text: str, offset: int, limit: int) -> FilePage:
     """Return the lines from `offset` on, at most `limit` of them and MAX_CHARACTERS."""
     lines = split_lines(text)
     return _fit_page(lines[offset - 1 : offset - 1 + limit], offset, len(lines))
-
-
-def split_lines(text: str) -> list[str]:
-    r"""Return the lines with their line ends.
-
-    Only `\n` ends a line, unlike in `str.splitlines`: line numbers must agree with those of
-    `search_files` and `patch`.
-    """
-    return io.StringIO(text, newline="\n").readlines()
 
 
 def _fit_page(lines: Sequence[str], first_line: int, total_lines: int | None) -> FilePage:
