@@ -86,19 +86,16 @@ class AttachmentReader:
         try:
             snapshot = await self._services.files.read(resolved)
         except BinaryFileError:
-            media = await self._read_media(resolved)
+            try:
+                media = await read_media(resolved)
+            except MediaError as error:
+                raise FileError(str(error)) from error
+            except OSError as error:
+                raise FileError(f"{error.strerror}") from error
             if media is None:
                 raise
             return media
         return Attachment(link.uri, lines_of(snapshot.text, fragment))
-
-    async def _read_media(self, resolved: ResolvedPath) -> PromptPart | None:
-        try:
-            return await read_media(resolved)
-        except MediaError as error:
-            raise FileError(str(error)) from error
-        except OSError as error:
-            raise FileError(f"{error.strerror}") from error
 
 
 def lines_of(text: str, fragment: str) -> str:

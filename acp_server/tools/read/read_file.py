@@ -8,6 +8,7 @@ from pydantic import Field
 
 from acp_server.permissions.effects import ReadFiles
 from acp_server.permissions.questions import PermissionQuestion
+from acp_server.session.commands.markdown import fenced_block
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
@@ -76,7 +77,10 @@ def _fit_page(lines: Sequence[str], first_line: int, total_lines: int | None) ->
     shown_lines: list[str] = []
     characters = 0
     for line in lines:
-        shown_line = _truncate_line(line)
+        shown_line = line
+        if len(line) > MAX_LINE_CHARACTERS:
+            beginning = line[:MAX_LINE_CHARACTERS]
+            shown_line = f"{beginning}… ({len(line):,} characters in this line)\n"
         characters += len(shown_line)
         if characters > MAX_CHARACTERS and shown_lines:
             break
@@ -84,12 +88,6 @@ def _fit_page(lines: Sequence[str], first_line: int, total_lines: int | None) ->
     return FilePage(
         "".join(shown_lines), first_line, first_line - 1 + len(shown_lines), total_lines
     )
-
-
-def _truncate_line(line: str) -> str:
-    if len(line) <= MAX_LINE_CHARACTERS:
-        return line
-    return f"{line[:MAX_LINE_CHARACTERS]}… ({len(line):,} characters in this line)\n"
 
 
 class ReadFileUse(TypedToolUse[ReadFileArguments]):
@@ -109,7 +107,14 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
         """Ask permission and read the file."""
         try:
             resolved = await self._services.resolve(arguments.path)
-            refusal = await self._services.gate.authorize(self._build_question(resolved))
+            question = PermissionQuestion(
+                call_id=self.reporter.call_id,
+                effect=ReadFiles((target_for(resolved),)),
+                title=f"Read {resolved.path}",
+                kind="read",
+                locations=(Location(str(resolved.path)),),
+            )
+            refusal = await self._services.gate.authorize(question)
             if refusal is not None:
                 return ToolOutcome(refusal.reason, is_error=True)
             await self.reporter.mark_in_progress()
@@ -117,15 +122,6 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
             return replace(outcome, touched_paths=(str(resolved.path),))
         except FileError as error:
             return ToolOutcome(error.reason, is_error=True)
-
-    def _build_question(self, resolved: ResolvedPath) -> PermissionQuestion:
-        return PermissionQuestion(
-            call_id=self.reporter.call_id,
-            effect=ReadFiles((target_for(resolved),)),
-            title=f"Read {resolved.path}",
-            kind="read",
-            locations=(Location(str(resolved.path)),),
-        )
 
     async def _read(self, resolved: ResolvedPath, arguments: ReadFileArguments) -> ToolOutcome:
         file_service = self._services.files
@@ -167,16 +163,7 @@ def _page_outcome(page: FilePage) -> ToolOutcome:
     shown_text = text
     if len(text) > MAX_SHOWN_CHARACTERS:
         shown_text = f"{text[:MAX_SHOWN_CHARACTERS]}\n… ({len(text):,} characters were read)"
-    fence = "`" * max(3, _longest_ticks(shown_text) + 1)
-    return ToolOutcome(text, shown=(Text(f"{fence}\n{shown_text.rstrip(chr(10))}\n{fence}"),))
-
-
-def _longest_ticks(text: str) -> int:
-    """Return the length of the longest run of backticks, which a Markdown fence must exceed."""
-    longest = 0
-    while "`" * (longest + 1) in text:
-        longest += 1
-    return longest
+    return ToolOutcome(text, shown=(Text(fenced_block(shown_text.rstrip("\n"))),))
 
 
 def read_file_tool(services: EditServices) -> Tool:

@@ -8,8 +8,6 @@ from acp_server.startup.fast_dataclass import frozen_dataclass
 SearchTarget = Literal["content", "files"]
 OutputMode = Literal["content", "files_only", "count"]
 
-MAX_LIMIT = 500
-MAX_CONTEXT = 20
 MAX_PATTERN_CHARS = 4000
 MAX_HITS = 50
 
@@ -51,14 +49,13 @@ class SearchResult:
     text: str
     hits: tuple[SearchHit, ...]
     total: int | None
-    is_truncated: bool
 
 
 def check_query(query: FileSearchQuery) -> None:
     """Validate a query.
 
     Raises:
-        SearchError: A value is empty or out of range.
+        SearchError: The pattern or the glob is empty, or cannot be passed to ripgrep.
     """
     if not query.pattern:
         raise SearchError("the pattern is empty: give a regex, or target='files' with '*'")
@@ -66,11 +63,3 @@ def check_query(query: FileSearchQuery) -> None:
         raise SearchError(f"give a pattern of at most {MAX_PATTERN_CHARS} characters, without NUL")
     if query.file_glob is not None and (not query.file_glob or "\0" in query.file_glob):
         raise SearchError("file_glob is empty: leave it out, or give '*.py'")
-    _check_range("limit", query.limit, 1, MAX_LIMIT)
-    _check_range("offset", query.offset, 0, 10**9)
-    _check_range("context", query.context, 0, MAX_CONTEXT)
-
-
-def _check_range(name: str, value: int, minimum: int, maximum: int) -> None:
-    if not minimum <= value <= maximum:
-        raise SearchError(f"{name} is {value}: give a number from {minimum} to {maximum}")

@@ -68,26 +68,20 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
         """Ask permission and search."""
         try:
             resolved = await self._services.resolve(arguments.path)
-            refusal = await self._services.gate.authorize(self._build_question(resolved, arguments))
+            question = PermissionQuestion(
+                call_id=self.reporter.call_id,
+                effect=ReadFiles((target_for(resolved),)),
+                title=f"Search `{_truncate(arguments.pattern)}` in {resolved.path}",
+                kind="search",
+                locations=(Location(str(resolved.path)),),
+            )
+            refusal = await self._services.gate.authorize(question)
             if refusal is not None:
                 return ToolOutcome(refusal.reason, is_error=True)
             await self.reporter.mark_in_progress()
             return await self._search(resolved, arguments)
-        except FileError as error:
+        except (FileError, SearchError) as error:
             return ToolOutcome(error.reason, is_error=True)
-        except SearchError as error:
-            return ToolOutcome(error.reason, is_error=True)
-
-    def _build_question(
-        self, resolved: ResolvedPath, arguments: SearchFilesArguments
-    ) -> PermissionQuestion:
-        return PermissionQuestion(
-            call_id=self.reporter.call_id,
-            effect=ReadFiles((target_for(resolved),)),
-            title=f"Search `{_truncate(arguments.pattern)}` in {resolved.path}",
-            kind="search",
-            locations=(Location(str(resolved.path)),),
-        )
 
     async def _search(self, resolved: ResolvedPath, arguments: SearchFilesArguments) -> ToolOutcome:
         query = FileSearchQuery(
@@ -105,32 +99,25 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
         # files in it are searched too. Otherwise they are excluded.
         is_root_permitted = not await gate.can_preview(resolved.path)
         excludes = () if is_root_permitted else gate.search_excludes()
-        launcher = await self._launcher(resolved, hides_protected=not is_root_permitted)
+        # Security: links are resolved before the search. If one is replaced after that check, the
+        # sandbox keeps ripgrep from reading the file it leads to.
+        launcher: tuple[str, ...] = ()
+        if self._sandbox is not None:
+            program = await to_thread.run_sync(find_ripgrep)
+            launcher = await self._sandbox.wrap_search(
+                resolved.real, program, hides_private_paths=not is_root_permitted
+            )
         result = await search(query, self._services.workspace.cwd, excludes, launcher)
         hits = tuple(Location(str(hit.path), hit.line) for hit in result.hits)
         title = f"Search `{_truncate(arguments.pattern)}`"
         shown_path = display_path(resolved.path, self._services.workspace.cwd)
         title += f" in {shown_path}" if shown_path != "." else ""
         locations = hits or (Location(str(resolved.path)),)
-        await self.reporter.describe(f"{title}: {_count(result.total)}", locations)
-        return ToolOutcome(result.text, touched_paths=(str(resolved.path),))
-
-    async def _launcher(self, resolved: ResolvedPath, *, hides_protected: bool) -> tuple[str, ...]:
-        """Return the command prefix that confines ripgrep to the directory that was permitted.
-
-        Security: links are resolved before the search. If one is replaced after that check, the
-        sandbox keeps ripgrep from reading the file it leads to.
-        """
-        if self._sandbox is None:
-            return ()
-        program = await to_thread.run_sync(find_ripgrep)
-        return await self._sandbox.wrap_search(
-            resolved.real, program, hides_private_paths=hides_protected
+        count = "many" if result.total is None else f"{result.total:,} found"
+        await self.reporter.describe(
+            f"{title}: {count if result.total != 0 else 'nothing'}", locations
         )
-
-
-def _count(total: int | None) -> str:
-    return "many" if total is None else f"{total:,} found" if total else "nothing"
+        return ToolOutcome(result.text, touched_paths=(str(resolved.path),))
 
 
 def _truncate(pattern: str) -> str:
