@@ -50,14 +50,12 @@ class PageCache:
         """Store a page, and evict the oldest ones beyond the limits."""
         self._entries.pop(address, None)
         self._entries[address] = _CacheEntry(page, anyio.current_time() + CACHE_SECONDS)
+        characters = sum(len(entry.page.text) for entry in self._entries.values())
         while len(self._entries) > 1 and (
-            len(self._entries) > MAX_CACHED_PAGES or self._is_too_large
+            len(self._entries) > MAX_CACHED_PAGES or characters > MAX_CACHED_CHARACTERS
         ):
-            self._entries.popitem(last=False)
-
-    @property
-    def _is_too_large(self) -> bool:
-        return sum(len(entry.page.text) for entry in self._entries.values()) > MAX_CACHED_CHARACTERS
+            _, evicted = self._entries.popitem(last=False)
+            characters -= len(evicted.page.text)
 
 
 class PageFetcher:

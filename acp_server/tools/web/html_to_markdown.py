@@ -22,35 +22,11 @@ MIN_MAIN_CHARACTERS = 200
 """A shorter `<main>` is not taken for the page's content."""
 _INVISIBLE_TAGS = frozenset({"script", "style", "noscript", "template", "svg", "iframe", "object"})
 _BLOCK_TAGS = frozenset(
-    {
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "dd",
-        "details",
-        "dialog",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "header",
-        "main",
-        "nav",
-        "p",
-        "section",
-        "summary",
-        "table",
-        "tbody",
-        "thead",
-        "tfoot",
-        "ul",
-        "ol",
-    }
+    (
+        *("address", "article", "aside", "blockquote", "dd", "details", "dialog", "div", "dl"),
+        *("dt", "fieldset", "figcaption", "figure", "footer", "form", "header", "main", "nav", "p"),
+        *("section", "summary", "table", "tbody", "thead", "tfoot", "ul", "ol"),
+    )
 )
 _HEADINGS = {f"h{level}": "#" * level for level in range(1, 7)}
 _FLUSH_MARKUP = "\n<br>"
@@ -190,7 +166,10 @@ class _HtmlConverter(HTMLParser):
         elif self._output.preformatted:
             self._write(data)
         else:
-            self._write_inline(_SPACE.sub(" ", data))
+            # White space only separates words.
+            text = _SPACE.sub(" ", data)
+            last_character = self._output.pieces[-1][-1:] if self._output.pieces else "\n"
+            self._write(text.lstrip(" ") if last_character in {" ", "\n"} else text)
 
     def _open(self, tag: str, attributes: dict[str, str | None]) -> None:
         output = self._output
@@ -198,7 +177,11 @@ class _HtmlConverter(HTMLParser):
             case "br" | "hr":
                 self._write("\n" if tag == "br" else "\n\n---\n\n")
             case "li":
-                self._write(self._next_bullet())
+                number = output.lists[-1] if output.lists else None
+                if number is not None:
+                    output.lists[-1] = number + 1
+                indentation = "  " * (len(output.lists) - 1)
+                self._write(f"\n{indentation}{'-' if number is None else f'{number}.'} ")
             case "tr" | "td" | "th":
                 self._write("\n|" if tag == "tr" else " ")
             case "pre":
@@ -264,20 +247,6 @@ class _HtmlConverter(HTMLParser):
         except ValueError:
             target = link.target
         self._write(f"[{link_text}]({_SPACE.sub('%20', target)})")
-
-    def _next_bullet(self) -> str:
-        lists = self._output.lists
-        if not lists:
-            return "\n- "
-        number = lists[-1]
-        if number is not None:
-            lists[-1] = number + 1
-        return f"\n{'  ' * (len(lists) - 1)}{'-' if number is None else f'{number}.'} "
-
-    def _write_inline(self, text: str) -> None:
-        """Write text in which white space only separates words."""
-        last_character = self._output.pieces[-1][-1:] if self._output.pieces else "\n"
-        self._write(text.lstrip(" ") if last_character in {" ", "\n"} else text)
 
     def _write(self, text: str) -> None:
         if text:

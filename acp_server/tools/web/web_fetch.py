@@ -59,14 +59,11 @@ class WebFetchUse(TypedToolUse[WebFetchArguments]):
     async def run(self, arguments: WebFetchArguments) -> ToolOutcome:
         """Fetch the page."""
         try:
-            return await self._fetch(arguments)
+            address = parse_address(arguments.url)
+            # The callback is called for the first site, and for each other site of a redirect.
+            page = await self._fetcher.fetch(address, self._ask_permission)
         except WebError as error:
             return ToolOutcome(str(error), is_error=True)
-
-    async def _fetch(self, arguments: WebFetchArguments) -> ToolOutcome:
-        address = parse_address(arguments.url)
-        # The callback is called for the first site, and for each other site of a redirect.
-        page = await self._fetcher.fetch(address, self._ask_permission)
         text = await to_thread.run_sync(render_page, page, address, arguments.offset, self._scan)
         return ToolOutcome(text, is_error=page.is_error, shown=_shown_content(page))
 
