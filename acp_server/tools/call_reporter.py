@@ -1,6 +1,6 @@
 """Sends the updates of one tool call to the client, and limits the size of raw values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import islice
 
 from pydantic import JsonValue
@@ -34,7 +34,9 @@ class CallReporter:
 
     async def describe(self, title: str, locations: tuple[Location, ...]) -> None:
         """Update the title (made a single line) and the locations, if they have changed."""
-        title = _one_line(title)
+        title = " ".join(title.splitlines())
+        if len(title) > MAX_TITLE_CHARACTERS:
+            title = f"{title[:MAX_TITLE_CHARACTERS]}…"
         update = CallChanged(
             self.call_id,
             title=title if title != self._title else None,
@@ -85,21 +87,18 @@ class _Truncator:
             case str():
                 return self._truncate_text(value)
             case list():
-                return self._truncate_list(value)
+                items: list[JsonValue] = []
+                for item in value[:MAX_RAW_ITEMS]:
+                    if self._characters_left <= 0:
+                        break
+                    self._characters_left -= 1  # so that nested empty lists use up the limit too
+                    items.append(self._truncate_value(item))
+                return items
             case dict():
                 return self.truncate_object(value)
             case _:
                 self._characters_left -= len(str(value))
                 return value
-
-    def _truncate_list(self, values: Sequence[JsonValue]) -> list[JsonValue]:
-        truncated: list[JsonValue] = []
-        for value in values[:MAX_RAW_ITEMS]:
-            if self._characters_left <= 0:
-                break
-            self._characters_left -= 1  # so that nested empty lists use up the limit too
-            truncated.append(self._truncate_value(value))
-        return truncated
 
     def _truncate_text(self, text: str) -> str:
         max_characters = min(MAX_RAW_CHARACTERS, max(0, self._characters_left))
@@ -109,8 +108,3 @@ class _Truncator:
             if len(text) <= max_characters
             else f"{text[:max_characters]}… ({len(text):,} characters)"
         )
-
-
-def _one_line(text: str) -> str:
-    line = " ".join(text.splitlines())
-    return line if len(line) <= MAX_TITLE_CHARACTERS else f"{line[:MAX_TITLE_CHARACTERS]}…"

@@ -1,6 +1,6 @@
 """The toolbox of a session: its tools by name, and the model's calls of them."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Protocol
@@ -11,6 +11,7 @@ from acp_server.permissions.gate import Gate
 from acp_server.session.ports.mcp import McpServersPort, NoMcpServers
 from acp_server.tools.arguments import ArgumentBuffer
 from acp_server.tools.call_reporter import CallReporter, truncate_raw
+from acp_server.tools.shortening import one_line
 from acp_server.tools.tool import Tool
 from acp_server.turn.conversation import Link, PromptPart, ToolCall, parse_arguments
 from acp_server.turn.events import CallAppeared
@@ -79,35 +80,27 @@ class SessionToolbox:
         """Create it; `tools`, then `server_tools`, are sent to the model in this order."""
         self._gate = gate
         self._attach = attach
-        self._tools = {tool.spec.name: tool for tool in tools}
-        self._specs = tuple(tool.spec for tool in tools)
+        self._tools = tuple(tools)
         self._close = close
         self._server_tools = server_tools
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
         """Specifications of the tools for the model."""
-        return (*self._specs, *(tool.spec for tool in self._server_tools()))
+        return tuple(tool.spec for tool in (*self._tools, *self._server_tools()))
 
     async def open(self, call_id: str, name: str, sink: TurnSink) -> LiveCall:
         """Show a new tool call to the user, also if the tool does not exist."""
-        tools = self._tools_by_name()
+        # Security: a server's tool must not replace a built-in one of the same name, hence this
+        # order.
+        tools = {tool.spec.name: tool for tool in (*self._server_tools(), *self._tools)}
         tool = tools.get(name)
         if tool is None:
-            shown = " ".join(name.split()) or "(no name)"
-            if len(shown) > MAX_NAME_CHARACTERS:
-                shown = f"{shown[:MAX_NAME_CHARACTERS]}…"
+            shown = one_line(name, MAX_NAME_CHARACTERS) or "(no name)"
             await sink.emit(CallAppeared(call_id, shown))
             return _UnknownToolCall(shown, tuple(tools), CallReporter(call_id, sink))
         await sink.emit(CallAppeared(call_id, name, tool.kind, tool.title))
         return _LiveToolCall(call_id, tool, CallReporter(call_id, sink), self._gate)
-
-    def _tools_by_name(self) -> Mapping[str, Tool]:
-        """Return all tools by name.
-
-        Security: a server's tool must not replace a built-in one of the same name, hence the order.
-        """
-        return {tool.spec.name: tool for tool in (*self._server_tools(), *self._tools.values())}
 
     async def attach(self, link: Link, sink: TurnSink) -> Sequence[PromptPart]:
         """Return the content that a link leads to, or the link itself if it cannot be attached."""

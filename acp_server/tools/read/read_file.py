@@ -9,7 +9,6 @@ from pydantic import Field
 from acp_server.permissions.effects import ReadFiles
 from acp_server.permissions.questions import PermissionQuestion
 from acp_server.session.commands.markdown import fenced_block
-from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import target_for
@@ -41,39 +40,11 @@ class ReadFileArguments(Arguments):
     limit: int = Field(default=500, ge=1, le=5_000)
 
 
-@frozen_dataclass
-class FilePage:
-    """Lines of a text file with their position; `total_lines` is None if unknown."""
+def _page_outcome(lines: Sequence[str], first_line: int, total_lines: int | None) -> ToolOutcome:
+    """Return as many of these lines as fit into a result, at least one; long lines are cut.
 
-    text: str
-    first_line: int
-    last_line: int
-    total_lines: int | None
-
-    def for_model(self) -> str:
-        """Return the lines, and a last line about the lines that are left out."""
-        total = "?" if self.total_lines is None else f"{self.total_lines:,}"
-        if not self.text and self.total_lines == 0:
-            return "(the file is empty)"
-        if self.last_line < self.first_line:
-            return f"(there is no line {self.first_line:,}; the file has {total} lines)"
-        if self.first_line == 1 and self.last_line == self.total_lines:
-            return self.text
-        is_last = self.last_line == self.total_lines
-        more = "" if is_last else f"; go on with offset={self.last_line + 1}"
-        newline = "" if self.text.endswith("\n") else "\n"
-        position = f"[lines {self.first_line:,}-{self.last_line:,} of {total}{more}]"
-        return f"{self.text}{newline}{position}"
-
-
-def page_of(text: str, offset: int, limit: int) -> FilePage:
-    """Return the lines from `offset` on, at most `limit` of them and MAX_CHARACTERS."""
-    lines = split_lines(text)
-    return _fit_page(lines[offset - 1 : offset - 1 + limit], offset, len(lines))
-
-
-def _fit_page(lines: Sequence[str], first_line: int, total_lines: int | None) -> FilePage:
-    """Return as many of these lines as fit into a result, at least one; long lines are cut."""
+    A last line says which lines of how many these are; `total_lines` is None if unknown.
+    """
     shown_lines: list[str] = []
     characters = 0
     for line in lines:
@@ -85,9 +56,20 @@ def _fit_page(lines: Sequence[str], first_line: int, total_lines: int | None) ->
         if characters > MAX_CHARACTERS and shown_lines:
             break
         shown_lines.append(shown_line)
-    return FilePage(
-        "".join(shown_lines), first_line, first_line - 1 + len(shown_lines), total_lines
-    )
+    text, last_line = "".join(shown_lines), first_line - 1 + len(shown_lines)
+    total = "?" if total_lines is None else f"{total_lines:,}"
+    if not text and total_lines == 0:
+        text = "(the file is empty)"
+    elif not shown_lines:
+        text = f"(there is no line {first_line:,}; the file has {total} lines)"
+    elif first_line > 1 or last_line != total_lines:
+        more = "" if last_line == total_lines else f"; go on with offset={last_line + 1}"
+        newline = "" if text.endswith("\n") else "\n"
+        text += f"{newline}[lines {first_line:,}-{last_line:,} of {total}{more}]"
+    shown_text = text
+    if len(text) > MAX_SHOWN_CHARACTERS:
+        shown_text = f"{text[:MAX_SHOWN_CHARACTERS]}\n… ({len(text):,} characters were read)"
+    return ToolOutcome(text, shown=(Text(fenced_block(shown_text.rstrip("\n"))),))
 
 
 class ReadFileUse(TypedToolUse[ReadFileArguments]):
@@ -138,11 +120,12 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
             text, total_lines = await file_service.read_lines(
                 resolved, arguments.offset, arguments.limit
             )
-            return _page_outcome(_fit_page(split_lines(text), arguments.offset, total_lines))
+            return _page_outcome(split_lines(text), arguments.offset, total_lines)
         # Some PDFs are plain ASCII and decode as text.
         if snapshot.is_saved and snapshot.text.startswith(PDF_START):
             return await self._read_media(resolved, BinaryFileError(resolved.raw_path, "a PDF"))
-        return _page_outcome(page_of(snapshot.text, arguments.offset, arguments.limit))
+        lines, start = split_lines(snapshot.text), arguments.offset - 1
+        return _page_outcome(lines[start : start + arguments.limit], arguments.offset, len(lines))
 
     async def _read_media(self, resolved: ResolvedPath, not_text_error: FileError) -> ToolOutcome:
         """Return an image or a PDF; for any other file, the error that it is not text."""
@@ -156,14 +139,6 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
         if media is None:
             return ToolOutcome(not_text_error.reason, is_error=True)
         return ToolOutcome(f"{name} ({media.mime_type})", media=(media,))
-
-
-def _page_outcome(page: FilePage) -> ToolOutcome:
-    text = page.for_model()
-    shown_text = text
-    if len(text) > MAX_SHOWN_CHARACTERS:
-        shown_text = f"{text[:MAX_SHOWN_CHARACTERS]}\n… ({len(text):,} characters were read)"
-    return ToolOutcome(text, shown=(Text(fenced_block(shown_text.rstrip("\n"))),))
 
 
 def read_file_tool(services: EditServices) -> Tool:

@@ -17,6 +17,7 @@ from acp_server.tools.search.query import FileSearchQuery, OutputMode, SearchErr
 from acp_server.tools.search.ripgrep import find_ripgrep
 from acp_server.tools.search.search import search
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox
+from acp_server.tools.shortening import one_line
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.events import Location
 from acp_server.turn.ports import ToolOutcome
@@ -59,7 +60,7 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
             return None
         path, file_glob = so_far.complete_text("path"), so_far.complete_text("file_glob")
         location_text = f" in {path}" if path not in {None, "."} else ""
-        title = f"Search `{_truncate(pattern)}`{location_text}" + (
+        title = f"Search `{one_line(pattern, MAX_TITLE_CHARACTERS)}`{location_text}" + (
             f" ({file_glob})" if file_glob else ""
         )
         return CallDescription(title, self._services.locations_of(path or "."))
@@ -68,10 +69,11 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
         """Ask permission and search."""
         try:
             resolved = await self._services.resolve(arguments.path)
+            title = f"Search `{one_line(arguments.pattern, MAX_TITLE_CHARACTERS)}`"
             question = PermissionQuestion(
                 call_id=self.reporter.call_id,
                 effect=ReadFiles((target_for(resolved),)),
-                title=f"Search `{_truncate(arguments.pattern)}` in {resolved.path}",
+                title=f"{title} in {resolved.path}",
                 kind="search",
                 locations=(Location(str(resolved.path)),),
             )
@@ -109,7 +111,7 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
             )
         result = await search(query, self._services.workspace.cwd, excludes, launcher)
         hits = tuple(Location(str(hit.path), hit.line) for hit in result.hits)
-        title = f"Search `{_truncate(arguments.pattern)}`"
+        title = f"Search `{one_line(arguments.pattern, MAX_TITLE_CHARACTERS)}`"
         shown_path = display_path(resolved.path, self._services.workspace.cwd)
         title += f" in {shown_path}" if shown_path != "." else ""
         locations = hits or (Location(str(resolved.path)),)
@@ -118,11 +120,6 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
             f"{title}: {count if result.total != 0 else 'nothing'}", locations
         )
         return ToolOutcome(result.text, touched_paths=(str(resolved.path),))
-
-
-def _truncate(pattern: str) -> str:
-    line = " ".join(pattern.split())
-    return line if len(line) <= MAX_TITLE_CHARACTERS else f"{line[:MAX_TITLE_CHARACTERS]}…"
 
 
 def search_files_tool(services: EditServices, sandbox: SessionSandbox | None) -> Tool:

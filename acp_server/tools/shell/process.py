@@ -17,12 +17,8 @@ from acp_server.tools.edit.edit_flow import EditServices
 from acp_server.tools.shell.background import BackgroundCommand, BackgroundCommands
 from acp_server.tools.shell.errors import ShellError
 from acp_server.tools.shell.output import render_for_model
-from acp_server.tools.shell.terminal import (
-    MAX_RESULT_CHARACTERS,
-    ShellServices,
-    headline,
-    inline_code,
-)
+from acp_server.tools.shell.terminal import MAX_RESULT_CHARACTERS, ShellServices, inline_code
+from acp_server.tools.shortening import headline
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import Text
 from acp_server.turn.ports import ToolOutcome

@@ -50,6 +50,7 @@ from acp_server.tools.shell.live_output import (
 from acp_server.tools.shell.named_paths import find_named_paths
 from acp_server.tools.shell.output import OutputLog, render_for_model
 from acp_server.tools.shell.session import CommandResult, ShellSession
+from acp_server.tools.shortening import headline
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import Text
 from acp_server.turn.events import CallChanged, CallContent, Location, TerminalView
@@ -68,7 +69,6 @@ DEFAULT_TIMEOUT_SECONDS = 180
 MAX_TIMEOUT_SECONDS = 3_600
 MAX_RESULT_CHARACTERS = 30_000
 LOG_HALF_BYTES = 256 * 1024
-MAX_TITLE_CHARACTERS = 120
 EDITOR_ANSWER_SECONDS = 5.0
 """Timeout of an editor's answer when asked to kill a command or to return its output."""
 CANCELLED_ANSWER_SECONDS = 0.1
@@ -367,13 +367,6 @@ async def _read_output(terminal: EditorTerminal) -> TerminalOutput:
         except EditorError as error:
             reason = error.reason
     return TerminalOutput(f"[the editor did not tell what was printed: {reason}]")
-
-
-def headline(command: str) -> str:
-    """Return the first line of a command, cut if it is long."""
-    first, *others = command.strip().splitlines() or [""]
-    is_cut = bool(others) or len(first) > MAX_TITLE_CHARACTERS
-    return f"{first[:MAX_TITLE_CHARACTERS]}{' …' if is_cut else ''}"
 
 
 def inline_code(text: str) -> str:

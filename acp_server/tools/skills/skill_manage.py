@@ -78,17 +78,17 @@ class SkillManageArguments(Arguments):
     content: str | None = Field(default=None, description="whole SKILL.md, with frontmatter")
     file_content: str | None = None
 
-    def to_call(self) -> ManageCall:
-        """Convert to a call of the skill store."""
-        return ManageCall(**self.model_dump())
-
 
 class SkillManageUse(TypedToolUse[SkillManageArguments]):
     """One call of `skill_manage`."""
 
-    def __init__(self, services: "SkillEditServices", reporter: CallReporter) -> None:
+    def __init__(
+        self, skills: SkillAccess, gate: Gate, roots: Sequence[Path], reporter: CallReporter
+    ) -> None:
         super().__init__(SkillManageArguments, reporter)
-        self._services = services
+        self._skills = skills
+        self._gate = gate
+        self._roots = roots
         self._growing_diff = GrowingDiff(reporter)
 
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
@@ -108,21 +108,24 @@ class SkillManageUse(TypedToolUse[SkillManageArguments]):
         argument = _STREAMED_ARGUMENTS.get(so_far.complete_text("action") or "")
         text = so_far.text(argument) if argument else ""
         if text:
-            await self._growing_diff.show_text(text, partial(self._services.load_base, so_far))
+            await self._growing_diff.show_text(text, partial(self._load_base, so_far))
 
     async def run(self, arguments: SkillManageArguments) -> ToolOutcome:
         """Plan the change, ask permission, apply it."""
-        skills = self._services.skills
         try:
-            change = await skills.plan(arguments.to_call())
-            blocks = _diff_blocks(change)
+            change = await self._skills.plan(ManageCall(**arguments.model_dump()))
+            blocks = tuple(
+                block
+                for each in change.diffs
+                for block in exact_diff(str(each.path), each.old, each.new or "")
+            )
             await self.reporter.describe(_title(change), _locations(change))
             await self.reporter.show(blocks)
             refusal = await self._ask_permission(change, blocks)
             if refusal is not None:
                 return failure_outcome(refusal)
             await self.reporter.mark_in_progress()
-            result = await skills.commit(change)
+            result = await self._skills.commit(change)
         except (SkillError, OSError) as error:
             return failure_outcome(str(error))
         answer = {"success": True, "message": result.message, "skill_dir": str(change.folder)}
@@ -135,22 +138,21 @@ class SkillManageUse(TypedToolUse[SkillManageArguments]):
         """Ask permission for a change; return the reason if it was refused, else None."""
         found = await to_thread.run_sync(find_doubts, change)
         doubts = tuple(str(each) for each in found[:MAX_DOUBTS])
-        effect = ChangeSkill(self._services.targets(change), doubts)
+        effect = ChangeSkill(self._targets(change), doubts)
         call_id, title, locations = self.reporter.call_id, _title(change), _locations(change)
         question = PermissionQuestion(call_id, effect, title, KIND, blocks, locations)
-        refusal = await self._services.gate.authorize(question)
+        refusal = await self._gate.authorize(question)
         return None if refusal is None else refusal.reason
 
+    def _targets(self, change: SkillChange) -> tuple[FileTarget, ...]:
+        """Return the files of a change in the form that the permission gate judges."""
+        roots = [Path(os.path.realpath(root)) for root in self._roots]
+        return tuple(
+            FileTarget(path, real, any(map(real.is_relative_to, roots)))
+            for path, real in zip(change.paths, change.resolved_paths, strict=True)
+        )
 
-class SkillEditServices:
-    """Dependencies of skill changes in one session."""
-
-    def __init__(self, skills: SkillAccess, gate: Gate, roots: Sequence[Path]) -> None:
-        self.skills = skills
-        self.gate = gate
-        self._roots = roots
-
-    async def load_base(self, so_far: PartialArguments) -> TextPreview | None:
+    async def _load_base(self, so_far: PartialArguments) -> TextPreview | None:
         """Return the path that a streamed text will be written to, and its current text.
 
         None if the skill is not known yet. The text is None if there is no such file.
@@ -159,19 +161,11 @@ class SkillEditServices:
         if name is None:
             return None
         if so_far.complete_text("action") == "create":
-            folder = self.skills.home / (so_far.complete_text("category") or "") / name
+            folder = self._skills.home / (so_far.complete_text("category") or "") / name
             return TextPreview(folder / SKILL_FILE, None)
         path = so_far.complete_text("file_path") or SKILL_FILE
-        found = await self.skills.text_of(name, path)
+        found = await self._skills.text_of(name, path)
         return None if found is None else TextPreview(*found)
-
-    def targets(self, change: SkillChange) -> tuple[FileTarget, ...]:
-        """Return the files of a change in the form that the permission gate judges."""
-        roots = [Path(os.path.realpath(root)) for root in self._roots]
-        pairs = zip(change.paths, change.resolved_paths, strict=True)
-        return tuple(
-            FileTarget(path, real, any(map(real.is_relative_to, roots))) for path, real in pairs
-        )
 
 
 def _title(change: SkillChange) -> str:
@@ -184,16 +178,8 @@ def _locations(change: SkillChange) -> tuple[Location, ...]:
     return tuple(Location(str(each.path)) for each in change.diffs)
 
 
-def _diff_blocks(change: SkillChange) -> tuple[FileDiff, ...]:
-    return tuple(
-        block
-        for each in change.diffs
-        for block in exact_diff(str(each.path), each.old, each.new or "")
-    )
-
-
 def skill_manage_tool(skills: SkillAccess, gate: Gate, roots: Sequence[Path] = ()) -> Tool:
     """Return the tool; `roots` are the workspace directories of the calling session."""
     spec = build_spec("skill_manage", DESCRIPTION, SkillManageArguments, streams=True)
-    use = partial(SkillManageUse, SkillEditServices(skills, gate, roots))
+    use = partial(SkillManageUse, skills, gate, roots)
     return Tool(spec, KIND, "Change a skill", use)
