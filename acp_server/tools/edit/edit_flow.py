@@ -32,7 +32,7 @@ from acp_server.tools.files.paths import ResolvedPath, lexical_path
 from acp_server.tools.files.snapshot import FileSnapshot
 from acp_server.tools.tool import CallDescription
 from acp_server.turn.conversation import Text
-from acp_server.turn.events import FileDiff, Location
+from acp_server.turn.events import CallKind, FileDiff, Location
 from acp_server.turn.ports import ToolOutcome
 from skills_store.patching import PatchError
 
@@ -174,6 +174,15 @@ class EditServices:
             return ()
 
 
+def read_question(
+    call_id: str, title: str, *resolved_paths: ResolvedPath, kind: CallKind = "read"
+) -> PermissionQuestion:
+    """Return the question whether a call may read files."""
+    locations = tuple(Location(str(resolved.path)) for resolved in resolved_paths)
+    effect = ReadFiles(tuple(map(target_for, resolved_paths)))
+    return PermissionQuestion(call_id, effect, title, kind, locations=locations)
+
+
 class EditFlow:
     """The edit of one tool call, of one file or several."""
 
@@ -206,11 +215,11 @@ class EditFlow:
                 else:
                     reason = "the file keeps changing; nothing was written"
                     return ToolOutcome(reason, is_error=True)
-        except FileError as error:
+        except FileError:
             # Some of several files may have been changed before the error. If the checkpoint did
             # not know their new contents, an undo would take these for the user's own changes.
             await self._services.checkpoints.after_edit(self._changed_files)
-            return ToolOutcome(error.reason, is_error=True)
+            raise
         problem_finder = self._services.problem_finder
         if outcome is not self.applied_outcome or problem_finder is None or self._baseline is None:
             return outcome
@@ -238,13 +247,7 @@ class EditFlow:
             resolved_paths = [await self._files.resolve(str(path)) for path in paths]
             if not await self._services.can_preview(*resolved_paths):
                 names = ", ".join(self._services.display_path(path) for path in paths)
-                question = PermissionQuestion(
-                    call_id=self._reporter.call_id,
-                    effect=ReadFiles(tuple(map(target_for, resolved_paths))),
-                    title=f"Read {names}",
-                    kind="read",
-                    locations=tuple(Location(str(path)) for path in paths),
-                )
+                question = read_question(self._reporter.call_id, f"Read {names}", *resolved_paths)
                 refusal = await self._services.gate.authorize(question)
                 if refusal is not None:
                     raise FileError(refusal.reason) from None

@@ -13,6 +13,7 @@ from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.edit.edit_flow import ChangePlanner, EditFlow, EditServices, PlannedChange
 from acp_server.tools.edit.growing_diff import GrowingDiff, TextPreview
 from acp_server.tools.edit.write_file import load_preview
+from acp_server.tools.errors import ToolError
 from acp_server.tools.files.errors import FileAlreadyExistsError, FileError, NoSuchFileError
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.events import FileDiff, Location
@@ -83,26 +84,24 @@ class PatchUse(TypedToolUse[PatchArguments]):
         """Apply the replacement or the patch."""
         raw_path, old, new = arguments.path, arguments.old_string, arguments.new_string
         plan: ChangePlanner
-        try:
-            if arguments.patch and (arguments.mode == "patch" or not old):
+        if arguments.patch and (arguments.mode == "patch" or not old):
+            try:
                 file_changes = parse_patch(arguments.patch)
-                plan = partial(self._plan_patch, file_changes)
-                # The targets of moves are locked too: two calls must not move files to the same
-                # path.
-                moves = [c.move_to for c in file_changes if isinstance(c, UpdateFile) and c.move_to]
-                raw_paths = [*(change.path for change in file_changes), *moves]
-            elif arguments.mode == "patch":
-                return ToolOutcome("mode patch needs the argument patch", is_error=True)
-            elif not raw_path or old is None or new is None:
-                reason = "mode replace needs path, old_string and new_string"
-                return ToolOutcome(reason, is_error=True)
-            else:
-                replace_all = arguments.replace_all
-                plan = partial(self._plan_replacement, raw_path, old, new, replace_all=replace_all)
-                raw_paths = [raw_path]
-            paths = [self._services.lexical_path(each) for each in raw_paths]
-        except (FileError, PatchError) as error:
-            return ToolOutcome(str(error), is_error=True)
+            except PatchError as error:
+                raise ToolError(str(error)) from error
+            plan = partial(self._plan_patch, file_changes)
+            # The targets of moves are locked too: two calls must not move files to the same path.
+            moves = [c.move_to for c in file_changes if isinstance(c, UpdateFile) and c.move_to]
+            raw_paths = [*(change.path for change in file_changes), *moves]
+        elif arguments.mode == "patch":
+            raise ToolError("mode patch needs the argument patch")
+        elif not raw_path or old is None or new is None:
+            raise ToolError("mode replace needs path, old_string and new_string")
+        else:
+            replace_all = arguments.replace_all
+            plan = partial(self._plan_replacement, raw_path, old, new, replace_all=replace_all)
+            raw_paths = [raw_path]
+        paths = [self._services.lexical_path(each) for each in raw_paths]
         return await self._edit.run(paths, plan, can_retry=True)
 
     async def _draft_replacement(self, so_far: PartialArguments) -> None:

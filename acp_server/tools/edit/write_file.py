@@ -54,10 +54,7 @@ class WriteFileUse(TypedToolUse[WriteFileArguments]):
 
     async def run(self, arguments: WriteFileArguments) -> ToolOutcome:
         """Write the file."""
-        try:
-            path = self._services.lexical_path(arguments.path)
-        except FileError as error:
-            return ToolOutcome(error.reason, is_error=True)
+        path = self._services.lexical_path(arguments.path)
 
         async def plan() -> tuple[PlannedChange, ...]:
             resolved = await self._services.resolve(arguments.path)

@@ -6,20 +6,16 @@ from functools import partial
 
 from pydantic import Field
 
-from acp_server.permissions.effects import ReadFiles
-from acp_server.permissions.questions import PermissionQuestion
 from acp_server.session.commands.markdown import fenced_block
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
-from acp_server.tools.display_paths import target_for
-from acp_server.tools.edit.edit_flow import EditServices
+from acp_server.tools.edit.edit_flow import EditServices, read_question
 from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import BinaryFileError, FileError, HugeFileError
 from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.read.media import MediaError, read_media
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import Text
-from acp_server.turn.events import Location
 from acp_server.turn.ports import ToolOutcome
 
 DESCRIPTION = (
@@ -87,23 +83,11 @@ class ReadFileUse(TypedToolUse[ReadFileArguments]):
 
     async def run(self, arguments: ReadFileArguments) -> ToolOutcome:
         """Ask permission and read the file."""
-        try:
-            resolved = await self._services.resolve(arguments.path)
-            question = PermissionQuestion(
-                call_id=self.reporter.call_id,
-                effect=ReadFiles((target_for(resolved),)),
-                title=f"Read {resolved.path}",
-                kind="read",
-                locations=(Location(str(resolved.path)),),
-            )
-            refusal = await self._services.gate.authorize(question)
-            if refusal is not None:
-                return ToolOutcome(refusal.reason, is_error=True)
-            await self.reporter.mark_in_progress()
-            outcome = await self._read(resolved, arguments)
-            return replace(outcome, touched_paths=(str(resolved.path),))
-        except FileError as error:
-            return ToolOutcome(error.reason, is_error=True)
+        resolved = await self._services.resolve(arguments.path)
+        question = read_question(self.reporter.call_id, f"Read {resolved.path}", resolved)
+        await self.require_permission(self._services.gate, question)
+        outcome = await self._read(resolved, arguments)
+        return replace(outcome, touched_paths=(str(resolved.path),))
 
     async def _read(self, resolved: ResolvedPath, arguments: ReadFileArguments) -> ToolOutcome:
         file_service = self._services.files

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Literal
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
+from acp_server.tools.errors import ToolError
 
 SearchTarget = Literal["content", "files"]
 OutputMode = Literal["content", "files_only", "count"]
@@ -12,12 +13,8 @@ MAX_PATTERN_CHARS = 4000
 MAX_HITS = 50
 
 
-class SearchError(Exception):
+class SearchError(ToolError):
     """A search that cannot be run. `reason` is a sentence that says what to do instead."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 @frozen_dataclass

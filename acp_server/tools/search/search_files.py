@@ -5,15 +5,11 @@ from functools import partial
 from anyio import to_thread
 from pydantic import Field
 
-from acp_server.permissions.effects import ReadFiles
-from acp_server.permissions.questions import PermissionQuestion
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
-from acp_server.tools.display_paths import display_path, target_for
-from acp_server.tools.edit.edit_flow import EditServices
-from acp_server.tools.files.errors import FileError
-from acp_server.tools.files.paths import ResolvedPath
-from acp_server.tools.search.query import FileSearchQuery, OutputMode, SearchError, SearchTarget
+from acp_server.tools.display_paths import display_path
+from acp_server.tools.edit.edit_flow import EditServices, read_question
+from acp_server.tools.search.query import FileSearchQuery, OutputMode, SearchTarget
 from acp_server.tools.search.ripgrep import find_ripgrep
 from acp_server.tools.search.search import search
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox
@@ -67,25 +63,12 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
 
     async def run(self, arguments: SearchFilesArguments) -> ToolOutcome:
         """Ask permission and search."""
-        try:
-            resolved = await self._services.resolve(arguments.path)
-            title = f"Search `{one_line(arguments.pattern, MAX_TITLE_CHARACTERS)}`"
-            question = PermissionQuestion(
-                call_id=self.reporter.call_id,
-                effect=ReadFiles((target_for(resolved),)),
-                title=f"{title} in {resolved.path}",
-                kind="search",
-                locations=(Location(str(resolved.path)),),
-            )
-            refusal = await self._services.gate.authorize(question)
-            if refusal is not None:
-                return ToolOutcome(refusal.reason, is_error=True)
-            await self.reporter.mark_in_progress()
-            return await self._search(resolved, arguments)
-        except (FileError, SearchError) as error:
-            return ToolOutcome(error.reason, is_error=True)
-
-    async def _search(self, resolved: ResolvedPath, arguments: SearchFilesArguments) -> ToolOutcome:
+        resolved = await self._services.resolve(arguments.path)
+        title = f"Search `{one_line(arguments.pattern, MAX_TITLE_CHARACTERS)}`"
+        question = read_question(
+            self.reporter.call_id, f"{title} in {resolved.path}", resolved, kind="search"
+        )
+        await self.require_permission(self._services.gate, question)
         query = FileSearchQuery(
             pattern=arguments.pattern,
             root=resolved.real,  # not `path`: a link may be replaced after the permission
@@ -111,7 +94,6 @@ class SearchFilesUse(TypedToolUse[SearchFilesArguments]):
             )
         result = await search(query, self._services.workspace.cwd, excludes, launcher)
         hits = tuple(Location(str(hit.path), hit.line) for hit in result.hits)
-        title = f"Search `{one_line(arguments.pattern, MAX_TITLE_CHARACTERS)}`"
         shown_path = display_path(resolved.path, self._services.workspace.cwd)
         title += f" in {shown_path}" if shown_path != "." else ""
         locations = hits or (Location(str(resolved.path)),)

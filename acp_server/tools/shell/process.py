@@ -65,31 +65,28 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
     async def run(self, arguments: ProcessArguments) -> ToolOutcome:
         """Perform the action."""
         command_id = arguments.session_id
-        try:
-            # Security: text written to a shell's stdin is a command, so `write` needs permission.
-            # The other actions need none, and must not hold up the questions of other calls.
-            if arguments.action == "write":
-                return await self._write(arguments)
-            self._services.gate.yield_queue(self.reporter.call_id)
-            await self.reporter.mark_in_progress()
-            match arguments.action:
-                case "list":
-                    states = map(_status_line, self._background.list())
-                    text = "\n".join(states) or "there are no background commands"
-                case "poll":
-                    text = self._poll(command_id)
-                case "log":
-                    excerpt = self._background.log(command_id, arguments.offset, arguments.limit)
-                    last = excerpt.first + len(excerpt.lines)
-                    lines = render_for_model("\n".join(excerpt.lines), MAX_RESULT_CHARACTERS)
-                    text = f"[lines {excerpt.first}-{last} of {excerpt.total_lines}]\n{lines}"
-                case "wait":
-                    text = _status_line(await self._background.wait(command_id, arguments.timeout))
-                case "kill":
-                    text = _status_line(await self._background.kill(command_id))
-            return ToolOutcome(text)
-        except ShellError as error:
-            return ToolOutcome(error.reason, is_error=True)
+        # Security: text written to a shell's stdin is a command, so `write` needs permission.
+        # The other actions need none, and must not hold up the questions of other calls.
+        if arguments.action == "write":
+            return await self._write(arguments)
+        self._services.gate.yield_queue(self.reporter.call_id)
+        await self.reporter.mark_in_progress()
+        match arguments.action:
+            case "list":
+                states = map(_status_line, self._background.list())
+                text = "\n".join(states) or "there are no background commands"
+            case "poll":
+                text = self._poll(command_id)
+            case "log":
+                excerpt = self._background.log(command_id, arguments.offset, arguments.limit)
+                last = excerpt.first + len(excerpt.lines)
+                lines = render_for_model("\n".join(excerpt.lines), MAX_RESULT_CHARACTERS)
+                text = f"[lines {excerpt.first}-{last} of {excerpt.total_lines}]\n{lines}"
+            case "wait":
+                text = _status_line(await self._background.wait(command_id, arguments.timeout))
+            case "kill":
+                text = _status_line(await self._background.kill(command_id))
+        return ToolOutcome(text)
 
     def _poll(self, command_id: str) -> str:
         poll = self._background.poll(command_id)
@@ -122,10 +119,7 @@ class ProcessUse(TypedToolUse[ProcessArguments]):
             kind="execute",
             content=(Text(fenced_block(arguments.data)),),
         )
-        refusal = await self._services.gate.authorize(question)
-        if refusal is not None:
-            return ToolOutcome(refusal.reason, is_error=True)
-        await self.reporter.mark_in_progress()
+        await self.require_permission(self._services.gate, question)
         # The input may make the command change files, like a command of its own.
         await self._services.checkpoints.before_command()
         self._services.files.note_command()

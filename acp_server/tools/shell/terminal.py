@@ -27,7 +27,6 @@ from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.display_paths import target_for
 from acp_server.tools.edit.edit_flow import EditServices
-from acp_server.tools.files.errors import FileError
 from acp_server.tools.files.paths import ResolvedPath
 from acp_server.tools.shell.background import BackgroundCommands
 from acp_server.tools.shell.confinement.sandbox import SessionSandbox, TerminalConfinement
@@ -134,30 +133,27 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
     async def run(self, arguments: TerminalArguments) -> ToolOutcome:
         """Ask permission, run the command, return its output."""
         if "\0" in arguments.command:
-            return ToolOutcome(NUL_IN_COMMAND, is_error=True)
-        try:
-            resolved = await self._services.resolve(arguments.workdir or ".")
-            if self._shell.sandbox is not None:
-                is_unconfined = isinstance(arguments, ConfinedArguments) and arguments.unconfined
-                self._sandbox_status = await self._shell.sandbox.status(is_unconfined=is_unconfined)
-            refusal = await self._services.gate.authorize(self._build_question(resolved, arguments))
-            if refusal is not None:
-                return ToolOutcome(refusal.reason, is_error=True)
-            await self.reporter.mark_in_progress()
-            # Security: runs in the resolved directory that was asked about. A link that is
-            # replaced meanwhile cannot lead the command elsewhere.
-            async with self._services.tracking_file_changes():
-                run = self._start_in_background if arguments.background else self._run_in_foreground
+            raise ShellError(NUL_IN_COMMAND)
+        resolved = await self._services.resolve(arguments.workdir or ".")
+        if self._shell.sandbox is not None:
+            is_unconfined = isinstance(arguments, ConfinedArguments) and arguments.unconfined
+            self._sandbox_status = await self._shell.sandbox.status(is_unconfined=is_unconfined)
+        await self.require_permission(
+            self._services.gate, self._build_question(resolved, arguments)
+        )
+        # Security: runs in the resolved directory that was asked about. A link that is replaced
+        # meanwhile cannot lead the command elsewhere.
+        async with self._services.tracking_file_changes():
+            run = self._start_in_background if arguments.background else self._run_in_foreground
+            try:
                 outcome = await run(arguments, resolved.real)
-            place = resolved.real, self._services.home
-            touched_paths = await to_thread.run_sync(
-                find_named_paths, arguments.command, *place, abandon_on_cancel=True
-            )
-            return replace(outcome, touched_paths=touched_paths)
-        except (FileError, ShellError) as error:
-            return ToolOutcome(error.reason, is_error=True)
-        except EditorError as error:
-            return ToolOutcome(f"the editor did not run it: {error.reason}", is_error=True)
+            except EditorError as error:
+                raise ShellError(f"the editor did not run it: {error.reason}") from error
+        place = resolved.real, self._services.home
+        touched_paths = await to_thread.run_sync(
+            find_named_paths, arguments.command, *place, abandon_on_cancel=True
+        )
+        return replace(outcome, touched_paths=touched_paths)
 
     def interrupted_outcome(self, reason: str) -> ToolOutcome:
         """Return the output so far. Does not await: a cancelled turn cannot wait for the end."""

@@ -11,7 +11,7 @@ from anyio import to_thread
 
 from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.web.addresses import WebAddress, resolve_redirect
-from acp_server.tools.web.errors import FetchError, WebError
+from acp_server.tools.web.errors import FetchError
 from acp_server.tools.web.pages import WebPage, parse_page
 from acp_server.tools.web.responses import WebClient, WebResponse
 
@@ -22,11 +22,7 @@ MAX_CACHED_CHARACTERS = 4_000_000
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 AskPermission = Callable[[WebAddress], Awaitable[None]]
-"""Returns if an address may be fetched; raises `FetchDeniedError` otherwise."""
-
-
-class FetchDeniedError(WebError):
-    """Permission for a site was denied; the text comes from the permission gate."""
+"""Returns if an address may be fetched; raises an error otherwise."""
 
 
 @frozen_dataclass

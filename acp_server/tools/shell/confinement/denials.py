@@ -25,15 +25,13 @@ _SYSTEM_REFUSAL = re.compile(
 
 REMARK = (
     "[The sandbox may have refused this: {lines}. Confined commands write in the workspace and "
-    "the temporary folders only{network}, and read no keys.{way_out}]"
+    "the temporary folders only{network}, and read no keys. If it is needed, run it again with "
+    "unconfined=true: the user is asked.]"
 )
-WAY_OUT = " If it is needed, run it again with unconfined=true: the user is asked."
 NO_NETWORK = ", have no network but their own localhost"
 
 
-def describe_denial(
-    output: str, *, has_failed: bool, has_network: bool, can_ask: bool = True
-) -> str:
+def describe_denial(output: str, *, has_failed: bool, has_network: bool) -> str:
     """Return a remark about refused operations, as far as the output shows them.
 
     >>> describe_denial("fine", has_failed=True, has_network=False)
@@ -46,8 +44,4 @@ def describe_denial(
     if not lines:
         return ""
     quoted = "; ".join(f"`{line[:MAX_QUOTED_CHARACTERS]}`" for line in lines[-MAX_QUOTED_LINES:])
-    return REMARK.format(
-        lines=quoted,
-        network="" if has_network else NO_NETWORK,
-        way_out=WAY_OUT if can_ask else "",
-    )
+    return REMARK.format(lines=quoted, network="" if has_network else NO_NETWORK)
