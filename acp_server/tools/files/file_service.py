@@ -25,7 +25,7 @@ from acp_server.tools.files.errors import (
     FileNotWritableError,
     NoSuchFileError,
 )
-from acp_server.tools.files.lines import KeyedLocks
+from acp_server.tools.files.locks import KeyedLocks
 from acp_server.tools.files.mending import encode_checked, repair
 from acp_server.tools.files.neighbours import find_similar_files
 from acp_server.tools.files.parts import stream_lines
@@ -146,7 +146,18 @@ class FileService:
         form = current.form if current else TextForm()
         data = await self._in_thread(encode_checked, text, form, resolved)
         if self._buffers.can_write(resolved, form):
-            return await self._write_through_editor(resolved, text, form, current)
+            try:
+                sent = await self._buffers.write(current, resolved, text, form)
+            except EditorError as error:
+                # An editor may time out or fail after it has saved: only the disk can tell.
+                found = await self._in_thread(disk.disk_digest, resolved)
+                has_changed = found != _disk_digest(current)
+                reason = error.reason
+                raise EditorWriteError(resolved.raw_path, reason, has_changed=has_changed) from None
+            disk_file = await self._in_thread(repair, resolved, text, form, current)
+            return await self._in_thread(
+                self._buffers.snapshot_after_write, resolved, sent, disk_file, _disk_digest(current)
+            )
         return await self._write_to_disk(resolved, data, current)
 
     def can_restore(self, resolved: ResolvedPath, data: bytes) -> bool:
@@ -226,22 +237,6 @@ class FileService:
         if change is not None:
             raise FileChangedError(resolved.raw_path, change)
         return current
-
-    async def _write_through_editor(
-        self, resolved: ResolvedPath, text: str, form: TextForm, current: FileSnapshot | None
-    ) -> FileSnapshot:
-        try:
-            sent = await self._buffers.write(current, resolved, text, form)
-        except EditorError as error:
-            # An editor may time out or fail after it has saved: only the disk can tell.
-            has_changed = await self._in_thread(disk.disk_digest, resolved) != _disk_digest(current)
-            raise EditorWriteError(
-                resolved.raw_path, error.reason, has_changed=has_changed
-            ) from None
-        disk_file = await self._in_thread(repair, resolved, text, form, current)
-        return await self._in_thread(
-            self._buffers.snapshot_after_write, resolved, sent, disk_file, _disk_digest(current)
-        )
 
     async def _write_to_disk(
         self, resolved: ResolvedPath, data: bytes, current: FileSnapshot | None

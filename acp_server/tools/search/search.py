@@ -134,7 +134,7 @@ async def _search_names(query: FileSearchQuery, search_root: SearchRoot) -> Sear
     result = await run_ripgrep(command, search_root, collector.feed, TIMEOUT_SECONDS)
     if result.error_text:
         raise SearchError(f"ripgrep refused the search: {result.error_text.strip()}")
-    attempt = SearchAttempt(result, ())
+    attempt = SearchAttempt(result)
     if not collector.files and not attempt.stop_reason:
         return SearchResult(await explain_no_files(query, search_root), (), 0)
     newest = await to_thread.run_sync(_newest_first, collector.files, search_root.cwd)

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable
 import anyio
 from anyio import to_thread
 
-from acp_server.startup.fast_dataclass import frozen_dataclass
 from acp_server.tools.web.addresses import WebAddress, resolve_redirect
 from acp_server.tools.web.errors import FetchError
 from acp_server.tools.web.pages import WebPage, parse_page
@@ -25,33 +24,28 @@ AskPermission = Callable[[WebAddress], Awaitable[None]]
 """Returns if an address may be fetched; raises an error otherwise."""
 
 
-@frozen_dataclass
-class _CacheEntry:
-    page: WebPage
-    expires_at: float
-
-
 class PageCache:
     """Cache of recently fetched pages."""
 
     def __init__(self) -> None:
-        self._entries: OrderedDict[WebAddress, _CacheEntry] = OrderedDict()
+        self._entries: OrderedDict[WebAddress, tuple[WebPage, float]] = OrderedDict()
+        """Pages with the times at which they expire."""
 
     def get(self, address: WebAddress) -> WebPage | None:
         """Return a page unless it has expired."""
-        entry = self._entries.get(address)
-        return entry.page if entry is not None and entry.expires_at > anyio.current_time() else None
+        page, expires_at = self._entries.get(address, (None, 0.0))
+        return page if expires_at > anyio.current_time() else None
 
     def put(self, address: WebAddress, page: WebPage) -> None:
         """Store a page, and evict the oldest ones beyond the limits."""
         self._entries.pop(address, None)
-        self._entries[address] = _CacheEntry(page, anyio.current_time() + CACHE_SECONDS)
-        characters = sum(len(entry.page.text) for entry in self._entries.values())
+        self._entries[address] = page, anyio.current_time() + CACHE_SECONDS
+        characters = sum(len(each.text) for each, _ in self._entries.values())
         while len(self._entries) > 1 and (
             len(self._entries) > MAX_CACHED_PAGES or characters > MAX_CACHED_CHARACTERS
         ):
-            _, evicted = self._entries.popitem(last=False)
-            characters -= len(evicted.page.text)
+            _, (evicted, _) = self._entries.popitem(last=False)
+            characters -= len(evicted.text)
 
 
 class PageFetcher:

@@ -116,7 +116,7 @@ class SessionSandbox:
         if launcher is None:
             return TerminalConfinement()
         limits = await to_thread.run_sync(self.scope.resolve_limits)
-        return TerminalConfinement(launcher.build_arguments(limits, {}), launcher.files())
+        return TerminalConfinement(launcher.build_arguments(limits, {}), launcher.files)
 
     async def wrap_search(
         self, root: Path, program: Path, *, hides_private_paths: bool
