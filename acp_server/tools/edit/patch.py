@@ -10,12 +10,12 @@ from pydantic import Field
 
 from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
-from acp_server.tools.edit.edit_flow import ChangePlanner, EditFlow, EditServices, PlannedChange
-from acp_server.tools.edit.growing_diff import GrowingDiff, TextPreview
-from acp_server.tools.edit.write_file import load_preview
+from acp_server.tools.edit.edit_flow import ChangePlanner, EditServices, PlannedChange
+from acp_server.tools.edit.growing_diff import TextPreview
+from acp_server.tools.edit.write_file import EditUse, load_preview
 from acp_server.tools.errors import ToolError
 from acp_server.tools.files.errors import FileAlreadyExistsError, FileError, NoSuchFileError
-from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
+from acp_server.tools.tool import CallDescription, Tool, build_spec
 from acp_server.turn.events import FileDiff, Location
 from acp_server.turn.ports import ToolOutcome
 from skills_store.patching import (
@@ -49,26 +49,23 @@ class PatchArguments(Arguments):
     patch: str | None = Field(default=None, description="for mode patch")
 
 
-class PatchUse(TypedToolUse[PatchArguments]):
+class PatchUse(EditUse[PatchArguments]):
     """One call of `patch`."""
 
     def __init__(self, services: EditServices, reporter: CallReporter) -> None:
-        super().__init__(PatchArguments, reporter)
-        self._services = services
-        self._edit = EditFlow(services, reporter)
-        self._growing_diff = GrowingDiff(reporter)
+        super().__init__(PatchArguments, services, reporter)
         self._previewed: dict[str, Path | None] = {}
 
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the file as the title, or the number of files in the patch so far."""
         patch = so_far.text("patch")
         if not patch:
-            return self._services.describe_file("Edit", so_far.complete_text("path"))
+            return self.services.describe_file("Edit", so_far.complete_text("path"))
         names = list(dict.fromkeys(region.path for region in partial_patch_regions(patch)))
         if not names:
             return None
         paths = [self._displayable_path(name) for name in names]
-        title = self._services.display_path(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
+        title = self.services.display_path(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
         return CallDescription(f"Edit {title}", tuple(Location(str(path)) for path in paths))
 
     async def draft(self, so_far: PartialArguments) -> None:
@@ -101,8 +98,8 @@ class PatchUse(TypedToolUse[PatchArguments]):
             replace_all = arguments.replace_all
             plan = partial(self._plan_replacement, raw_path, old, new, replace_all=replace_all)
             raw_paths = [raw_path]
-        paths = [self._services.lexical_path(each) for each in raw_paths]
-        return await self._edit.run(paths, plan, can_retry=True)
+        paths = [self.services.lexical_path(each) for each in raw_paths]
+        return await self.edit.run(paths, plan, can_retry=True)
 
     async def _draft_replacement(self, so_far: PartialArguments) -> None:
         path, old = so_far.complete_text("path"), so_far.complete_text("old_string")
@@ -111,7 +108,7 @@ class PatchUse(TypedToolUse[PatchArguments]):
 
         async def load_match() -> TextPreview | None:
             """Return a preview of only the text that will be replaced; None if it is not found."""
-            preview = await load_preview(path, self._services)
+            preview = await load_preview(path, self.services)
             if preview is None or preview.old_text is None:
                 return None
             try:
@@ -123,7 +120,7 @@ class PatchUse(TypedToolUse[PatchArguments]):
             begin, end = found.spans[0]
             return TextPreview(preview.path, preview.old_text[begin:end])
 
-        await self._growing_diff.show_text(so_far.text("new_string"), load_match)
+        await self.growing_diff.show_text(so_far.text("new_string"), load_match)
 
     async def _draft_patch(self, patch: str) -> None:
         regions = partial_patch_regions(patch)
@@ -131,11 +128,11 @@ class PatchUse(TypedToolUse[PatchArguments]):
             if region.path not in self._previewed:
                 self._previewed[region.path] = None
                 with suppress(FileError):
-                    resolved = await self._services.resolve(region.path)
-                    if await self._services.can_preview(resolved):
+                    resolved = await self.services.resolve(region.path)
+                    if await self.services.can_preview(resolved):
                         self._previewed[region.path] = resolved.path
         new_characters = sum(len(region.new) for region in regions)
-        self._growing_diff.show_if_due(new_characters, partial(self._diffs, regions))
+        self.growing_diff.show_if_due(new_characters, partial(self._diffs, regions))
 
     def _diffs(self, regions: Sequence[PatchRegion]) -> tuple[FileDiff, ...]:
         return tuple(
@@ -148,8 +145,8 @@ class PatchUse(TypedToolUse[PatchArguments]):
     async def _plan_replacement(
         self, raw_path: str, old: str, new: str, *, replace_all: bool
     ) -> tuple[PlannedChange, ...]:
-        resolved = await self._services.resolve(raw_path)
-        base = await self._services.files.read(resolved)
+        resolved = await self.services.resolve(raw_path)
+        base = await self.services.files.read(resolved)
         replaced = replace(base.text, old, new, replace_all=replace_all)
         note = f" at line {replaced.line}"
         if replaced.count > 1:
@@ -161,20 +158,16 @@ class PatchUse(TypedToolUse[PatchArguments]):
     async def _plan_patch(self, file_changes: Sequence[FileChange]) -> tuple[PlannedChange, ...]:
         return tuple([await self._plan_change(change) for change in file_changes])
 
-    def interrupted_outcome(self, reason: str) -> ToolOutcome:
-        """Return the result if the edit was applied already, else the reason."""
-        return self._edit.applied_outcome or super().interrupted_outcome(reason)
-
     async def _plan_change(self, file_change: FileChange) -> PlannedChange:
-        file_service = self._services.files
-        resolved = await self._services.resolve(file_change.path)
+        file_service = self.services.files
+        resolved = await self.services.resolve(file_change.path)
         base = await file_service.read_if_exists(resolved)
         if isinstance(file_change, AddFile):
             if base is not None:
-                raise FileAlreadyExistsError(self._services.display_path(resolved.path))
+                raise FileAlreadyExistsError(self.services.display_path(resolved.path))
             return PlannedChange(resolved, None, file_change.text)
         if base is None:
-            raise NoSuchFileError(self._services.display_path(resolved.path), ())
+            raise NoSuchFileError(self.services.display_path(resolved.path), ())
         match file_change:
             case DeleteFile():
                 return PlannedChange(resolved, base, None)
@@ -182,9 +175,9 @@ class PatchUse(TypedToolUse[PatchArguments]):
                 applied = apply_hunks(base.text, file_change.hunks)
                 moved_to = None
                 if file_change.move_to:
-                    moved_to = await self._services.resolve(file_change.move_to)
+                    moved_to = await self.services.resolve(file_change.move_to)
                     if await file_service.read_if_exists(moved_to) is not None:
-                        raise FileAlreadyExistsError(self._services.display_path(moved_to.path))
+                        raise FileAlreadyExistsError(self.services.display_path(moved_to.path))
                 lines = ", ".join(str(line) for line in applied.lines[:10])
                 note = f" at line {lines}" if lines else ""
                 line = applied.lines[0] if applied.lines else 1
@@ -194,7 +187,7 @@ class PatchUse(TypedToolUse[PatchArguments]):
 
     def _displayable_path(self, raw_path: str) -> Path:
         try:
-            return self._services.lexical_path(raw_path)
+            return self.services.lexical_path(raw_path)
         except FileError:
             return Path(raw_path)
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import anyio
 
-from acp_server.tools.arguments import Arguments, PartialArguments
+from acp_server.tools.arguments import Arguments, ArgumentsT, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.edit.edit_flow import EditFlow, EditServices, PlannedChange
 from acp_server.tools.edit.growing_diff import GrowingDiff, TextPreview
@@ -31,43 +31,49 @@ class WriteFileArguments(Arguments):
     content: str
 
 
-class WriteFileUse(TypedToolUse[WriteFileArguments]):
-    """One call of `write_file`."""
+class EditUse(TypedToolUse[ArgumentsT]):
+    """One call of a tool that edits files."""
 
-    def __init__(self, services: EditServices, reporter: CallReporter) -> None:
-        super().__init__(WriteFileArguments, reporter)
-        self._services = services
-        self._edit = EditFlow(services, reporter)
-        self._growing_diff = GrowingDiff(reporter)
+    def __init__(
+        self, arguments: type[ArgumentsT], services: EditServices, reporter: CallReporter
+    ) -> None:
+        super().__init__(arguments, reporter)
+        self.services = services
+        self.edit = EditFlow(services, reporter)
+        self.growing_diff = GrowingDiff(reporter)
+
+    def interrupted_outcome(self, reason: str) -> ToolOutcome:
+        """Return the result if the edit was applied already, else the reason."""
+        return self.edit.applied_outcome or super().interrupted_outcome(reason)
+
+
+class WriteFileUse(EditUse[WriteFileArguments]):
+    """One call of `write_file`."""
 
     def describe(self, so_far: PartialArguments) -> CallDescription | None:
         """Return the file as the title, as soon as its path is complete."""
-        return self._services.describe_file("Write", so_far.complete_text("path"))
+        return self.services.describe_file("Write", so_far.complete_text("path"))
 
     async def draft(self, so_far: PartialArguments) -> None:
         """Update the title, then show the part of the text that was received."""
         await super().draft(so_far)
         path = so_far.complete_text("path")
         if path is not None:
-            load = partial(load_preview, path, self._services)
-            await self._growing_diff.show_text(so_far.text("content"), load)
+            load = partial(load_preview, path, self.services)
+            await self.growing_diff.show_text(so_far.text("content"), load)
 
     async def run(self, arguments: WriteFileArguments) -> ToolOutcome:
         """Write the file."""
-        path = self._services.lexical_path(arguments.path)
+        path = self.services.lexical_path(arguments.path)
 
         async def plan() -> tuple[PlannedChange, ...]:
-            resolved = await self._services.resolve(arguments.path)
-            base = await self._services.files.read_if_exists(resolved)
+            resolved = await self.services.resolve(arguments.path)
+            base = await self.services.files.read_if_exists(resolved)
             lines = len(split_lines(arguments.content))
             note = f" ({lines:,} line{'' if lines == 1 else 's'})"
             return (PlannedChange(resolved, base, arguments.content, note=note),)
 
-        return await self._edit.run((path,), plan)
-
-    def interrupted_outcome(self, reason: str) -> ToolOutcome:
-        """Return the result if the edit was applied already, else the reason."""
-        return self._edit.applied_outcome or super().interrupted_outcome(reason)
+        return await self.edit.run((path,), plan)
 
 
 async def load_preview(path: str, services: EditServices) -> TextPreview | None:
@@ -90,4 +96,4 @@ async def load_preview(path: str, services: EditServices) -> TextPreview | None:
 def write_file_tool(services: EditServices) -> Tool:
     """Return the tool for a session."""
     spec = build_spec("write_file", DESCRIPTION, WriteFileArguments, streams=True)
-    return Tool(spec, "edit", "Write a file", partial(WriteFileUse, services))
+    return Tool(spec, "edit", "Write a file", partial(WriteFileUse, WriteFileArguments, services))

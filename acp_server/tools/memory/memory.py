@@ -5,14 +5,12 @@ or none. Results are JSON.
 """
 
 import json
-from collections.abc import Sequence
 from functools import partial
-from typing import assert_never
 
 from anyio import to_thread
 from pydantic import BaseModel, ConfigDict
 
-from acp_server.memory.operations import EntryOperation, MemoryChange, OperationAction
+from acp_server.memory.operations import EntryOperation, OperationAction
 from acp_server.memory.results import MemoryResult
 from acp_server.memory.store import MemoryStores
 from acp_server.permissions.effects import ChangeMemory
@@ -93,18 +91,9 @@ class MemoryUse(TypedToolUse[MemoryArguments]):
     async def run(self, arguments: MemoryArguments) -> ToolOutcome:
         """Plan the change, ask permission, apply it."""
         operations = arguments.to_operations()
-        planned = await to_thread.run_sync(self._memory.plan, arguments.target, operations)
-        match planned:
-            case MemoryResult():
-                return _outcome(planned)
-            case MemoryChange():
-                return await self._ask_and_apply(arguments, operations, planned)
-            case _:
-                assert_never(planned)
-
-    async def _ask_and_apply(
-        self, arguments: MemoryArguments, operations: Sequence[EntryOperation], change: MemoryChange
-    ) -> ToolOutcome:
+        change = await to_thread.run_sync(self._memory.plan, arguments.target, operations)
+        if isinstance(change, MemoryResult):  # nothing to change
+            return _outcome(change)
         lines = [
             f"{sign} {line}"
             for sign, entries in (("-", change.removed), ("+", change.added))

@@ -14,7 +14,7 @@ from acp_server.tools.edit.edit_flow import EditServices, read_question
 from acp_server.tools.files.encoding import split_lines
 from acp_server.tools.files.errors import BinaryFileError, FileError, PathIsDirectoryError
 from acp_server.tools.files.paths import ResolvedPath
-from acp_server.tools.read.media import MediaError, read_media
+from acp_server.tools.read.media import read_media
 from acp_server.turn.conversation import Attachment, Link, PromptPart, Text
 from acp_server.turn.events import CallAppeared, CallChanged
 from acp_server.turn.ports import TurnSink
@@ -83,8 +83,6 @@ class AttachmentReader:
         except BinaryFileError:
             try:
                 media = await read_media(resolved)
-            except MediaError as error:
-                raise FileError(str(error)) from error
             except OSError as error:
                 raise FileError(f"{error.strerror}") from error
             if media is None:

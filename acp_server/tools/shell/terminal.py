@@ -193,8 +193,7 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         # An editor that can display our output gets that rather than an ACP terminal: a command
         # that runs in this process can be confined here and ended with all that it started.
         if editor.has_terminals and not editor.shows_output and not self._shell.has_editor_failed:
-            terminal = await self._open_editor_terminal(arguments, cwd)
-            outcome = await self._run_in_editor(terminal, arguments)
+            outcome = await self._run_in_editor(arguments, cwd)
             if outcome is not None:
                 return outcome
         if editor.shows_output:
@@ -238,10 +237,11 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
         await run_with_view(view, interval_seconds, work)
         return result
 
-    async def _open_editor_terminal(
-        self, arguments: TerminalArguments, cwd: Path
-    ) -> EditorTerminal:
-        """Start the command in one of the editor's terminals.
+    async def _run_in_editor(self, arguments: TerminalArguments, cwd: Path) -> ToolOutcome | None:
+        """Run the command in one of the editor's terminals, which is released in any case.
+
+        Returns None if the command was not run because the sandbox launcher does not exist where
+        the editor runs commands; it is then run in this process.
 
         Raises:
             EditorError: The editor refused, perhaps because the user did, so the command must not
@@ -253,21 +253,12 @@ class TerminalUse(TypedToolUse[TerminalArguments]):
             confinement = await self._shell.sandbox.wrap_terminal_command()
         argv = build_terminal_argv(arguments.command, self._shell.secret_names, confinement)
         try:
-            return await self._shell.editor.open_terminal(
+            terminal = await self._shell.editor.open_terminal(
                 TerminalCommand(argv, cwd, TERMINAL_ENVIRONMENT, 2 * LOG_HALF_BYTES)
             )
         except TimeoutError:
             self._shell.has_editor_failed = True
             raise EditorError(EDITOR_SILENT) from None
-
-    async def _run_in_editor(
-        self, terminal: EditorTerminal, arguments: TerminalArguments
-    ) -> ToolOutcome | None:
-        """Follow the command in the editor's terminal, which is released in any case.
-
-        Returns None if the command was not run because the sandbox launcher does not exist where
-        the editor runs commands; it is then run in this process.
-        """
         self._view = TerminalView(terminal.id)
         try:
             await self.reporter.show((self._view,))

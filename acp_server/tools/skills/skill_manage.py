@@ -23,10 +23,11 @@ from acp_server.tools.arguments import Arguments, PartialArguments
 from acp_server.tools.call_reporter import CallReporter
 from acp_server.tools.edit.diffs import exact_diff
 from acp_server.tools.edit.growing_diff import GrowingDiff, TextPreview
+from acp_server.tools.errors import RefusedError
 from acp_server.tools.skills.skill_view import failure_outcome
 from acp_server.tools.tool import CallDescription, Tool, TypedToolUse, build_spec
 from acp_server.turn.conversation import Text
-from acp_server.turn.events import CallKind, FileDiff, Location
+from acp_server.turn.events import CallKind, Location
 from acp_server.turn.ports import ToolOutcome
 from skills_store import SkillError
 from skills_store.calls import ManageCall
@@ -121,28 +122,19 @@ class SkillManageUse(TypedToolUse[SkillManageArguments]):
             )
             await self.reporter.describe(_title(change), _locations(change))
             await self.reporter.show(blocks)
-            refusal = await self._ask_permission(change, blocks)
-            if refusal is not None:
-                return failure_outcome(refusal)
-            await self.reporter.mark_in_progress()
+            found = await to_thread.run_sync(find_doubts, change)
+            doubts = tuple(str(each) for each in found[:MAX_DOUBTS])
+            effect = ChangeSkill(self._targets(change), doubts)
+            question = PermissionQuestion(
+                self.reporter.call_id, effect, _title(change), KIND, blocks, _locations(change)
+            )
+            await self.require_permission(self._gate, question)
             result = await self._skills.commit(change)
-        except (SkillError, OSError) as error:
+        except (RefusedError, SkillError, OSError) as error:
             return failure_outcome(str(error))
         answer = {"success": True, "message": result.message, "skill_dir": str(change.folder)}
         text = json.dumps(answer, ensure_ascii=False)
         return ToolOutcome(text, shown=(*blocks, Text(result.message)))
-
-    async def _ask_permission(
-        self, change: SkillChange, blocks: tuple[FileDiff, ...]
-    ) -> str | None:
-        """Ask permission for a change; return the reason if it was refused, else None."""
-        found = await to_thread.run_sync(find_doubts, change)
-        doubts = tuple(str(each) for each in found[:MAX_DOUBTS])
-        effect = ChangeSkill(self._targets(change), doubts)
-        call_id, title, locations = self.reporter.call_id, _title(change), _locations(change)
-        question = PermissionQuestion(call_id, effect, title, KIND, blocks, locations)
-        refusal = await self._gate.authorize(question)
-        return None if refusal is None else refusal.reason
 
     def _targets(self, change: SkillChange) -> tuple[FileTarget, ...]:
         """Return the files of a change in the form that the permission gate judges."""
