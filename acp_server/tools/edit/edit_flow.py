@@ -292,7 +292,9 @@ class EditFlow:
             self._changed_paths = tuple(c.target.path for c in changes if c.text is not None)
             self._baseline = problem_finder.record_baseline(self._changed_paths)
         # The checkpoint must be on disk before the change, else a crash in between loses the file.
-        originals = await to_thread.run_sync(_original_files, changes)
+        originals = await to_thread.run_sync(
+            lambda: [original for change in changes for original in change.original_files()]
+        )
         try:
             async with self._services.checkpoints.editing(originals):
                 summaries = await self._apply(changes)
@@ -368,7 +370,3 @@ class EditFlow:
             self._changed_files.append(written_file(change.target, written))
         verb = "moved" if change.moved_to else "created" if base is None else "edited"
         return f"{verb} {name}{change.note}"
-
-
-def _original_files(changes: Sequence[PlannedChange]) -> tuple[TouchedFile, ...]:
-    return tuple(touched for change in changes for touched in change.original_files())

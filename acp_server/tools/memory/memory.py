@@ -92,7 +92,7 @@ class MemoryUse(TypedToolUse[MemoryArguments]):
         """Plan the change, ask permission, apply it."""
         operations = arguments.to_operations()
         change = await to_thread.run_sync(self._memory.plan, arguments.target, operations)
-        if isinstance(change, MemoryResult):  # nothing to change
+        if isinstance(change, MemoryResult):  # no change was planned; it says why
             return _outcome(change)
         lines = [
             f"{sign} {line}"

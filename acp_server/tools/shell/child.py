@@ -132,7 +132,12 @@ class Child:
         code = self._process.returncode
         if code is None:
             return TerminalExit(signal=signal.Signals.SIGKILL.name)
-        return TerminalExit(code=code) if code >= 0 else TerminalExit(signal=_signal_name(-code))
+        if code >= 0:
+            return TerminalExit(code=code)
+        try:
+            return TerminalExit(signal=signal.Signals(-code).name)
+        except ValueError:  # a real-time signal
+            return TerminalExit(signal=f"SIG{-code}")
 
     async def follow(self, receive: OutputCallback) -> None:
         """Pass output to `receive` until the shell has ended.
@@ -288,10 +293,3 @@ def _start_failure_reason(error: OSError | ValueError, launch: ShellLaunch) -> s
             return f"{_PROCESS_LIMIT_REACHED} ({error.strerror})"
         case _:
             return f"the shell cannot be started in {launch.cwd}: {error}"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # a real-time signal
-        return f"SIG{number}"

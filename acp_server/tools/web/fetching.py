@@ -12,7 +12,7 @@ from anyio import to_thread
 from acp_server.tools.web.addresses import WebAddress, resolve_redirect
 from acp_server.tools.web.errors import FetchError
 from acp_server.tools.web.pages import WebPage, parse_page
-from acp_server.tools.web.responses import WebClient, WebResponse
+from acp_server.tools.web.responses import WebClient
 
 MAX_REDIRECTS = 5
 CACHE_SECONDS = 15 * 60.0
@@ -69,27 +69,24 @@ class PageFetcher:
         cached = self._cache.get(address)
         if cached is not None:
             return cached
-        final_address, response = await self._follow_redirects(address, ask_permission)
-        page = await to_thread.run_sync(parse_page, final_address, response, abandon_on_cancel=True)
-        if not page.is_error:
-            self._cache.put(address, page)
-        return page
-
-    async def _follow_redirects(
-        self, address: WebAddress, ask_permission: AskPermission
-    ) -> tuple[WebAddress, WebResponse]:
+        final_address = address
         permitted_sites = set[str]()
         left_seconds = self._timeout_seconds
         for _ in range(MAX_REDIRECTS + 1):
             # Security: checked in every round, because a redirect may lead to a site that the user
             # has not seen. Only then is its name resolved.
-            if address.site not in permitted_sites:
-                await ask_permission(address)
-                permitted_sites.add(address.site)
+            if final_address.site not in permitted_sites:
+                await ask_permission(final_address)
+                permitted_sites.add(final_address.site)
             started_at = anyio.current_time()
-            response = await self._client.get(address, left_seconds)
+            response = await self._client.get(final_address, left_seconds)
             left_seconds -= anyio.current_time() - started_at
             if response.status not in _REDIRECTS or "location" not in response.headers:
-                return address, response
-            address = resolve_redirect(address, response.headers["location"])
-        raise FetchError(f"it leads on and on, more than {MAX_REDIRECTS} times")
+                break
+            final_address = resolve_redirect(final_address, response.headers["location"])
+        else:
+            raise FetchError(f"it leads on and on, more than {MAX_REDIRECTS} times")
+        page = await to_thread.run_sync(parse_page, final_address, response, abandon_on_cancel=True)
+        if not page.is_error:
+            self._cache.put(address, page)
+        return page
