@@ -7,6 +7,7 @@ even with equal configurations.
 import logging
 import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
